@@ -1,0 +1,30 @@
+import NightjarHTTP
+import NightjarTransport
+
+/// How a client behaves. Checked and copied by `Client.init`; changing it later changes nothing.
+public struct Configuration: Sendable {
+    /// Joined to relative targets; absolute http or https. Nil: every target must be absolute.
+    public var baseURL: String?
+    /// Sent with every request that does not set the same name itself.
+    public var headers = Headers()
+    /// The User-Agent field; nil sends none.
+    public var userAgent: String? = "nightjar/\(Version.string)"
+    /// Limits of time for calls that set none of their own.
+    public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
+    /// Bytes of content that a collected response may have before the call fails with `too_large`.
+    public var maximumBody = 256 << 20
+    /// What connections are made, kept and how TLS trusts.
+    public var transport = TransportConfiguration()
+    /// Takes log lines; nil: none are made.
+    public var log: LogSink?
+
+    public init() {}
+}
+
+/// The version of this library, as in `nj_version`.
+public enum Version {
+    public static let major = 0
+    public static let minor = 1
+    public static let patch = 0
+    public static let string = "\(major).\(minor).\(patch)"
+}

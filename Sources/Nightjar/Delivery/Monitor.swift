@@ -1,0 +1,62 @@
+import Glibc
+import NightjarHTTP
+
+/// A lock with a condition: `Synchronization.Mutex` has none to wait on.
+///
+/// For the places where threads meet (queues, submission); never on a client's hot path twice.
+final class Monitor: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    @inline(__always)
+    func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body()
+    }
+
+    func lock() { pthread_mutex_lock(mutex) }
+    func unlock() { pthread_mutex_unlock(mutex) }
+
+    /// Waits for a signal with the lock held before and after; may return without one.
+    ///
+    /// - Parameter deadline: on the monotonic clock; nil: no bound.
+    func wait(until deadline: timespec?) {
+        if var deadline {
+            pthread_cond_timedwait(condition, mutex, &deadline)
+        } else {
+            pthread_cond_wait(condition, mutex)
+        }
+    }
+
+    func signal() { pthread_cond_signal(condition) }
+    func broadcast() { pthread_cond_broadcast(condition) }
+}
+
+extension timespec {
+    /// `timeout` from now on the monotonic clock.
+    static func monotonic(after timeout: Duration) -> timespec {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        let nanoseconds = now.tv_nsec + Int(timeout.components.attoseconds / 1_000_000_000)
+        let (seconds, overflow) = now.tv_sec.addingReportingOverflow(Int(clamping: timeout.components.seconds))
+        return timespec(
+            tv_sec: overflow ? .max : seconds &+ nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+    }
+}

@@ -1,0 +1,125 @@
+/// What went wrong, in the one taxonomy that Swift, C and Lua share (DESIGN section 4).
+///
+/// The raw value is the `nj_status` of nightjar.h and never changes.
+public enum ErrorKind: Int32, Sendable, CaseIterable {
+    /// An argument breaks its documented bounds: NULL, bad UTF-8, a number out of range.
+    case invalidArgument = 1
+    /// The handle belongs to the parent of this forked process.
+    case forked = 2
+    /// The client was closed before or during the call.
+    case closed = 3
+    /// The call was made from inside a callback of the object it would wait for.
+    case reentrant = 4
+
+    /// The caller cancelled. Has no message for the user.
+    case cancelled = 10
+    /// A limit of time ran out; ``NightjarError/phase`` says which: connect, idle or total.
+    case timeout = 11
+    case invalidURL = 12
+    case invalidRequest = 13
+    /// No network is there at all.
+    case offline = 14
+    case dns = 15
+    /// No address of the host accepted the connection.
+    case connect = 16
+    case tls = 17
+    case pinMismatch = 18
+    /// The connection ended before the answer did.
+    case connectionLost = 19
+    /// The peer broke the rules of HTTP.
+    case `protocol` = 20
+    /// A head or a body is larger than its limit.
+    case tooLarge = 21
+
+    /// 401.
+    case unauthorized = 30
+    /// 403.
+    case forbidden = 31
+    /// 404.
+    case notFound = 32
+    /// 429.
+    case rateLimited = 33
+    /// Any other status that was not expected below 500.
+    case client = 34
+    /// 5xx.
+    case server = 35
+
+    case decoding = 40
+    case cacheMiss = 41
+    case storage = 42
+    case script = 43
+
+    /// The name that C and Lua use: `connection_lost`.
+    public var name: String {
+        switch self {
+        case .invalidArgument: "invalid_argument"
+        case .forked: "forked"
+        case .closed: "closed"
+        case .reentrant: "reentrant"
+        case .cancelled: "cancelled"
+        case .timeout: "timeout"
+        case .invalidURL: "invalid_url"
+        case .invalidRequest: "invalid_request"
+        case .offline: "offline"
+        case .dns: "dns"
+        case .connect: "connect"
+        case .tls: "tls"
+        case .pinMismatch: "pin_mismatch"
+        case .connectionLost: "connection_lost"
+        case .protocol: "protocol"
+        case .tooLarge: "too_large"
+        case .unauthorized: "unauthorized"
+        case .forbidden: "forbidden"
+        case .notFound: "not_found"
+        case .rateLimited: "rate_limited"
+        case .client: "client"
+        case .server: "server"
+        case .decoding: "decoding"
+        case .cacheMiss: "cache_miss"
+        case .storage: "storage"
+        case .script: "script"
+        }
+    }
+
+    /// The kind of an HTTP status that the caller did not expect. RFC 9110 section 15.
+    public init(unexpectedStatus status: Int) {
+        switch status {
+        case 401: self = .unauthorized
+        case 403: self = .forbidden
+        case 404: self = .notFound
+        case 429: self = .rateLimited
+        case 500...: self = .server
+        default: self = .client
+        }
+    }
+}
+
+/// Where in the call it went wrong; for ``ErrorKind/timeout``, which limit ran out.
+public enum ErrorPhase: Int32, Sendable {
+    /// Looking up the host's addresses.
+    case dns = 1
+    /// Opening the connection: waiting for a free one, TCP, TLS. Also the connect timeout.
+    case connect = 2
+    /// The TLS handshake.
+    case tls = 3
+    /// Sending the request.
+    case send = 4
+    /// Waiting for or reading the answer.
+    case receive = 5
+    /// The idle timeout: nothing moved for that long.
+    case idle = 6
+    /// The total timeout.
+    case total = 7
+
+    public var name: String {
+        switch self {
+        case .dns: "dns"
+        case .connect: "connect"
+        case .tls: "tls"
+        case .send: "send"
+        case .receive: "receive"
+        case .idle: "idle"
+        case .total: "total"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Bytes as US-ASCII, the alphabet of everything that HTTP compares.
+public enum ASCII {
+    @inlinable
+    public static func lowercase(_ byte: UInt8) -> UInt8 {
+        byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+    }
+
+    @inlinable
+    public static func equalIgnoringCase(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
+        a.count == b.count && zip(a, b).allSatisfy { lowercase($0) == lowercase($1) }
+    }
+
+    @inlinable
+    public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+    /// The value of a hexadecimal digit.
+    @inlinable
+    public static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
+        default: nil
+        }
+    }
+}
+
+/// `text` in quotes for a message: control characters escaped, cut after 80 characters.
+public func quoted(_ text: some StringProtocol) -> String {
+    var result = "\""
+    for (position, scalar) in text.unicodeScalars.enumerated() {
+        if position == 80 {
+            result += "..."
+            break
+        }
+        switch scalar {
+        case "\"": result += "\\\""
+        case "\r": result += "\\r"
+        case "\n": result += "\\n"
+        case "\t": result += "\\t"
+        case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\x" + String(scalar.value, radix: 16)
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "\""
+}

@@ -1,0 +1,153 @@
+import NIOCore
+
+/// Header or trailer fields in the order they came: one buffer of bytes and the ranges in it.
+///
+/// Names and values lie in the buffer with a NUL behind each, so a C caller borrows them without a copy and a Swift
+/// caller pays for a `String` only when asking for one. Names compare without case (RFC 9110 section 5.1).
+public struct Headers: Sendable {
+    struct Field: Sendable {
+        var name: Int32
+        var nameLength: Int32
+        var value: Int32
+        var valueLength: Int32
+    }
+
+    private(set) var bytes: ByteBuffer
+    private(set) var fields: ContiguousArray<Field>
+
+    public init() {
+        bytes = ByteBuffer()
+        fields = []
+    }
+
+    init(reservingFields count: Int, bytes capacity: Int) {
+        bytes = ByteBufferAllocator().buffer(capacity: capacity)
+        fields = []
+        fields.reserveCapacity(count)
+    }
+
+    public var count: Int { fields.count }
+    public var isEmpty: Bool { fields.isEmpty }
+
+    /// Bytes of all names and values, without separators.
+    public var byteCount: Int { bytes.writerIndex - 2 * fields.count }
+
+    /// Adds a field behind those already there. The caller has checked the syntax (``FieldSyntax``).
+    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        let nameStart = bytes.writerIndex
+        bytes.writeBytes(name)
+        bytes.writeInteger(UInt8(0))
+        let valueStart = bytes.writerIndex
+        bytes.writeBytes(value)
+        bytes.writeInteger(UInt8(0))
+        fields.append(
+            Field(
+                name: Int32(truncatingIfNeeded: nameStart), nameLength: Int32(truncatingIfNeeded: name.count),
+                value: Int32(truncatingIfNeeded: valueStart), valueLength: Int32(truncatingIfNeeded: value.count)))
+    }
+
+    /// Adds a field behind those already there.
+    ///
+    /// - Throws: ``ErrorKind/invalidRequest`` when name or value breaks the grammar (CR, LF and NUL among others).
+    public mutating func add(_ name: String, _ value: String) throws(NightjarError) {
+        try Headers.check(name: name, value: value)
+        var name = name
+        var value = value
+        name.withUTF8 { name in
+            value.withUTF8 { value in append(name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer(value)) }
+        }
+    }
+
+    /// Puts one field in the place of all of that name.
+    public mutating func set(_ name: String, _ value: String) throws(NightjarError) {
+        try Headers.check(name: name, value: value)
+        remove(name)
+        try add(name, value)
+    }
+
+    public mutating func remove(_ name: String) {
+        guard firstIndex(of: name) != nil else { return }
+        var kept = Headers(reservingFields: fields.count, bytes: bytes.readableBytes)
+        bytes.withUnsafeReadableBytes { all in
+            for index in fields.indices where !isField(index, named: name) {
+                kept.append(name: nameBytes(index, in: all), value: valueBytes(index, in: all))
+            }
+        }
+        self = kept
+    }
+
+    private static func check(name: String, value: String) throws(NightjarError) {
+        guard FieldSyntax.isToken(name.utf8) else {
+            throw NightjarError(
+                .invalidRequest, "header name \(quoted(name)) is not a token; use letters, digits and !#$%&'*+-.^_`|~")
+        }
+        guard FieldSyntax.isValue(value.utf8) else {
+            throw NightjarError(
+                .invalidRequest,
+                "the value of header \"\(name)\" holds a control character (CR, LF or NUL among them); remove or encode it")
+        }
+    }
+
+    // MARK: Looking up
+
+    private func nameBytes(_ index: Int, in all: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let field = fields[index]
+        return UnsafeRawBufferPointer(rebasing: all[Int(field.name)..<Int(field.name) + Int(field.nameLength)])
+    }
+
+    private func valueBytes(_ index: Int, in all: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let field = fields[index]
+        return UnsafeRawBufferPointer(rebasing: all[Int(field.value)..<Int(field.value) + Int(field.valueLength)])
+    }
+
+    private func isField(_ index: Int, named name: String) -> Bool {
+        guard Int(fields[index].nameLength) == name.utf8.count else { return false }
+        return bytes.withUnsafeReadableBytes { ASCII.equalIgnoringCase(nameBytes(index, in: $0), name.utf8) }
+    }
+
+    public func firstIndex(of name: String) -> Int? {
+        fields.indices.first { isField($0, named: name) }
+    }
+
+    /// The name of the field at `index` as it came, in its case.
+    public func name(at index: Int) -> String {
+        bytes.withUnsafeReadableBytes { String(decoding: nameBytes(index, in: $0), as: UTF8.self) }
+    }
+
+    public func value(at index: Int) -> String {
+        bytes.withUnsafeReadableBytes { String(decoding: valueBytes(index, in: $0), as: UTF8.self) }
+    }
+
+    /// The value of the first field of that name; bytes that are not UTF-8 appear as U+FFFD.
+    public subscript(_ name: String) -> String? {
+        firstIndex(of: name).map(value(at:))
+    }
+
+    /// All values of that name, in order.
+    public func values(_ name: String) -> [String] {
+        fields.indices.filter { isField($0, named: name) }.map(value(at:))
+    }
+
+    /// Borrows name and value of the field at `index`, each with a NUL behind its last byte.
+    ///
+    /// The pointers are good as long as this value (or a copy of it that nobody changed) lives.
+    public func withBytes<Result>(
+        at index: Int, _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        bytes.withUnsafeReadableBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
+    }
+}
+
+extension Headers: Sequence {
+    public func makeIterator() -> some IteratorProtocol<(name: String, value: String)> {
+        (0..<count).lazy.map { (name: name(at: $0), value: value(at: $0)) }.makeIterator()
+    }
+}
+
+extension Headers: Equatable {
+    /// Same fields in the same order; names without case, values to the byte.
+    public static func == (a: Headers, b: Headers) -> Bool {
+        a.count == b.count
+            && zip(a, b).allSatisfy { ASCII.equalIgnoringCase($0.name.utf8, $1.name.utf8) && $0.value == $1.value }
+    }
+}

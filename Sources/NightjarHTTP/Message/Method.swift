@@ -1,0 +1,33 @@
+/// A request method: a token, compared by case. RFC 9110 section 9.
+public struct Method: Hashable, Sendable, CustomStringConvertible {
+    public let name: String
+
+    /// - Returns: nil when `name` is not a token (RFC 9110 section 5.6.2).
+    public init?(_ name: String) {
+        guard !name.isEmpty, name.utf8.allSatisfy(FieldSyntax.isTokenByte) else { return nil }
+        self.name = name
+    }
+
+    private init(known name: String) { self.name = name }
+
+    public static let get = Method(known: "GET")
+    public static let head = Method(known: "HEAD")
+    public static let post = Method(known: "POST")
+    public static let put = Method(known: "PUT")
+    public static let patch = Method(known: "PATCH")
+    public static let delete = Method(known: "DELETE")
+    public static let options = Method(known: "OPTIONS")
+    public static let trace = Method(known: "TRACE")
+
+    /// Asks for nothing to change at the server. RFC 9110 section 9.2.1.
+    public var isSafe: Bool {
+        self == .get || self == .head || self == .options || self == .trace
+    }
+
+    /// Twice is as good as once, so a request that may have been seen can be sent again. RFC 9110 section 9.2.2.
+    public var isIdempotent: Bool {
+        isSafe || self == .put || self == .delete
+    }
+
+    public var description: String { name }
+}

@@ -1,0 +1,73 @@
+import NIOCore
+
+/// What a caller asks for. A value: change a copy, send it any number of times.
+public struct Request: Sendable {
+    public var method: Method
+    /// An absolute http or https URL, or a path that is joined to the client's base URL.
+    public var target: String
+    /// Appended to the target's own query, in order, percent-encoded; a name may repeat.
+    public var query: [(name: String, value: String)] = []
+    /// Take the place of the client's default headers of the same name.
+    public var headers = Headers()
+    public var body = RequestBody.none
+    /// Statuses that are an answer rather than an error; empty: 200 to 299, and 304.
+    public var expectedStatuses: [StatusRange] = []
+    /// Limits of time that differ from the client's.
+    public var timeouts = Timeouts()
+    /// Bytes of content that a collected response may have; nil: the client's limit.
+    public var maximumBody: Int?
+
+    public init(_ method: Method, _ target: String) {
+        self.method = method
+        self.target = target
+    }
+}
+
+/// A run of statuses.
+public struct StatusRange: Sendable, Equatable {
+    public var lowest: Int
+    public var highest: Int
+
+    public init(_ status: Int) { self.init(status, status) }
+    public init(_ lowest: Int, _ highest: Int) {
+        self.lowest = lowest
+        self.highest = highest
+    }
+
+    public func contains(_ status: Int) -> Bool { lowest <= status && status <= highest }
+}
+
+/// The content of a request.
+public enum RequestBody: Sendable {
+    case none
+    /// In memory; can be sent again.
+    case bytes(ByteBuffer)
+    /// Pulled from the caller while it is sent; sent at most once. `length` nil: chunked (RFC 9112 section 7.1).
+    case stream(length: Int?)
+
+    /// Whether a second attempt can send the same bytes.
+    public var isReplayable: Bool {
+        if case .stream = self { false } else { true }
+    }
+}
+
+/// Limits of time; nil where not set.
+public struct Timeouts: Sendable, Equatable {
+    /// From the start of the call, or of waiting for a connection, until the connection is open (TLS included).
+    public var connect: Duration?
+    /// Without a byte in either direction while the request is sent or the answer awaited.
+    public var idle: Duration?
+    /// The whole call, all attempts.
+    public var total: Duration?
+
+    public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
+        self.connect = connect
+        self.idle = idle
+        self.total = total
+    }
+
+    /// This, with `other` where nothing is set.
+    public func filled(from other: Timeouts) -> Timeouts {
+        Timeouts(connect: connect ?? other.connect, idle: idle ?? other.idle, total: total ?? other.total)
+    }
+}

@@ -1,0 +1,13 @@
+/// What connections are made and kept, and how TLS trusts.
+public struct TransportConfiguration: Sendable {
+    /// Connections open at once to one origin; further calls wait for one in order of arrival.
+    public var connectionsPerHost = 64
+    /// How long a connection is kept open without use.
+    public var idleConnectionLifetime = Duration.seconds(60)
+    /// A PEM file of certificates that are trusted in place of the system's; nil: the system's.
+    public var certificateAuthorityFile: String?
+    /// Whether the server's certificate and name are checked. False makes every connection open to interception.
+    public var verifiesCertificates = true
+
+    public init() {}
+}
