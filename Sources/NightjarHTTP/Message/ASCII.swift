@@ -11,6 +11,19 @@ public enum ASCII {
     }
 
     @inlinable
+    public static func equalIgnoringCase(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+        guard a.count == b.count else { return false }
+        var at = 0
+        while at < a.count, lowercase(a[at]) == lowercase(b[at]) { at += 1 }
+        return at == a.count
+    }
+
+    /// Whether `bytes` are `text`, which is in lower case, in whatever case.
+    static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+        equalIgnoringCase(bytes, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     /// The value of a hexadecimal digit.
@@ -43,4 +56,9 @@ public func quoted(_ text: some StringProtocol) -> String {
         }
     }
     return result + "\""
+}
+
+/// Bytes from the network in quotes for a message, escaped and cut as text is.
+func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
+    quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }
