@@ -36,9 +36,10 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "NightjarHTTP",
+                "CLinux", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -71,6 +72,13 @@ let package = Package(
             ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
+
+        .testTarget(
+            name: "NightjarHTTPTests",
+            dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]
+        ),
+        .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
+        .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
     ],
     swiftLanguageModes: [.v6]
 )

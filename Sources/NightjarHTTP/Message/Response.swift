@@ -48,21 +48,21 @@ public final class Response: Sendable {
     /// The content, decoded; empty when it went to a body handler. There is a NUL in memory behind the last byte.
     public let body: ByteBuffer
     public let trailers: Headers
-    /// The URL that answered, without user info and with credentials in the query masked.
-    public let url: String
+    /// The URL that answered.
+    public let location: RequestURL
     /// How many times the request was put on a connection.
     public let attempts: Int
     public let timing: Timing
     public let source: ResponseSource
 
     public init(
-        head: ResponseHead, body: ByteBuffer, trailers: Headers = Headers(), url: String, attempts: Int = 1,
+        head: ResponseHead, body: ByteBuffer, trailers: Headers = Headers(), url: RequestURL, attempts: Int = 1,
         timing: Timing = Timing(), source: ResponseSource = .network
     ) {
         self.head = head
         self.body = Response.terminated(body)
         self.trailers = trailers
-        self.url = url
+        location = url
         self.attempts = attempts
         self.timing = timing
         self.source = source
@@ -70,6 +70,8 @@ public final class Response: Sendable {
 
     public var status: Int { head.status }
     public var headers: Headers { head.headers }
+    /// The URL that answered, without user info and with credentials in the query masked.
+    public var url: String { location.redacted }
 
     /// The content as text; bytes that are not UTF-8 appear as U+FFFD.
     public var text: String { String(buffer: body) }
