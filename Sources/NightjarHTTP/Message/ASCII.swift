@@ -62,3 +62,16 @@ public func quoted(_ text: some StringProtocol) -> String {
 func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
     quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }
+
+extension String {
+    /// Its UTF-8, borrowed; `withUTF8` for a body that throws our errors.
+    @inline(__always)
+    func withRawBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        var text = self
+        return try text.withUTF8 { bytes in
+            Swift.Result { () throws(NightjarError) in try body(UnsafeRawBufferPointer(bytes)) }
+        }.get()
+    }
+}

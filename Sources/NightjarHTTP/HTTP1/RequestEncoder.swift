@@ -1,0 +1,121 @@
+import NIOCore
+
+/// Writes request lines and field lines. RFC 9112 sections 3 and 5.
+enum HeadWriter {
+    @inline(__always)
+    static func writeField(
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, into buffer: inout ByteBuffer
+    ) {
+        buffer.writeBytes(name)
+        buffer.writeStaticString(": ")
+        buffer.writeBytes(value)
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// The field that says where the request's content ends. RFC 9112 section 6.
+    static func writeFraming(
+        of body: RequestBody, method: Method, into buffer: inout ByteBuffer
+    ) throws(NightjarError) {
+        let length: Int
+        switch body {
+        case .none:
+            // Where a method foresees content, that there is none is said. RFC 9110 section 8.6.
+            guard method == .post || method == .put || method == .patch else { return }
+            length = 0
+        case .bytes(let bytes): length = bytes.readableBytes
+        case .stream(length: nil):
+            buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+            return
+        case .stream(length: .some(let count)):
+            guard count >= 0 else {
+                throw NightjarError(.invalidRequest, "the length of the request's body is negative: \(count)")
+            }
+            length = count
+        }
+        buffer.writeStaticString("Content-Length: ")
+        writeDecimal(length, into: &buffer)
+        buffer.writeStaticString("\r\n")
+    }
+
+    private static func writeDecimal(_ number: Int, into buffer: inout ByteBuffer) {
+        if number < 10 {
+            buffer.writeInteger(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number))
+        } else {
+            // 15 digits fit a String without an allocation.
+            buffer.writeString(String(number))
+        }
+    }
+}
+
+/// Frames the parts of a streamed request body, and holds the caller to the length that was promised.
+///
+/// A body that ends short would make the server read the next request as its rest, so both too much and too little are
+/// errors after which the connection must be closed.
+public struct HTTP1BodyEncoder: Sendable {
+    private enum Framing {
+        case length(remaining: Int)
+        case chunked
+        case ended
+    }
+
+    private var framing: Framing
+
+    public init(_ body: RequestBody) {
+        switch body {
+        case .none: framing = .length(remaining: 0)
+        case .bytes(let bytes): framing = .length(remaining: bytes.readableBytes)
+        case .stream(length: nil): framing = .chunked
+        case .stream(length: .some(let count)): framing = .length(remaining: count)
+        }
+    }
+
+    /// What to send for `part`: up to three buffers, in order, the content itself among them without a copy.
+    ///
+    /// - Throws: `invalid_request` when this is more than the promised length.
+    public mutating func encode(
+        _ part: ByteBuffer, _ send: (ByteBuffer) -> Void
+    ) throws(NightjarError) {
+        let count = part.readableBytes
+        // An empty chunk would end the body.
+        guard count > 0 else { return }
+        switch framing {
+        case .length(let remaining):
+            guard count <= remaining else {
+                framing = .ended
+                throw NightjarError(
+                    .invalidRequest, "the request's body is longer than the length that was given for it", phase: .send)
+            }
+            framing = .length(remaining: remaining - count)
+            send(part)
+        case .chunked:
+            var size = ByteBufferAllocator().buffer(capacity: 18)
+            size.writeString(String(count, radix: 16))
+            size.writeStaticString("\r\n")
+            send(size)
+            send(part)
+            send(HTTP1BodyEncoder.chunkEnd)
+        case .ended:
+            throw NightjarError(.invalidRequest, "the request's body goes on after its end", phase: .send)
+        }
+    }
+
+    /// What to send when the body has ended.
+    ///
+    /// - Throws: `invalid_request` when this is less than the promised length.
+    public mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {
+        defer { framing = .ended }
+        switch framing {
+        case .length(let remaining):
+            guard remaining == 0 else {
+                throw NightjarError(
+                    .invalidRequest, "the request's body ended \(remaining) bytes before the length that was given for it",
+                    phase: .send)
+            }
+        case .chunked: send(HTTP1BodyEncoder.lastChunk)
+        case .ended: break
+        }
+    }
+
+    private static let chunkEnd = ByteBuffer(staticString: "\r\n")
+    private static let lastChunk = ByteBuffer(staticString: "0\r\n\r\n")
+}

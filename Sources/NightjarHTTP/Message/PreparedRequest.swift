@@ -1,0 +1,171 @@
+import NIOCore
+
+/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the caller's
+/// thread.
+public struct PreparedRequest: Sendable {
+    public let method: Method
+    public let url: RequestURL
+    public let body: RequestBody
+    /// Request line and field lines with the empty line behind them, ready to be written.
+    public private(set) var wireHead: ByteBuffer
+
+    public var origin: Origin { url.origin }
+
+    /// Request line and field lines without the empty line.
+    public var head: ByteBuffer {
+        var head = wireHead
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        return head
+    }
+
+    public init(
+        _ request: Request, base: RequestURL?, defaults: Headers, userAgent: String?
+    ) throws(NightjarError) {
+        try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
+    }
+
+    /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
+    public init(_ request: Request, _ template: RequestTemplate) throws(NightjarError) {
+        method = request.method
+        body = request.body
+        try PreparedRequest.check(request)
+
+        let method = request.method.name
+        var head = ByteBufferAllocator().buffer(
+            capacity: PreparedRequest.capacity(request, template, method: method.utf8.count))
+        head.writeString(method)
+        head.writeInteger(UInt8(ascii: " "))
+        let targetStart = head.writerIndex
+        let absolute: RequestURL?
+        if let split = try RequestURL.splitScheme(request.target) {
+            let url = try RequestURL(isTLS: split.isTLS, afterScheme: split.rest, query: request.query)
+            head.writeString(url.target)
+            absolute = url
+        } else {
+            try PreparedRequest.writeRelative(request, template, into: &head)
+            absolute = nil
+        }
+        if let absolute {
+            url = absolute
+        } else {
+            url = try PreparedRequest.relativeURL(template, head, from: targetStart)
+        }
+        head.writeStaticString(" HTTP/1.1\r\n")
+
+        let isForeign = absolute.map { $0.origin != template.base?.origin } ?? false
+        try PreparedRequest.writeFields(request, template, foreign: isForeign ? url.origin : nil, into: &head)
+        try HeadWriter.writeFraming(of: request.body, method: request.method, into: &head)
+        head.writeStaticString("\r\n")
+        wireHead = head
+    }
+
+    /// Adds a field line behind the others, for the stages of the chain. The caller answers for the name.
+    ///
+    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    public mutating func addField(_ name: String, _ value: String) throws(NightjarError) {
+        guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) holds a character that is not allowed in it")
+        }
+        wireHead.moveWriterIndex(to: wireHead.writerIndex - 2)
+        wireHead.writeString(name)
+        wireHead.writeStaticString(": ")
+        wireHead.writeString(value)
+        wireHead.writeStaticString("\r\n\r\n")
+    }
+
+    // MARK: Parts of the head
+
+    private static func check(_ request: Request) throws(NightjarError) {
+        if request.method.name == "CONNECT" {
+            throw NightjarError(.invalidRequest, "CONNECT makes tunnels, which are the transport's; give it a proxy")
+        }
+        if request.method == .trace {
+            guard case .none = request.body else {
+                throw NightjarError(.invalidRequest, "TRACE has no body (RFC 9110 section 9.3.8)")
+            }
+        }
+    }
+
+    private static func capacity(_ request: Request, _ template: RequestTemplate, method: Int) -> Int {
+        let target = template.basePath.utf8.count + request.target.utf8.count
+        let fields = request.headers.byteCount + 4 * request.headers.count
+        return method + target + template.hostLine.readableBytes + template.fieldLines.readableBytes + fields + 64
+    }
+
+    private static func writeRelative(
+        _ request: Request, _ template: RequestTemplate, into head: inout ByteBuffer
+    ) throws(NightjarError) {
+        guard template.base != nil else {
+            throw NightjarError(
+                .invalidURL,
+                "the target is a path and there is no base URL to put it behind; set one, or write http://host/path")
+        }
+        try RequestTarget.checkLength(request.target.utf8.count)
+        try RequestURL.checkRelative(request.target)
+        try request.target.withRawBytes { bytes throws(NightjarError) in
+            try RequestTarget.write(bytes, behind: template.basePath, query: request.query, into: &head)
+        }
+    }
+
+    private static func relativeURL(
+        _ template: RequestTemplate, _ head: ByteBuffer, from start: Int
+    ) throws(NightjarError) -> RequestURL {
+        guard let base = template.base, let target = head.getString(at: start, length: head.writerIndex - start) else {
+            throw NightjarError(.invalidURL, "there is no base URL")
+        }
+        return RequestURL(origin: base.origin, target: target, userInfo: base.userInfo)
+    }
+
+    /// - Parameter foreign: the origin, when it is not that of the template's base.
+    private static func writeFields(
+        _ request: Request, _ template: RequestTemplate, foreign: Origin?, into head: inout ByteBuffer
+    ) throws(NightjarError) {
+        let headers = request.headers
+        var host: Int?
+        var replacesDefault = false
+        for index in 0..<headers.count {
+            let name = headers.withBytes(at: index) { name, _ in
+                (
+                    reserved: ReservedField.reason(name), isHost: name.count == 4 && ASCII.isCaseless(name, "host"),
+                    replaces: template.mayHaveField(namedLike: name)
+                )
+            }
+            if let reason = name.reserved {
+                throw NightjarError(.invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")
+            }
+            replacesDefault = replacesDefault || name.replaces
+            guard name.isHost else { continue }
+            guard host == nil else {
+                throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; a request has one")
+            }
+            try HostField.check(headers.value(at: index))
+            host = index
+        }
+
+        if let host {
+            headers.withBytes(at: host) { HeadWriter.writeField($0, $1, into: &head) }
+        } else if let foreign, template.base != nil || template.hostLine.readableBytes == 0 {
+            head.writeStaticString("Host: ")
+            head.writeString(foreign.hostField)
+            head.writeStaticString("\r\n")
+        } else {
+            head.writeImmutableBuffer(template.hostLine)
+        }
+
+        if foreign == nil, !replacesDefault {
+            head.writeImmutableBuffer(template.fieldLines)
+        } else {
+            let isElsewhere = foreign != nil && template.base != nil
+            let defaults = isElsewhere ? template.publicFields : template.fields
+            for index in 0..<defaults.count {
+                defaults.withBytes(at: index) { name, value in
+                    guard headers.firstIndex(of: name) == nil else { return }
+                    HeadWriter.writeField(name, value, into: &head)
+                }
+            }
+        }
+        for index in 0..<headers.count where index != host {
+            headers.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
+        }
+    }
+}
