@@ -25,7 +25,8 @@ public final class Client: Sendable {
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
         template = try RequestTemplate(
-            baseURL: configuration.baseURL, headers: configuration.headers, userAgent: configuration.userAgent)
+            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
+            defaults: configuration.headers, userAgent: configuration.userAgent)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         let thread = try LoopThread()

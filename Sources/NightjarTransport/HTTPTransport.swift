@@ -5,7 +5,8 @@ import NightjarHTTP
 ///
 /// Lives on the client's loop: every method is called there, and calls its receivers there.
 public protocol HTTPTransport: AnyObject {
-    /// Begins one exchange. The receiver hears of it later, or at once, before this returns.
+    /// Begins one exchange. The receiver hears of it later, or at once, before this returns; an exchange that nobody wants
+    /// any more by then is cancelled.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
 
     /// Closes every connection; what is in progress fails as `cancelled`. Nothing begins afterwards.
@@ -14,7 +15,7 @@ public protocol HTTPTransport: AnyObject {
 
 /// One attempt to get a request answered, as the one sees it who began it.
 public protocol Exchange: AnyObject {
-    /// Gives up: the receiver hears nothing more. Nothing happens when the exchange has ended.
+    /// Gives up: the receiver hears nothing more. Nothing happens when the exchange has ended, or again.
     func cancel()
     /// Stops reading, so that the peer is held back by flow control.
     func pause()

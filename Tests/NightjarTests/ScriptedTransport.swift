@@ -30,7 +30,7 @@ final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        log.withLock { $0.heads.append(String(buffer: request.completeHead())) }
+        log.withLock { $0.heads.append(String(buffer: request.wireHead)) }
         let exchange = ScriptedExchange(self)
         guard !scripts.isEmpty else { return exchange }
         let script = scripts.removeFirst()

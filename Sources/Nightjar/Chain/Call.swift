@@ -71,8 +71,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let attempt = attempts
         let begun = loop.transport.begin(
             request, connectTimeout: options.timeouts.connect, receiver: self)
-        // It may have failed already, and the next attempt have begun.
-        if attempts == attempt, state != .preparing, state != .finished { exchange = begun }
+        // Much may have happened meanwhile: it may have ended, another attempt have begun, the reader have fallen behind.
+        guard attempts == attempt, state == .waiting || isOnConnection else { return begun.cancel() }
+        exchange = begun
+        if isPaused { begun.pause() }
     }
 
     private func carryOut(_ verdict: Verdict, from stage: Int) {

@@ -39,6 +39,9 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section 7.2.
     public var hostField: String { storage.hostField }
 
+    /// Host and port, the port always: what a message names. RFC 3986 section 3.2.
+    public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
+
     public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
     public static func == (a: Origin, b: Origin) -> Bool {

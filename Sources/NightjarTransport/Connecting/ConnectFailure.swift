@@ -8,7 +8,7 @@ import NightjarHTTP
 enum ConnectFailure {
     static func timeout(_ origin: Origin, _ patience: TimeAmount) -> NightjarError {
         NightjarError(
-            .timeout, "no connection to \(origin.hostAndPort) within \(seconds(patience))", phase: .connect,
+            .timeout, "no connection to \(origin.authority) within \(seconds(patience))", phase: .connect,
             code: ETIMEDOUT)
     }
 
@@ -21,18 +21,18 @@ enum ConnectFailure {
             if case .connectTimeout(let patience) = error { timeout(origin, patience) } else { other(error, origin) }
         case nil:
             NightjarError(
-                origin.isSecure ? .tls : .connect,
-                origin.isSecure
-                    ? "\(origin.hostAndPort) closed the connection during the TLS handshake; does it speak TLS there?"
-                    : "\(origin.hostAndPort) closed the connection as it opened",
-                phase: origin.isSecure ? .tls : .connect)
+                origin.isTLS ? .tls : .connect,
+                origin.isTLS
+                    ? "\(origin.authority) closed the connection during the TLS handshake; does it speak TLS there?"
+                    : "\(origin.authority) closed the connection as it opened",
+                phase: origin.isTLS ? .tls : .connect)
         case let error?: other(error, origin)
         }
     }
 
     private static func other(_ error: any Error, _ origin: Origin) -> NightjarError {
         TLSFailure.describe(error, origin)
-            ?? NightjarError(.connect, "cannot connect to \(origin.hostAndPort): \(error)", phase: .connect)
+            ?? NightjarError(.connect, "cannot connect to \(origin.authority): \(error)", phase: .connect)
     }
 
     private static func describe(_ error: NIOConnectionError, _ origin: Origin) -> NightjarError {
@@ -48,7 +48,7 @@ enum ConnectFailure {
         let reason = String(cString: strerror(error.errnoCode))
         return NightjarError(
             error.errnoCode == ENETUNREACH || error.errnoCode == ENETDOWN ? .offline : .connect,
-            "cannot connect to \(origin.hostAndPort): \(reason)", phase: .connect, code: error.errnoCode)
+            "cannot connect to \(origin.authority): \(reason)", phase: .connect, code: error.errnoCode)
     }
 
     private static func seconds(_ amount: TimeAmount) -> String {
@@ -80,7 +80,7 @@ enum ConnectionFailure {
 /// Says why a TLS handshake failed.
 enum TLSFailure {
     static func describe(_ error: any Error, _ origin: Origin) -> NightjarError? {
-        let place = origin.hostAndPort
+        let place = origin.authority
         switch error {
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             return NightjarError(

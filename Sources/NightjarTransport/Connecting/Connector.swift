@@ -40,11 +40,11 @@ final class Connector {
             case .success(let channel):
                 guard connection.isConnecting else { return channel.close(promise: nil) }
                 do {
-                    if origin.isSecure {
+                    if origin.isTLS {
                         try channel.pipeline.syncOperations.addHandler(self.tls.handler(for: origin))
                     }
                     try channel.pipeline.syncOperations.addHandler(connection)
-                    if !origin.isSecure { connection.opened() }
+                    if !origin.isTLS { connection.opened() }
                 } catch {
                     connection.connectFailed(ConnectFailure.describe(error, origin))
                     channel.close(promise: nil)

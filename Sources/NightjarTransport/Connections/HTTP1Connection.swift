@@ -101,7 +101,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         answerHasBegun = false
         decoder.expectResponse(to: exchange.request.method)
 
-        var head = exchange.request.completeHead()
+        var head = exchange.request.wireHead
         outgoing = OutgoingBody(exchange.request.body, inlinedInto: &head)
         requestIsComplete = outgoing.isComplete
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
@@ -112,7 +112,9 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func continueBody(_ context: ChannelHandlerContext) {
         while phase == .busy, !requestIsComplete, context.channel.isWritable {
             switch outgoing.next() {
-            case .write(let part):
+            case .write(let part, more: true):
+                context.write(wrapOutboundOut(part), promise: nil)
+            case .write(let part, more: false):
                 context.writeAndFlush(wrapOutboundOut(part), promise: nil)
             case .ask(let maximum):
                 exchange?.receiver?.exchangeWantsBody(maximum: maximum)

@@ -1,10 +1,12 @@
+import DequeModule
 import NIOCore
 import NightjarHTTP
 
 /// What is left to send of a request's content, cut so that a slow peer holds back memory and not only the socket.
 struct OutgoingBody {
     enum Step {
-        case write(ByteBuffer)
+        /// - Parameter more: another write follows at once, so this one need not be flushed.
+        case write(ByteBuffer, more: Bool)
         /// Nothing at hand: ask the source for up to so many bytes.
         case ask(maximum: Int)
         /// The source has been asked.
@@ -12,98 +14,77 @@ struct OutgoingBody {
         case complete
     }
 
-    private enum State {
-        case complete
+    private enum Source {
+        case none
         case bytes(ByteBuffer)
-        /// `remaining` nil: chunked.
-        case stream(remaining: Int?, pending: ByteBuffer?, asked: Bool, ended: Bool)
+        /// Asked for one part at a time. `remaining` is nil for a length that nobody announced.
+        case stream(remaining: Int?, isAsked: Bool)
     }
 
-    private var state = State.complete
+    private var source = Source.none
+    private var encoder: HTTP1BodyEncoder
+    /// Encoded and not yet written.
+    private var pending = Deque<ByteBuffer>()
 
     static let none = OutgoingBody()
 
-    private init() {}
+    private init() {
+        encoder = HTTP1BodyEncoder(.none)
+    }
 
     /// Small content goes into the same write as the head.
     init(_ body: RequestBody, inlinedInto head: inout ByteBuffer) {
+        encoder = HTTP1BodyEncoder(body)
         switch body {
-        case .none:
-            state = .complete
-        case .bytes(var bytes):
-            if bytes.readableBytes <= OutgoingBody.largestInlined {
-                head.writeBuffer(&bytes)
-                state = .complete
-            } else {
-                state = .bytes(bytes)
-            }
-        case .stream(let length):
-            state = length == 0 ? .complete : .stream(remaining: length, pending: nil, asked: false, ended: false)
+        case .none, .stream(length: 0): break
+        case .bytes(let bytes) where bytes.readableBytes <= OutgoingBody.largestInlined:
+            head.writeImmutableBuffer(bytes)
+        case .bytes(let bytes): source = .bytes(bytes)
+        case .stream(let length): source = .stream(remaining: length, isAsked: false)
         }
     }
 
     var isComplete: Bool {
-        if case .complete = state { true } else { false }
+        if case .none = source { pending.isEmpty } else { false }
     }
 
     mutating func next() -> Step {
-        switch state {
-        case .complete:
+        if let part = pending.popFirst() { return .write(part, more: !pending.isEmpty) }
+        switch source {
+        case .none:
             return .complete
         case .bytes(var bytes):
-            let count = min(bytes.readableBytes, OutgoingBody.partSize)
-            guard count > 0, let part = bytes.readSlice(length: count) else {
-                state = .complete
+            guard let part = bytes.readSlice(length: min(bytes.readableBytes, OutgoingBody.partSize)) else {
+                source = .none
                 return .complete
             }
-            state = bytes.readableBytes == 0 ? .complete : .bytes(bytes)
-            return .write(part)
-        case .stream(let remaining, let pending?, let asked, let ended):
-            state = .stream(remaining: remaining, pending: nil, asked: asked, ended: ended)
-            return .write(pending)
-        case .stream(_, nil, _, ended: true):
-            state = .complete
-            return .complete
-        case .stream(_, nil, asked: true, _):
+            source = bytes.readableBytes == 0 ? .none : .bytes(bytes)
+            return .write(part, more: false)
+        case .stream(_, isAsked: true):
             return .wait
-        case .stream(let remaining, nil, asked: false, ended: false):
-            state = .stream(remaining: remaining, pending: nil, asked: true, ended: false)
+        case .stream(let remaining, isAsked: false):
+            source = .stream(remaining: remaining, isAsked: true)
             return .ask(maximum: min(remaining ?? OutgoingBody.partSize, OutgoingBody.partSize))
         }
     }
 
     /// A part from the source.
+    ///
+    /// - Throws: `invalid_request` when it gives more than it announced.
     mutating func receive(_ part: ByteBuffer) throws(NightjarError) {
-        guard case .stream(let remaining, _, asked: true, ended: false) = state else { return }
-        guard part.readableBytes > 0 else {
-            state = .stream(remaining: remaining, pending: nil, asked: false, ended: false)
-            return
-        }
-        guard let remaining else {
-            state = .stream(
-                remaining: nil, pending: HTTP1RequestEncoder.chunk(part), asked: false, ended: false)
-            return
-        }
-        guard part.readableBytes <= remaining else {
-            throw NightjarError(
-                .invalidRequest,
-                "the body's source gave \(part.readableBytes - remaining) bytes more than the length it announced",
-                phase: .send)
-        }
-        let left = remaining - part.readableBytes
-        state = .stream(remaining: left, pending: part, asked: false, ended: left == 0)
+        guard case .stream(let remaining, isAsked: true) = source else { return }
+        try encoder.encode(part) { pending.append($0) }
+        let left = remaining.map { $0 - part.readableBytes }
+        source = left == 0 ? .none : .stream(remaining: left, isAsked: false)
     }
 
     /// The source has no more.
+    ///
+    /// - Throws: `invalid_request` when it gave less than it announced.
     mutating func end() throws(NightjarError) {
-        guard case .stream(let remaining, _, asked: true, ended: false) = state else { return }
-        if let remaining, remaining > 0 {
-            throw NightjarError(
-                .invalidRequest, "the body's source ended \(remaining) bytes before the length it announced",
-                phase: .send)
-        }
-        let last = remaining == nil ? HTTP1RequestEncoder.lastChunk() : nil
-        state = .stream(remaining: remaining, pending: last, asked: false, ended: true)
+        guard case .stream(_, isAsked: true) = source else { return }
+        try encoder.finish { pending.append($0) }
+        source = .none
     }
 
     /// Below this, a copy costs less than a second system call.
