@@ -71,6 +71,16 @@ let package = Package(
             ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
+
+        .testTarget(
+            name: "NightjarHTTPTests",
+            dependencies: [
+                "NightjarHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -105,8 +105,8 @@ public struct HTTP1ResponseDecoder: Sendable {
         case .untilClose, .complete:
             state = .idle
             return .end(trailers: Headers())
-        case .statusLine where headSize == 0 && lines.partial.readableBytes == 0:
-            missing = "before it answered"
+        case .statusLine where lines.partial.readableBytes == 0:
+            missing = headSize == 0 ? "before it answered" : "behind an interim response, before the final one"
         case .statusLine, .fields:
             missing = "in the middle of the response's head"
         case .fixed(let remaining):
