@@ -10,17 +10,19 @@ import Testing
     @Test(arguments: ResponseCase.all)
     func agreesWithNIOOrSaysWhyNot(_ response: ResponseCase) {
         let wire = response.wire
-        for cuts in [[]] + wire.indices.dropFirst().map({ [$0] }) + [Array(wire.indices.dropFirst())] {
-            let ours = Summary(
-                Transcript.of(wire, cutAt: cuts, to: response.methods, closes: response.closes))
+        let everyByte = Array(wire.indices.dropFirst())
+        let differing = ([[]] + everyByte.map { [$0] } + [everyByte]).filter { cuts in
+            let ours = Transcript.of(wire, cutAt: cuts, to: response.methods, closes: response.closes)
             let theirs = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            switch response.nio {
-            case .same:
-                #expect(ours == theirs, "cut at \(cuts.count == 1 ? "\(cuts)" : "\(cuts.count) places")")
-            case .differs(let reason):
-                #expect(!reason.isEmpty)
-                if cuts.isEmpty { #expect(ours != theirs, "the reason is out of date: \(reason)") }
-            }
+            return Summary(ours) != theirs
+        }
+        let ours = Summary(Transcript.of(wire, to: response.methods, closes: response.closes))
+        let theirs = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
+        switch response.nio {
+        case .same:
+            #expect(differing.isEmpty, "\(ours) and \(theirs)")
+        case .differs(let reason):
+            #expect(!differing.isEmpty, "the reason is out of date, both say \(ours): \(reason)")
         }
     }
 
@@ -30,14 +32,17 @@ import Testing
         var failed = false
 
         init(_ transcript: Transcript) {
-            lines = transcript.lines.map { $0.hasPrefix("end") ? "end" : $0 }
+            // NIO puts its own reason in the place of an empty one, and decides about reuse elsewhere.
+            lines = transcript.lines.map { line in
+                line.first?.isNumber == true ? String(line.prefix(3)) : line.hasPrefix("end") ? "end" : line
+            }
             failed = transcript.error != nil
         }
 
         var description: String { "\(lines)\(failed ? " and an error" : "")" }
 
         static func byNIO(
-            _ wire: [UInt8], cutAt cuts: [Int], to methods: [NightjarHTTP.Method], closes: Bool
+            _ wire: [UInt8], cutAt cuts: [Int], to methods: [Method], closes: Bool
         ) -> Summary {
             var transcript = Transcript()
             let channel = EmbeddedChannel(
@@ -45,7 +50,7 @@ import Testing
                     HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward)))
             for method in methods {
                 let head = HTTPRequestHead(version: .http1_1, method: .init(rawValue: method.name), uri: "/")
-                channel.write(NIOAny(HTTPClientRequestPart.head(head)), promise: nil)
+                channel.write(HTTPClientRequestPart.head(head), promise: nil)
             }
             var failed = false
             let bounds = [0] + cuts + [wire.count]

@@ -13,7 +13,7 @@ struct ResponseCase: Sendable, CustomTestStringConvertible {
     }
 
     let name: String
-    let methods: [NightjarHTTP.Method]
+    let methods: [Method]
     let wire: [UInt8]
     /// The server closes the connection behind the last byte.
     let closes: Bool
@@ -23,14 +23,14 @@ struct ResponseCase: Sendable, CustomTestStringConvertible {
     let nio: Peer
 
     init(
-        _ name: String, to methods: NightjarHTTP.Method..., wire: String, closes: Bool = false, nio: Peer = .same,
+        _ name: String, to methods: Method..., wire: String, closes: Bool = false, nio: Peer = .same,
         _ expected: [String]
     ) {
         self.init(name, to: methods, bytes: Array(wire.utf8), closes: closes, nio: nio, expected)
     }
 
     init(
-        _ name: String, to methods: [NightjarHTTP.Method] = [], bytes: [UInt8], closes: Bool = false,
+        _ name: String, to methods: [Method] = [], bytes: [UInt8], closes: Bool = false,
         nio: Peer = .same, _ expected: [String]
     ) {
         self.name = name
@@ -91,7 +91,7 @@ struct Transcript: Equatable {
 extension Transcript {
     /// Decodes `wire` as it comes out of reads that end at `cuts`, each in a buffer of its own.
     static func of(
-        _ wire: [UInt8], cutAt cuts: [Int] = [], to methods: [NightjarHTTP.Method] = [.get], closes: Bool = false,
+        _ wire: [UInt8], cutAt cuts: [Int] = [], to methods: [Method] = [.get], closes: Bool = false,
         limits: HTTP1ResponseDecoder.Limits = HTTP1ResponseDecoder.Limits()
     ) -> Transcript {
         var transcript = Transcript()

@@ -21,11 +21,11 @@ import Testing
         let text = String(buffer: prepared.wireHead)
         #expect(text.hasSuffix("\r\n\r\n"))
         #expect(String(buffer: prepared.head) + "\r\n" == text)
-        return text.dropLast(4).components(separatedByCRLF: ())
+        return text.dropLast(2).components(separatedByCRLF: ())
     }
 
     private func request(
-        _ method: NightjarHTTP.Method = .get, _ target: String = "/a", _ fields: KeyValuePairs<String, String> = [:],
+        _ method: Method = .get, _ target: String = "/a", _ fields: KeyValuePairs<String, String> = [:],
         body: RequestBody = .none
     ) throws -> Request {
         var request = Request(method, target)
@@ -130,13 +130,13 @@ import Testing
     }
 
     @Test func theBodyDecidesTheFraming() throws {
-        func framing(_ method: NightjarHTTP.Method, _ body: RequestBody) throws -> [String] {
+        func framing(_ method: Method, _ body: RequestBody) throws -> [String] {
             Array(try lines(request(method, "/a", body: body)).dropFirst(2))
         }
-        for method: NightjarHTTP.Method in [.get, .head, .delete, .options, .trace] {
+        for method: Method in [.get, .head, .delete, .options, .trace] {
             #expect(try framing(method, .none) == [])
         }
-        for method: NightjarHTTP.Method in [.post, .put, .patch] {
+        for method: Method in [.post, .put, .patch] {
             #expect(try framing(method, .none) == ["Content-Length: 0"])
         }
         #expect(try framing(.get, .bytes(ByteBuffer())) == ["Content-Length: 0"])
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func connectIsRefused() throws {
-        let connect = try #require(NightjarHTTP.Method("CONNECT"))
+        let connect = try #require(Method("CONNECT"))
         #expect(refusal { _ = try lines(request(connect)) }.contains("tunnels"))
     }
 

@@ -57,9 +57,9 @@ import Testing
         ("http://127.0.0.01/", "IPv4"), ("http://1.2.3.4./", "IPv4"),
         ("http://a..b/", "empty label"), ("http://.a/", "empty label"), ("http://./", "empty label"),
         ("http://a b/", "\" \" is not allowed"), ("http://a%41/", "\"%\" is not allowed"),
-        ("http://good.com\\@evil.com/", "\"\\\" is not"), ("http://a,b/", "\",\" is not"),
+        ("http://good.com\\@evil.com/", "percent-encoded"), ("http://a,b/", "\",\" is not"),
         ("http://bücher.example/", "xn--"), ("http://日本/", "xn--"),
-        ("http://a@b@c/", "two @"),
+        ("http://a@b@c/", "two @"), ("http://a b@c/", "percent-encoded"), ("http://é@c/", "percent-encoded"),
         ("http://h/a\nb", "0xa"), ("http://h/a\r\nHost: x", "0xd"), ("http://h/\0", "0x0"), ("http://h/a\tb", "0x9"),
         ("http://h/?a\u{7F}", "0x7f"), ("http://h\n/", "0xa"), ("http://\0/", "0x0"),
     ])
@@ -74,7 +74,7 @@ import Testing
         #expect(try RequestURL(fits).target.utf8.count == RequestTarget.maximumLength - 8)
         for text in [
             fits + "a", "http://" + String(repeating: "a", count: 64) + "/", "http://h/" + String(repeating: " ", count: 30_000),
-            "http://" + String(repeating: "a.", count: 127) + "/",
+            "http://" + String(repeating: "a.", count: 128) + "/",
         ] {
             let error = #expect(throws: NightjarError.self) { try RequestURL(text) }
             #expect(error?.kind == .invalidURL)
