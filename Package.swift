@@ -75,7 +75,12 @@ let package = Package(
 
         .testTarget(
             name: "NightjarHTTPTests",
-            dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]
+            dependencies: [
+                "NightjarHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]
         ),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),

@@ -258,10 +258,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeFinished(trailers: Headers) {
         guard let head else { return }
         exchange = nil
-        timing.total = elapsed(until: .now())
+        timing.total = elapsed(until: lastProgress)
+        var body = ByteBuffer()
+        swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
-            head: head, body: content, trailers: trailers, url: request.url, attempts: attempts, timing: timing)
-        content = ByteBuffer()
+            head: head, body: body, trailers: trailers, url: request.url, attempts: attempts, timing: timing)
         ascend(response, from: loop.stages.count)
     }
 
@@ -279,7 +280,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
     private func reserve(_ head: ResponseHead) {
-        guard let announced = head.headers["content-length"].flatMap({ Int($0) }), announced > 0 else { return }
+        guard let announced = head.contentLength, announced > 0 else { return }
         content = ByteBufferAllocator().buffer(
             capacity: min(announced, options.maximumBody, Call.largestReserve) + 1)
     }

@@ -32,14 +32,18 @@ public final class CompletionQueue: @unchecked Sendable {
 
     // MARK: From the loops
 
-    /// Adds events and wakes whoever waits.
-    func post(_ new: ArraySlice<QueueEvent>) {
-        guard !Fork.hasHappened(since: birth) else { return }
+    /// Takes the events over and wakes whoever waits. Leaves `new` empty, with storage for the next.
+    func post(_ new: inout [QueueEvent]) {
+        guard !Fork.hasHappened(since: birth) else { return new.removeAll() }
         monitor.withLock {
-            let wasEmpty = events.isEmpty
-            events.append(contentsOf: new)
-            if wasEmpty { announce() }
+            if events.isEmpty {
+                swap(&events, &new)
+                announce()
+            } else {
+                events.append(contentsOf: new)
+            }
         }
+        new.removeAll(keepingCapacity: new.count <= CompletionQueue.largestSpare)
     }
 
     private func announce() {
@@ -128,7 +132,8 @@ public final class CompletionQueue: @unchecked Sendable {
 
     /// Makes a `poll` that waits, now or next, return.
     public func wake() {
-        post([.wake])
+        var events = [QueueEvent.wake]
+        post(&events)
     }
 
     /// Cancels the tasks that deliver here and runs what is left of their events, each `finished` included, on this

@@ -26,7 +26,9 @@ final class ClientLoop: @unchecked Sendable {
     let transport: any HTTPTransport
     private var spareMail: [Message] = []
     private var calls: [Call] = []
-    private var outbox: [(queue: CompletionQueue?, event: QueueEvent)] = []
+    private var outbox: [QueueEvent] = []
+    /// Whom ``outbox`` is for.
+    private var addressee: CompletionQueue?
     private var alarm = Alarm()
 
     init(thread: LoopThread, transport: any HTTPTransport, stages: [any Stage]) {
@@ -111,26 +113,24 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Events
 
     /// Sends an event when the loop has done what is at hand, so that one wake-up serves many completions.
+    ///
+    /// - Parameter queue: nil: the handlers run here, on the loop.
     func post(_ event: QueueEvent, to queue: CompletionQueue?) {
-        if outbox.isEmpty { thread.loop.execute { self.sendEvents() } }
-        outbox.append((queue, event))
+        if outbox.isEmpty {
+            thread.loop.execute { self.sendEvents() }
+        } else if queue !== addressee {
+            sendEvents()
+        }
+        addressee = queue
+        outbox.append(event)
     }
 
     private func sendEvents() {
-        let events = outbox
-        outbox.removeAll(keepingCapacity: events.count <= ClientLoop.largestSpare)
-        var start = events.startIndex
-        while start < events.endIndex {
-            let queue = events[start].queue
-            var end = start + 1
-            while end < events.endIndex, events[end].queue === queue { end += 1 }
-            if let queue {
-                queue.post(ArraySlice(events[start..<end].map(\.event)))
-            } else {
-                for index in start..<end { events[index].event.run(in: nil) }
-            }
-            start = end
-        }
+        guard !outbox.isEmpty else { return }
+        if let addressee { return addressee.post(&outbox) }
+        var events: [QueueEvent] = []
+        swap(&events, &outbox)  // the handlers may post more
+        for event in events { event.run(in: nil) }
     }
 
     // MARK: Time

@@ -105,8 +105,8 @@ public struct HTTP1ResponseDecoder: Sendable {
         case .untilClose, .complete:
             state = .idle
             return .end(trailers: Headers())
-        case .statusLine where headSize == 0 && lines.partial.readableBytes == 0:
-            missing = "before it answered"
+        case .statusLine where lines.partial.readableBytes == 0:
+            missing = headSize == 0 ? "before it answered" : "behind an interim response, before the final one"
         case .statusLine, .fields:
             missing = "in the middle of the response's head"
         case .fixed(let remaining):
@@ -189,8 +189,11 @@ public struct HTTP1ResponseDecoder: Sendable {
         }
         let framing = try section.framing.framing(
             ofStatus: line.status, minorVersion: line.minorVersion, to: method)
+        let contentLength: Int?
+        if case .length(let count) = framing { contentLength = count } else { contentLength = nil }
         let head = ResponseHead(
-            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: section.headers)
+            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: section.headers,
+            contentLength: contentLength)
         connectionIsReusable = section.framing.keepsConnection(
             framing, status: line.status, minorVersion: line.minorVersion)
         section = FieldSection(maximumSize: 0, maximumFields: 0)

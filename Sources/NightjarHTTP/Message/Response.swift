@@ -8,8 +8,13 @@ public struct ResponseHead: Sendable, Equatable {
     /// 0 or 1: the y of HTTP/1.y.
     public var minorVersion: Int
     public var headers: Headers
+    /// Bytes of content that follow, when that is known before they come.
+    public var contentLength: Int?
 
-    public init(status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers()) {
+    public init(
+        status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers(), contentLength: Int? = nil
+    ) {
+        self.contentLength = contentLength
         self.status = status
         self.reason = reason
         self.minorVersion = minorVersion
@@ -56,11 +61,14 @@ public final class Response: Sendable {
     public let source: ResponseSource
 
     public init(
-        head: ResponseHead, body: ByteBuffer, trailers: Headers = Headers(), url: RequestURL, attempts: Int = 1,
-        timing: Timing = Timing(), source: ResponseSource = .network
+        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(), url: RequestURL,
+        attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network
     ) {
         self.head = head
-        self.body = Response.terminated(body)
+        let length = body.readableBytes
+        body.writeInteger(UInt8(0))
+        body.moveWriterIndex(to: body.readerIndex + length)
+        self.body = body
         self.trailers = trailers
         location = url
         self.attempts = attempts
@@ -75,13 +83,4 @@ public final class Response: Sendable {
 
     /// The content as text; bytes that are not UTF-8 appear as U+FFFD.
     public var text: String { String(buffer: body) }
-
-    /// Writes the NUL behind the body that C strings end with, copying only where there is no room for it.
-    private static func terminated(_ body: ByteBuffer) -> ByteBuffer {
-        var body = body
-        let length = body.readableBytes
-        body.writeInteger(UInt8(0))
-        body.moveWriterIndex(to: body.readerIndex + length)
-        return body
-    }
 }

@@ -11,7 +11,10 @@ import DequeModule
 public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
     /// A place in the waiting line.
     public struct Ticket: Hashable, Sendable {
-        fileprivate let number: Int
+        @usableFromInline let number: Int
+
+        @inlinable
+        init(number: Int) { self.number = number }
     }
 
     public enum Acquired {
@@ -30,108 +33,147 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     public struct Attempt {
         public var ticket: Ticket
         public var waiter: Waiter
+
+        @inlinable
+        init(ticket: Ticket, waiter: Waiter) {
+            self.ticket = ticket
+            self.waiter = waiter
+        }
+    }
+
+    @usableFromInline
+    struct Idle {
+        @usableFromInline let connection: Connection
+        @usableFromInline let since: Moment
+
+        @inlinable
+        init(_ connection: Connection, since: Moment) {
+            self.connection = connection
+            self.since = since
+        }
     }
 
     /// Connections that are open, in use or being made; never more than ``limit``.
-    public private(set) var openCount = 0
-    public private(set) var connectingCount = 0
-    public private(set) var waitingCount = 0
+    @inlinable
+    public var openCount: Int { open }
+    @inlinable
+    public var connectingCount: Int { connecting }
+    @inlinable
+    public var waitingCount: Int { waiting }
     public let limit: Int
 
-    private var idle = Deque<(connection: Connection, since: Moment)>()
-    private var line = Deque<Waiter?>()
+    @usableFromInline var open = 0
+    @usableFromInline var connecting = 0
+    @usableFromInline var waiting = 0
+    @usableFromInline var idle = Deque<Idle>()
+    @usableFromInline var line = Deque<Waiter?>()
     /// The ticket number of the first place in `line`.
-    private var firstNumber = 0
+    @usableFromInline var firstNumber = 0
 
+    @inlinable
     public init(limit: Int) {
         self.limit = max(1, limit)
     }
 
+    @inlinable
     public var idleCount: Int { idle.count }
-    public var isUnused: Bool { openCount == 0 && waitingCount == 0 }
+    @inlinable
+    public var isUnused: Bool { open == 0 && waiting == 0 }
 
     /// - Parameter fresh: passes the idle connections over, because one of their age has just proved dead.
+    @inlinable
     public mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
-        if !fresh, let (connection, _) = idle.popLast() { return .use(connection) }
+        if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
         let ticket = enqueue(waiter)
-        guard openCount < limit else { return .wait(ticket) }
-        openCount += 1
-        connectingCount += 1
+        guard open < limit else { return .wait(ticket) }
+        open += 1
+        connecting += 1
         return .connect(ticket)
     }
 
     /// Takes out an idle connection, to be closed, so that a fresh one may be made in its place under the limit.
+    @inlinable
     public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
-        guard openCount >= limit, let (connection, _) = idle.popFirst() else { return nil }
-        openCount -= 1
-        return (connection, nextAttempt())
+        guard open >= limit, let oldest = idle.popFirst() else { return nil }
+        open -= 1
+        return (oldest.connection, nextAttempt())
     }
 
     /// The attempt succeeded.
+    @inlinable
     public mutating func connected() -> Placed {
-        assert(connectingCount > 0)
-        connectingCount -= 1
+        assert(connecting > 0)
+        connecting -= 1
         return place()
     }
 
     /// The attempt made for `ticket` failed.
     ///
     /// - Returns: the waiter to tell, if it still waits, and an attempt to make for others who wait.
+    @inlinable
     public mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
-        assert(connectingCount > 0)
-        connectingCount -= 1
-        openCount -= 1
+        assert(connecting > 0)
+        connecting -= 1
+        open -= 1
         let failed = take(ticket)
         return (failed, nextAttempt())
     }
 
     /// A call has finished with its connection, which can carry another.
+    @inlinable
     public mutating func released() -> Placed { place() }
 
     /// The connection given to nobody waits for the next call.
+    @inlinable
     public mutating func park(_ connection: Connection, now: Moment) {
-        idle.append((connection, now))
+        idle.append(Idle(connection, since: now))
     }
 
     /// A connection in use is gone.
     ///
     /// - Returns: an attempt to make for those who wait.
+    @inlinable
     public mutating func lost() -> Attempt? {
-        openCount -= 1
+        open -= 1
         return nextAttempt()
     }
 
     /// An idle connection is gone. False: it was not idle here.
+    @inlinable
     public mutating func lostIdle(_ connection: Connection) -> Bool {
         guard let index = idle.firstIndex(where: { $0.connection === connection }) else { return false }
         idle.remove(at: index)
-        openCount -= 1
+        open -= 1
         return true
     }
 
     /// The waiter no longer wants a connection. Its attempt, if any, goes on for the others.
+    @inlinable
     public mutating func cancel(_ ticket: Ticket) {
         _ = take(ticket)
     }
 
     /// Takes out the connections that have been idle since `moment` or longer.
+    @inlinable
     public mutating func expire(idleSince moment: Moment) -> [Connection] {
         var expired: [Connection] = []
         while let first = idle.first, first.since <= moment {
             idle.removeFirst()
-            openCount -= 1
+            open -= 1
             expired.append(first.connection)
         }
         return expired
     }
 
     /// Since when the connection that expires next has been idle.
+    @inlinable
     public var oldestIdle: Moment? { idle.first?.since }
 
     /// Takes out every idle connection.
+    @inlinable
     public mutating func removeAllIdle() -> [Connection] {
         defer {
-            openCount -= idle.count
+            open -= idle.count
             idle.removeAll()
         }
         return idle.map(\.connection)
@@ -139,43 +181,48 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     // MARK: The line
 
-    private mutating func enqueue(_ waiter: Waiter) -> Ticket {
+    @inlinable
+    mutating func enqueue(_ waiter: Waiter) -> Ticket {
         line.append(waiter)
-        waitingCount += 1
+        waiting += 1
         return Ticket(number: firstNumber + line.count - 1)
     }
 
-    private mutating func take(_ ticket: Ticket) -> Waiter? {
+    @inlinable
+    mutating func take(_ ticket: Ticket) -> Waiter? {
         let index = ticket.number - firstNumber
         guard line.indices.contains(index), let waiter = line[index] else { return nil }
         line[index] = nil
-        waitingCount -= 1
+        waiting -= 1
         dropEmptyPlaces()
         return waiter
     }
 
-    private mutating func dropEmptyPlaces() {
+    @inlinable
+    mutating func dropEmptyPlaces() {
         while let first = line.first, first == nil {
             line.removeFirst()
             firstNumber += 1
         }
     }
 
-    private mutating func place() -> Placed {
+    @inlinable
+    mutating func place() -> Placed {
         guard let first = line.popFirst(), let waiter = first else { return .park }
         firstNumber += 1
-        waitingCount -= 1
+        waiting -= 1
         dropEmptyPlaces()
         return .assign(waiter)
     }
 
     /// Keeps as many attempts under way as calls wait, within the limit.
-    private mutating func nextAttempt() -> Attempt? {
-        guard waitingCount > connectingCount, openCount < limit, let first = line.first, let waiter = first else {
+    @inlinable
+    mutating func nextAttempt() -> Attempt? {
+        guard waiting > connecting, open < limit, let first = line.first, let waiter = first else {
             return nil
         }
-        openCount += 1
-        connectingCount += 1
+        open += 1
+        connecting += 1
         return Attempt(ticket: Ticket(number: firstNumber), waiter: waiter)
     }
 }

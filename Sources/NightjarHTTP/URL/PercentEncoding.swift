@@ -8,6 +8,11 @@ enum PercentEncoding {
     /// What may stand in a path or a query as it is (sections 3.3 and 3.4), `%` apart.
     private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
 
+    /// RFC 3986 section 3.2.1.
+    static func isUserInfoByte(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
+    }
+
     /// Writes a path or a query that somebody wrote by hand: what is legal stays, `%XX` too, and the rest (spaces, quotes,
     /// UTF-8, a lone `%`) is encoded.
     ///
@@ -59,7 +64,7 @@ enum PercentEncoding {
         buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
     }
 
-    /// `text` with each `%XX` put back; nil stays out of it: what is not an escape is left.
+    /// `text` with the byte in the place of each `%XX`; what is no escape stays.
     static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)

@@ -106,14 +106,20 @@ public struct RequestURL: Hashable, Sendable, CustomStringConvertible {
         guard !host.contains(UInt8(ascii: "@")) else {
             throw NightjarError(.invalidURL, "the URL has two @ before its path; write %40 in a user name or password")
         }
+        // A backslash, above all: browsers end the host there, and others do not.
+        guard authority[..<at].allSatisfy(PercentEncoding.isUserInfoByte) else {
+            throw NightjarError(
+                .invalidURL, "a character of the URL's user name or password must be percent-encoded, like %5C for \\")
+        }
         return (UserInfo(parsing: authority[..<at]), host)
     }
 
     private static func splitPort(
         _ text: Substring.UTF8View, isTLS: Bool
     ) throws(NightjarError) -> (Substring.UTF8View, Int) {
-        // The colons of an IPv6 address are inside its brackets.
-        let afterAddress = text.lastIndex(of: UInt8(ascii: "]")) ?? text.startIndex
+        // The colons of an IPv6 address are inside its brackets; where the second is missing, the host is wrong.
+        let isAddress = text.first == UInt8(ascii: "[")
+        let afterAddress = text.lastIndex(of: UInt8(ascii: "]")) ?? (isAddress ? text.endIndex : text.startIndex)
         guard let colon = text[afterAddress...].firstIndex(of: UInt8(ascii: ":")) else {
             return (text, Origin.defaultPort(isTLS: isTLS))
         }

@@ -86,7 +86,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     // MARK: Sending
 
     func start(_ exchange: NetworkExchange, reused: Bool) {
-        guard phase == .idle, let context, context.channel.isActive else {
+        guard phase == .idle, let context else {
             phase = .closed
             self.context?.close(promise: nil)
             transport.lost(self)
@@ -201,8 +201,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         guard let exchange else { return }
         self.exchange = nil
         outgoing = .none
-        let canBeReused =
-            decoder.connectionIsReusable && requestIsComplete && context?.channel.isActive == true
+        let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
         exchange.finished(trailers: trailers)
