@@ -87,3 +87,28 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-codec ask for it.
+if Context.environment["NIGHTJAR_FUZZ"] != nil {
+    // libFuzzer brings main.
+    let fuzzing: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+    package.targets += [
+        .executableTarget(
+            name: "FuzzDecoder",
+            dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Decoder", swiftSettings: fuzzing),
+        .executableTarget(
+            name: "FuzzURL", dependencies: ["NightjarHTTP"], path: "Tests/Fuzz/URL", swiftSettings: fuzzing),
+    ]
+}
+if Context.environment["NIGHTJAR_MEASURE"] != nil {
+    package.targets += [
+        .target(name: "CAllocationCount", path: "Tests/Measure/CAllocationCount"),
+        .executableTarget(
+            name: "MeasureCodec",
+            dependencies: [
+                "CAllocationCount", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/Measure/Codec"),
+    ]
+}
