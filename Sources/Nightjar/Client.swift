@@ -39,7 +39,7 @@ public final class Client: Sendable {
             }
             loop = ClientLoop(
                 thread: thread, transport: carrier,
-                stages: StageKind.standard.compactMap { $0.stage(for: configuration) })
+                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }))
         } catch {
             thread.stop()
             throw error

@@ -60,10 +60,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     private func descend(from first: Int) {
         state = .preparing
-        for index in first..<loop.stages.count {
-            switch loop.stages[index].outgoing(self) {
+        for link in loop.chain.outgoing where link.position >= first {
+            switch link.stage.outgoing(self) {
             case .proceed: continue
-            case let verdict: return carryOut(verdict, from: index)
+            case let verdict: return carryOut(verdict, from: link.position)
             }
         }
         attempts += 1
@@ -110,20 +110,20 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     // MARK: Up
 
     private func ascend(_ response: Response, from below: Int) {
-        for index in stride(from: below - 1, through: 0, by: -1) {
-            switch loop.stages[index].answered(response, self) {
+        for link in loop.chain.answered where link.position < below {
+            switch link.stage.answered(response, self) {
             case .proceed: continue
-            case let verdict: return carryOut(verdict, from: index)
+            case let verdict: return carryOut(verdict, from: link.position)
             }
         }
         finish(.success(response))
     }
 
     private func ascend(_ error: NightjarError, from below: Int) {
-        for index in stride(from: below - 1, through: 0, by: -1) {
-            switch loop.stages[index].failed(error, self) {
+        for link in loop.chain.failed where link.position < below {
+            switch link.stage.failed(error, self) {
             case .proceed: continue
-            case let verdict: return carryOut(verdict, from: index)
+            case let verdict: return carryOut(verdict, from: link.position)
             }
         }
         finish(.failure(error))
@@ -134,7 +134,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         dropExchange()
         state = .finished
         let told = result.mapError { $0.of(url: request.url.redacted, attempts: attempts) }
-        for stage in loop.stages { stage.ended(told, self) }
+        for link in loop.chain.ended { link.stage.ended(told, self) }
         loop.forget(self)
         task.call = nil
         task.markFinished()
@@ -168,7 +168,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .failed(let message):
             ascend(
                 NightjarError(.invalidRequest, message, phase: .send, requestMayHaveBeenProcessed: true),
-                from: loop.stages.count)
+                from: loop.chain.bottom)
         }
     }
 
@@ -195,7 +195,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
         let idle = idleDeadline
         if let idle, idle <= now {
-            ascend(Deadline.error(.idle, self), from: loop.stages.count)
+            ascend(Deadline.error(.idle, self), from: loop.chain.bottom)
             return nil
         }
         guard let total = limits.total else { return idle }
@@ -221,10 +221,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) {
         state = .receiving
         timing.firstByte = elapsed(until: lastProgress)
-        for index in stride(from: loop.stages.count - 1, through: 0, by: -1) {
-            switch loop.stages[index].incoming(head, self) {
+        for link in loop.chain.incoming {
+            switch link.stage.incoming(head, self) {
             case .proceed: continue
-            case let verdict: return carryOut(verdict, from: index)
+            case let verdict: return carryOut(verdict, from: link.position)
             }
         }
         self.head = head
@@ -242,7 +242,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
                 NightjarError(
                     .tooLarge,
                     "the answer's body is larger than \(options.maximumBody) bytes; raise max_body or stream it",
-                    phase: .receive, requestMayHaveBeenProcessed: true), from: loop.stages.count)
+                    phase: .receive, requestMayHaveBeenProcessed: true), from: loop.chain.bottom)
         }
         content.writeImmutableBuffer(body)
     }
@@ -262,13 +262,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         var body = ByteBuffer()
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
-            head: head, body: body, trailers: trailers, url: request.url, attempts: attempts, timing: timing)
-        ascend(response, from: loop.stages.count)
+            head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing)
+        ascend(response, from: loop.chain.bottom)
     }
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
-        ascend(error, from: loop.stages.count)
+        ascend(error, from: loop.chain.bottom)
     }
 
     func exchangeWantsBody(maximum: Int) {

@@ -3,6 +3,8 @@ import NightjarHTTP
 
 /// The limits of time of a call: total for all attempts, idle while bytes should move.
 final class Deadline: Stage, @unchecked Sendable {
+    let hooks: StageHooks = .outgoing
+
     func outgoing(_ call: Call) -> Verdict {
         let timeouts = call.options.timeouts
         if call.attempts == 0, let total = timeouts.total {

@@ -2,6 +2,7 @@ import NightjarHTTP
 
 /// Tells the log what happens, with secrets removed here and nowhere else.
 final class Observe: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .ended]
     private let sink: LogSink
 
     init?(_ sink: LogSink) {

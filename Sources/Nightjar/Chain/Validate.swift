@@ -2,6 +2,8 @@ import NightjarHTTP
 
 /// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4).
 final class Validate: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.incoming, .answered]
+
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // The body of an error belongs to the error, also when the caller streams.
         if !Validate.isExpected(head.status, call.options.expectedStatuses) { call.collectsBody = true }

@@ -22,7 +22,7 @@ final class ClientLoop: @unchecked Sendable {
     private var isClosed = false
 
     // On the loop:
-    let stages: [any Stage]
+    let chain: Chain
     let transport: any HTTPTransport
     private var spareMail: [Message] = []
     private var calls: [Call] = []
@@ -31,10 +31,10 @@ final class ClientLoop: @unchecked Sendable {
     private var addressee: CompletionQueue?
     private var alarm = Alarm()
 
-    init(thread: LoopThread, transport: any HTTPTransport, stages: [any Stage]) {
+    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain) {
         self.thread = thread
         self.transport = transport
-        self.stages = stages
+        self.chain = chain
     }
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
