@@ -54,7 +54,13 @@ let package = Package(
             ]
         ),
         .target(name: "NightjarLua", dependencies: ["Nightjar", "CLua", "CSimdjson"]),
-        .target(name: "NightjarABI", dependencies: ["CNightjar", "Nightjar", "NightjarLua"]),
+        .target(
+            name: "NightjarABI",
+            dependencies: [
+                "CNightjar", "Nightjar", "NightjarLua",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         .target(
             name: "NightjarDemo",
             dependencies: [
