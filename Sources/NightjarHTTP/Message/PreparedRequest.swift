@@ -25,7 +25,7 @@ public struct PreparedRequest: Sendable {
     }
 
     /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
-    public init(_ request: Request, _ template: RequestTemplate) throws(NightjarError) {
+    public init(_ request: borrowing Request, _ template: RequestTemplate) throws(NightjarError) {
         method = request.method
         body = request.body
         try PreparedRequest.check(request)

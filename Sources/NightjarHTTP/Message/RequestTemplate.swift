@@ -1,7 +1,7 @@
 import NIOCore
 
 /// What all requests of a client have in common, made into bytes once.
-public struct RequestTemplate: Sendable {
+public final class RequestTemplate: Sendable {
     /// What relative targets are put behind.
     public let base: RequestURL?
     /// The path of ``base``; empty without one.
