@@ -80,7 +80,8 @@ struct Outcome: Equatable {
             if settings.closes, let event = try decoder.endOfStream() { note(event, decoder) }
         } catch {
             failure = error.kind
-            require([.protocol, .tooLarge, .connectionLost].contains(error.kind), "an error of kind \(error.kind.name)")
+            require(
+                [.protocol, .tooLarge, .connectionLost].contains(error.kind), "an error of kind \(error.kind.name)")
             require(!error.message.isEmpty && error.message.utf8.count < 2000, "a message of no use")
             require(!decoder.connectionIsReusable && !decoder.isIdle, "a failed connection is offered again")
             var more = ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n")
@@ -120,12 +121,16 @@ extension Headers {
             withBytes(at: index) { name, value in
                 require(FieldSyntax.isToken(name) && FieldSyntax.isValue(value), "a field that breaks the grammar")
                 require(name.baseAddress?.load(fromByteOffset: name.count, as: UInt8.self) == 0, "no NUL behind a name")
-                require(value.baseAddress?.load(fromByteOffset: value.count, as: UInt8.self) == 0, "no NUL behind a value")
+                require(
+                    value.baseAddress?.load(fromByteOffset: value.count, as: UInt8.self) == 0, "no NUL behind a value")
                 require(value.first != 0x20 && value.last != 0x20, "a value with its blanks")
                 if String(validating: value, as: UTF8.self) != nil { strings += 1 }
             }
-            require(self[name(at: index)] == value(at: firstIndex(of: name(at: index)) ?? -1), "a name that is not found")
-            do { try copy.add(name(at: index), value(at: index)) } catch { require(false, "a field that cannot be added") }
+            require(
+                self[name(at: index)] == value(at: firstIndex(of: name(at: index)) ?? -1), "a name that is not found")
+            do { try copy.add(name(at: index), value(at: index)) } catch {
+                require(false, "a field that cannot be added")
+            }
         }
         if strings == count { require(copy == self, "fields that are not what they were") }
     }

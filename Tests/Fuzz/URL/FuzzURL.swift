@@ -14,16 +14,22 @@ func fuzzURL(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     if let url = read({ () throws(NightjarError) in try RequestURL(text) }) {
         check(url)
         let again = read { () throws(NightjarError) in try RequestURL(url.origin.description + url.target) }
-        require(again?.origin == url.origin && again?.target == url.target, "\(url) is read back as \(String(describing: again))")
+        require(
+            again?.origin == url.origin && again?.target == url.target,
+            "\(url) is read back as \(String(describing: again))")
     }
     for base in bases {
-        guard let joined = read({ () throws(NightjarError) in try base.joined(text, query: [("q", text)]) }) else { continue }
+        guard let joined = read({ () throws(NightjarError) in try base.joined(text, query: [("q", text)]) }) else {
+            continue
+        }
         check(joined)
         if joined.origin != base.origin {
             let lower = text.lowercased()
             require(lower.hasPrefix("http://") || lower.hasPrefix("https://"), "a path leads to \(joined.origin)")
         } else if joined.userInfo == base.userInfo, !text.lowercased().hasPrefix("http") {
-            require(joined.target.hasPrefix(base.path.dropLast(base.path.hasSuffix("/") ? 1 : 0)), "\(joined) leaves its base")
+            require(
+                joined.target.hasPrefix(base.path.dropLast(base.path.hasSuffix("/") ? 1 : 0)),
+                "\(joined) leaves its base")
         }
     }
     return 0
@@ -47,7 +53,8 @@ private func check(_ url: RequestURL) {
     require(url.target.utf8.count <= 65536, "a target that is too long")
     require(!url.target.utf8.contains(UInt8(ascii: "#")), "a fragment in the target")
     require((1...65535).contains(url.origin.port) && !url.origin.host.isEmpty, "an origin that is none")
-    require(url.origin.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }, "a host that is none")
+    require(
+        url.origin.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }, "a host that is none")
     require(url.redacted.hasPrefix(url.origin.description), "user info is shown")
 }
 
