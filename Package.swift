@@ -96,15 +96,13 @@ let package = Package(
 
 // What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-codec ask for it.
 if Context.environment["NIGHTJAR_FUZZ"] != nil {
-    // libFuzzer brings main.
-    let fuzzing: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
     package.targets += [
+        .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
         .executableTarget(
             name: "FuzzDecoder",
-            dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
-            path: "Tests/Fuzz/Decoder", swiftSettings: fuzzing),
-        .executableTarget(
-            name: "FuzzURL", dependencies: ["NightjarHTTP"], path: "Tests/Fuzz/URL", swiftSettings: fuzzing),
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Decoder"),
+        .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

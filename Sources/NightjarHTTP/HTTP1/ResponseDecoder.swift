@@ -57,7 +57,7 @@ public struct HTTP1ResponseDecoder: Sendable {
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
-        section = FieldSection(maximumSize: 0, maximumFields: 0)
+        section = FieldSection(maximumSize: 0, maximumFields: limits.maximumFields)
         chunks = ChunkedBody(maximumLine: 0, maximumTrailers: 0, maximumFields: 0)
     }
 
@@ -138,8 +138,7 @@ public struct HTTP1ResponseDecoder: Sendable {
                 return nil
             case .statusLine:
                 guard let line = try nextStatusLine(&buffer) else { return nil }
-                section = FieldSection(
-                    maximumSize: limits.maximumHead - headSize, maximumFields: limits.maximumFields)
+                section.begin(maximumSize: limits.maximumHead - headSize)
                 state = .fields(line)
             case .fields(let line):
                 guard try section.read(&buffer) else { return nil }
@@ -187,16 +186,14 @@ public struct HTTP1ResponseDecoder: Sendable {
         guard line.status != 101 else {
             throw .malformedResponse("the server switched protocols (101), which nobody asked for")
         }
-        let framing = try section.framing.framing(
-            ofStatus: line.status, minorVersion: line.minorVersion, to: method)
+        let (headers, fields) = section.take()
+        let framing = try fields.framing(ofStatus: line.status, minorVersion: line.minorVersion, to: method)
         let contentLength: Int?
         if case .length(let count) = framing { contentLength = count } else { contentLength = nil }
         let head = ResponseHead(
-            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: section.headers,
+            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: headers,
             contentLength: contentLength)
-        connectionIsReusable = section.framing.keepsConnection(
-            framing, status: line.status, minorVersion: line.minorVersion)
-        section = FieldSection(maximumSize: 0, maximumFields: 0)
+        connectionIsReusable = fields.keepsConnection(framing, status: line.status, minorVersion: line.minorVersion)
         guard line.status >= 200 else {
             state = .statusLine
             return .informational(head)

@@ -4,8 +4,6 @@ import NIOCore
 public final class RequestTemplate: Sendable {
     /// What relative targets are put behind.
     public let base: RequestURL?
-    /// The path of ``base``; empty without one.
-    let basePath: String
     /// The Host line for the origin of ``base``, with its CRLF.
     let hostLine: ByteBuffer
     /// The default field lines, Host apart, each with its CRLF.
@@ -29,7 +27,6 @@ public final class RequestTemplate: Sendable {
         }
         try ReservedField.check(defaults)
         self.base = base
-        basePath = base?.path ?? ""
 
         var fields = defaults
         if let userAgent, fields.firstIndex(of: "User-Agent") == nil { try fields.add("User-Agent", userAgent) }
@@ -61,7 +58,7 @@ public final class RequestTemplate: Sendable {
         nameLengths = lengths
     }
 
-    /// The index of the default field of this name.
+    /// False: no default field has this name.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
         nameLengths &>> UInt64(name.count & 63) & 1 == 1
     }

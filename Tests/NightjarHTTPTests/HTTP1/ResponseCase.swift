@@ -85,7 +85,9 @@ struct Transcript: Equatable {
             && error.message.contains(fragment)
     }
 
-    var description: String { (lines + (error.map { ["\($0.kind.name): \($0.message)"] } ?? [])).joined(separator: "\n") }
+    var description: String {
+        (lines + (error.map { ["\($0.kind.name): \($0.message)"] } ?? [])).joined(separator: "\n")
+    }
 }
 
 extension Transcript {
