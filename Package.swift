@@ -20,6 +20,8 @@ let package = Package(
         .systemLibrary(name: "CNightjar", path: "include"),
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        // Debian's zlib.
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -57,10 +59,11 @@ let package = Package(
         .target(
             name: "NightjarDemo",
             dependencies: [
+                "CZlib",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ]
         ),
         .executableTarget(
