@@ -74,6 +74,20 @@ let package = Package(
             ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
+
+        // The hostile peer, certificates, waiting: what tests share.
+        .target(
+            name: "NightjarTestSupport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/Support"
+        ),
+        .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
+        .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -48,7 +48,8 @@ struct Comments {
         let now = CalendarTime.now()
         let comment = try store.comments.insert { id in
             Comment(
-                id: id, articleID: article.id, authorID: draft.authorID, body: draft.body, createdAt: now, updatedAt: now)
+                id: id, articleID: article.id, authorID: draft.authorID, body: draft.body, createdAt: now,
+                updatedAt: now)
         }
         var response = Response.json(json(comment), status: .created)
         response.headers.add(name: "Location", value: "/v1/comments/\(comment.id)")

@@ -54,7 +54,8 @@ struct SeedData {
             let body = random.pick(SeedData.remarks)
             _ = try? comments.insert { id in
                 Comment(
-                    id: id, articleID: article, authorID: author, body: body, createdAt: createdAt, updatedAt: createdAt)
+                    id: id, articleID: article, authorID: author, body: body, createdAt: createdAt, updatedAt: createdAt
+                )
             }
         }
     }

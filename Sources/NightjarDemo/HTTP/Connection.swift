@@ -36,8 +36,8 @@ final class Connection: ChannelDuplexHandler {
     private var exchange: Int?
     private var incoming = Incoming.nothing
     private var isClosing = false
-    /// Reading pauses for the sake of a sink that takes its time.
-    private var holdsReads = false
+    /// Until when reading pauses, for the sake of a sink that takes its time.
+    private var readsHeldUntil: NIODeadline?
     private var hasHeldRead = false
     private var timer: Scheduled<Void>?
 
@@ -75,7 +75,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if holdsReads {
+        if readsHeldUntil != nil {
             hasHeldRead = true
         } else {
             context.read()
@@ -94,6 +94,8 @@ final class Connection: ChannelDuplexHandler {
             return
         }
         incoming = .ignoring
+        // A request that could not be read has no entry in the log, but its answer counts.
+        exchange = exchange ?? 0
         let problem = Problem(.badRequest, "the request is not HTTP/1.1: \(error)")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "*")
         respond(problem.response, to: head, closing: true, context)
@@ -199,10 +201,12 @@ final class Connection: ChannelDuplexHandler {
 
     private func holdReads(for pause: TimeAmount, _ context: ChannelHandlerContext) {
         guard pause > .zero else { return }
-        holdsReads = true
+        // One read brings several pieces, so their pauses add up.
+        let end = (readsHeldUntil ?? .now()) + pause
+        readsHeldUntil = end
         timer?.cancel()
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
-            holdsReads = false
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
+            readsHeldUntil = nil
             if hasHeldRead {
                 hasHeldRead = false
                 context.read()
@@ -222,7 +226,9 @@ final class Connection: ChannelDuplexHandler {
         let keepsAlive =
             !closing && head.isKeepAlive && !response.closesConnection && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
+        // Forgotten now, because a pipelined request may come in from inside `send`.
         let exchange = exchange
+        self.exchange = nil
         let status = Int(response.status.code)
         writer.send(response, to: head, keepsAlive: keepsAlive, context: context) { [site] in
             if let exchange { site.ledger.answered(status, to: exchange) }

@@ -57,7 +57,8 @@ struct Target: Equatable, Sendable {
             switch byte {
             case UInt8(ascii: "%"):
                 guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
-                    throw Problem(.badRequest, "the request target holds a '%' that two hexadecimal digits do not follow")
+                    throw Problem(
+                        .badRequest, "the request target holds a '%' without two hexadecimal digits behind it")
                 }
                 bytes.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace:
