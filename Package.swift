@@ -20,6 +20,8 @@ let package = Package(
         .systemLibrary(name: "CNightjar", path: "include"),
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        // Debian's zlib.
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -64,10 +66,11 @@ let package = Package(
         .target(
             name: "NightjarDemo",
             dependencies: [
+                "CZlib",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ]
         ),
         .executableTarget(
@@ -90,6 +93,19 @@ let package = Package(
         ),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        // The hostile peer, certificates, waiting: what tests share.
+        .target(
+            name: "NightjarTestSupport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/Support"
+        ),
+        .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
+        .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
