@@ -1,7 +1,7 @@
 import NIOCore
 
-/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the caller's
-/// thread.
+/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
+/// caller's thread.
 public struct PreparedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
@@ -89,7 +89,7 @@ public struct PreparedRequest: Sendable {
             guard let resolution = try URLResolution(bytes, base: template.base) else {
                 throw NightjarError(
                     .invalidURL,
-                    "the target is a path and there is no base URL to put it behind; set one, or write http://host/path")
+                    "the target is a path and there is no base URL to put it behind; set one, or write http://host")
             }
             try RequestTarget.write(
                 UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,
