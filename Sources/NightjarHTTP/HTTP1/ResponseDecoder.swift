@@ -70,7 +70,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     public mutating func expectResponse(to method: Method) {
         guard case .idle = state else {
             assertionFailure("the response before has not ended")
-            failure = failure ?? .malformedResponse("a request was sent before the response to the one before had ended")
+            failure = failure ?? .malformedResponse("a request was sent before the last response had ended")
             return
         }
         self.method = method

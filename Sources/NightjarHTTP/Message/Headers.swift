@@ -102,8 +102,8 @@ public struct Headers: Sendable {
         self = kept
     }
 
-    /// Bytes that ``add(_:_:)`` lets a value of this type grow to. No server takes a thousandth of it; it keeps the ranges
-    /// within their 32 bits.
+    /// Bytes that ``add(_:_:)`` lets a value of this type grow to. No server takes a thousandth of it; it keeps the
+    /// ranges within their 32 bits.
     static let maximumBytes = 16 << 20
 
     private func check(name: String, value: String) throws(NightjarError) {
@@ -114,7 +114,7 @@ public struct Headers: Sendable {
         guard FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(
                 .invalidRequest,
-                "the value of header \"\(name)\" holds a control character (CR, LF or NUL among them); remove or encode it")
+                "the value of header \"\(name)\" holds a control character, such as CR, LF or NUL; remove it")
         }
         guard name.utf8.count + value.utf8.count < Headers.maximumBytes - bytes.count else {
             throw NightjarError(

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the caller's
-/// thread.
+/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
+/// caller's thread.
 ///
 /// Immutable and shared: task, call and exchange hold the same one.
 public final class PreparedRequest: Sendable {
@@ -99,7 +99,7 @@ public final class PreparedRequest: Sendable {
             guard let resolution = try URLResolution(bytes, base: template.base) else {
                 throw NightjarError(
                     .invalidURL,
-                    "the target is a path and there is no base URL to put it behind; set one, or write http://host/path")
+                    "the target is a path and there is no base URL to put it behind; set one, or write http://host")
             }
             try RequestTarget.write(
                 UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,

@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #else
-    import Darwin
+import Darwin
 #endif
 
 /// What may stand between `//` and the port of a URL. RFC 3986 section 3.2.2, narrowed to what can be connected to: DNS
@@ -43,8 +43,8 @@ enum HostSyntax {
         }
     }
 
-    /// Resolvers read 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and a check of the name does not see it; so what ends
-    /// like a number must be an address in full.
+    /// Resolvers read 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and a check of the name does not see it; so what
+    /// ends like a number must be an address in full.
     private static func endsInNumber(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
         let start = name.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? name.startIndex
         let label = name[start...]
@@ -88,10 +88,10 @@ enum HostSyntax {
             hasBadLabel = hasBadLabel || label > maximumLabel
         }
         guard name.count <= maximumName, label > 0, !hasBadLabel else {
+            let host = quoted(UnsafeRawBufferPointer(rebasing: name))
             throw NightjarError(
                 .invalidURL,
-                "the host \(quoted(UnsafeRawBufferPointer(rebasing: name))) has an empty label, or one over \(maximumLabel) or in all over \(maximumName) bytes"
-            )
+                "the host \(host) has an empty label, one over \(maximumLabel) bytes, or in all over \(maximumName)")
         }
     }
 
@@ -102,7 +102,7 @@ enum HostSyntax {
                 .invalidURL,
                 "the host \(host) is not US-ASCII; internationalized names are not converted yet, write its xn-- form")
         }
-        return NightjarError(
-            .invalidURL, "\(quoted(String(decoding: CollectionOfOne(byte), as: UTF8.self))) is not allowed in a host name")
+        let offender = quoted(String(decoding: CollectionOfOne(byte), as: UTF8.self))
+        return NightjarError(.invalidURL, "\(offender) is not allowed in a host name")
     }
 }

@@ -36,7 +36,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     public var host: String { storage.host }
     /// 1 to 65535.
     public var port: Int { storage.port }
-    /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section 7.2.
+    /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section
+    /// 7.2.
     public var hostField: String { storage.hostField }
 
     /// Host and port, the port always: what a message names. RFC 3986 section 3.2.

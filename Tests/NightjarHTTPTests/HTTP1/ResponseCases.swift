@@ -15,7 +15,8 @@ extension ResponseCase {
             ["200 ", "end, reusable"]),
         ResponseCase(
             "a reason with tab and obs-text",
-            wire: "HTTP/1.1 200 Tr\u{E8}s\tbien\r\nContent-Length: 0\r\n\r\n", ["200 Tr\u{E8}s\tbien", "end, reusable"]),
+            wire: "HTTP/1.1 200 Tr\u{E8}s\tbien\r\nContent-Length: 0\r\n\r\n",
+            ["200 Tr\u{E8}s\tbien", "end, reusable"]),
         ResponseCase(
             "a status that nobody has defined", wire: "HTTP/1.1 799 Odd\r\nContent-Length: 0\r\n\r\n",
             ["799 Odd", "end, reusable"]),
@@ -257,9 +258,11 @@ extension ResponseCase {
             "a size with a sign", wire: chunked + "+1\r\nx\r\n0\r\n\r\n",
             ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
-            "a negative size", wire: chunked + "-1\r\nx\r\n0\r\n\r\n", ["200 OK", "protocol: not a hexadecimal number"]),
+            "a negative size", wire: chunked + "-1\r\nx\r\n0\r\n\r\n",
+            ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
-            "a size with 0x", wire: chunked + "0x1\r\nx\r\n0\r\n\r\n", ["200 OK", "protocol: not a hexadecimal number"]),
+            "a size with 0x", wire: chunked + "0x1\r\nx\r\n0\r\n\r\n",
+            ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
             "a space before the size", wire: chunked + " 1\r\nx\r\n0\r\n\r\n",
             ["200 OK", "protocol: not a hexadecimal number"]),
@@ -328,7 +331,8 @@ extension ResponseCase {
         ResponseCase(
             "interim responses",
             wire:
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+                + "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
             ["100 Continue", "103 Early Hints", "200 OK", "< x", "end, reusable"]),
         ResponseCase(
             "an interim response that asks to close asks nothing of the final one",

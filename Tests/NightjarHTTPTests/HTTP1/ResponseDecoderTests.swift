@@ -23,8 +23,8 @@ import Testing
     @Test(arguments: [0, 30, 60, 61, 62, 63, 90])
     func fieldsComeOutInOrderAndAsTheyWereSent(_ cut: Int) throws {
         let wire = Array(
-            "HTTP/1.1 200 OK\r\nServer: nginx\r\nSet-Cookie:a=1\r\nX-Empty:\r\nset-cookie: \t b = 2 \t\r\nContent-Length: 0\r\n\r\n"
-                .utf8)
+            ("HTTP/1.1 200 OK\r\nServer: nginx\r\nSet-Cookie:a=1\r\nX-Empty:\r\nset-cookie: \t b = 2 \t\r\n"
+                + "Content-Length: 0\r\n\r\n").utf8)
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
         var first = ByteBuffer(bytes: wire[..<cut])
