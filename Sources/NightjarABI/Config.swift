@@ -124,3 +124,20 @@ public func nj_config_set_log(
         }
     }
 }
+
+@_cdecl("nj_config_merge_json") @implementation
+public func nj_config_merge_json(
+    _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    do throws(NightjarError) {
+        let config = try required(Handle<ConfigBox>.borrow(config), "config")
+        guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
+        let json = try required(json, "json")
+        try config.configuration.merge(json: UnsafeRawBufferPointer(start: json, count: length))
+        return NJ_OK
+    } catch {
+        outError?.pointee = Handle.make(ErrorBox(error))
+        return nj_status(error.kind)
+    }
+}
