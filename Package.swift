@@ -93,6 +93,7 @@ let package = Package(
         ),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
         // The hostile peer, certificates, waiting: what tests share.
         .target(
             name: "NightjarTestSupport",
