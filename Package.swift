@@ -20,6 +20,8 @@ let package = Package(
         .systemLibrary(name: "CNightjar", path: "include"),
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        // Debian's zlib.
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -36,9 +38,10 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "NightjarHTTP",
+                "CLinux", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -53,14 +56,21 @@ let package = Package(
             ]
         ),
         .target(name: "NightjarLua", dependencies: ["Nightjar", "CLua", "CSimdjson"]),
-        .target(name: "NightjarABI", dependencies: ["CNightjar", "Nightjar", "NightjarLua"]),
+        .target(
+            name: "NightjarABI",
+            dependencies: [
+                "CNightjar", "Nightjar", "NightjarLua",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         .target(
             name: "NightjarDemo",
             dependencies: [
+                "CZlib",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ]
         ),
         .executableTarget(
@@ -81,6 +91,22 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
+        .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
+        .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
+        // The hostile peer, certificates, waiting: what tests share.
+        .target(
+            name: "NightjarTestSupport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/Support"
+        ),
+        .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
+        .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -193,8 +193,11 @@ public struct HTTP1ResponseDecoder: Sendable {
         }
         let (headers, fields) = section.take()
         let framing = try fields.framing(ofStatus: line.status, minorVersion: line.minorVersion, to: method)
+        let contentLength: Int?
+        if case .length(let count) = framing { contentLength = count } else { contentLength = nil }
         let head = ResponseHead(
-            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: headers)
+            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: headers,
+            contentLength: contentLength)
         connectionIsReusable = fields.keepsConnection(framing, status: line.status, minorVersion: line.minorVersion)
         guard line.status >= 200 else {
             state = .statusLine

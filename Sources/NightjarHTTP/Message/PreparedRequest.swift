@@ -2,12 +2,14 @@ import NIOCore
 
 /// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
 /// caller's thread.
-public struct PreparedRequest: Sendable {
+///
+/// Immutable and shared: task, call and exchange hold the same one.
+public final class PreparedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let body: RequestBody
     /// Request line and field lines with the empty line behind them, ready to be written.
-    public private(set) var wireHead: ByteBuffer
+    public let wireHead: ByteBuffer
 
     public var origin: Origin { url.origin }
 
@@ -18,7 +20,7 @@ public struct PreparedRequest: Sendable {
         return head
     }
 
-    public init(
+    public convenience init(
         _ request: Request, base: RequestURL?, defaults: Headers, userAgent: String?
     ) throws(NightjarError) {
         try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
@@ -48,18 +50,26 @@ public struct PreparedRequest: Sendable {
         wireHead = head
     }
 
-    /// Adds a field line behind the others, for the stages of the chain. The caller answers for the name.
+    /// The same with a field line behind the others, for the stages of the chain. The caller answers for the name.
     ///
     /// - Throws: `invalid_request` when name or value breaks the grammar.
-    public mutating func addField(_ name: String, _ value: String) throws(NightjarError) {
+    public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(.invalidRequest, "header \(quoted(name)) holds a character that is not allowed in it")
         }
-        wireHead.moveWriterIndex(to: wireHead.writerIndex - 2)
-        wireHead.writeString(name)
-        wireHead.writeStaticString(": ")
-        wireHead.writeString(value)
-        wireHead.writeStaticString("\r\n\r\n")
+        var longer = head
+        longer.writeString(name)
+        longer.writeStaticString(": ")
+        longer.writeString(value)
+        longer.writeStaticString("\r\n\r\n")
+        return PreparedRequest(method: method, url: url, body: body, wireHead: longer)
+    }
+
+    private init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
+        self.method = method
+        self.url = url
+        self.body = body
+        self.wireHead = wireHead
     }
 
     // MARK: Parts of the head

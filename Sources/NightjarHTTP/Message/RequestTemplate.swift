@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What all requests of a client have in common, made into bytes once.
+/// What all requests of a client have in common, made into bytes once. Immutable and shared.
 public final class RequestTemplate: Sendable {
     /// What relative targets are put behind.
     public let base: RequestURL?

@@ -40,6 +40,9 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// 7.2.
     public var hostField: String { storage.hostField }
 
+    /// Host and port, the port always: what a message names. RFC 3986 section 3.2.
+    public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
+
     public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
     /// Whether `authority` is just how this origin is written.

@@ -155,14 +155,14 @@ import Testing
     }
 
     @Test func laterStagesAddFields() throws {
-        var prepared = try PreparedRequest(
+        let prepared = try PreparedRequest(
             Request(.get, "http://h/"), base: nil, defaults: Headers(), userAgent: nil)
         let before = prepared.wireHead
-        try prepared.addField("Authorization", "Bearer x")
-        #expect(String(buffer: prepared.wireHead) == "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer x\r\n\r\n")
+        let longer = try prepared.adding("Authorization", "Bearer x")
+        #expect(String(buffer: longer.wireHead) == "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer x\r\n\r\n")
         #expect(String(buffer: before) == "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         for (name, value) in [("A B", "x"), ("A", "x\r\nB: y"), ("", "x")] {
-            #expect(throws: NightjarError.self) { try prepared.addField(name, value) }
+            #expect(throws: NightjarError.self) { try prepared.adding(name, value) }
         }
     }
 
