@@ -170,8 +170,13 @@ public struct HTTP1ResponseDecoder: Sendable {
     private mutating func nextStatusLine(_ buffer: inout ByteBuffer) throws(NightjarError) -> StatusLine? {
         let line = lines.next(&buffer)
         let bytes = line ?? lines.partial
-        if let rejected = bytes.withUnsafeReadableBytes(StatusLine.rejection(of:)) { throw rejected }
-        guard bytes.readableBytes <= limits.maximumHead - headSize else {
+        let room = max(limits.maximumHead - headSize, 0)
+        // Only what is within the limit is looked at, or the cut would decide which of the two errors it is.
+        let rejection = bytes.withUnsafeReadableBytes { bytes in
+            StatusLine.rejection(of: UnsafeRawBufferPointer(rebasing: bytes.prefix(room)))
+        }
+        if let rejection { throw rejection }
+        guard bytes.readableBytes <= room else {
             throw .oversizedResponse("the response's head is larger than the limit of \(limits.maximumHead) bytes")
         }
         guard let line else { return nil }

@@ -144,10 +144,10 @@ public final class PreparedRequest: Sendable {
             head.writeImmutableBuffer(template.hostLine)
         }
 
-        if foreign == nil, !replacesDefault {
+        let isElsewhere = foreign != nil && template.base != nil
+        if !isElsewhere, !replacesDefault {
             head.writeImmutableBuffer(template.fieldLines)
         } else {
-            let isElsewhere = foreign != nil && template.base != nil
             let defaults = isElsewhere ? template.publicFields : template.fields
             for index in 0..<defaults.count {
                 defaults.withBytes(at: index) { name, value in

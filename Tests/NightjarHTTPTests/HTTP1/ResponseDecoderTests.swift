@@ -148,6 +148,15 @@ import Testing
         #expect(kind(interim) { $0.maximumHead = 280 } == nil)
     }
 
+    /// Found by the fuzzer: a status line that is wrong only behind the limit is too large, however it is cut.
+    @Test func aLimitIsLookedAtBeforeWhatIsBehindIt() {
+        let interim = "HTTP/1.1 103 Early Hints\r\n\r\n"
+        for limit in 28...36 {
+            let expected: ErrorKind = limit < 33 ? .tooLarge : .protocol
+            #expect(kind(interim + "HTTP1.1 200 OK\r\n\r\n") { $0.maximumHead = limit } == expected, "\(limit)")
+        }
+    }
+
     @Test func chunkLinesAndTrailersHaveLimits() {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(kind(head + "1;abc\r\nx\r\n0\r\n\r\n") { $0.maximumChunkLine = 7 } == nil)
@@ -203,6 +212,11 @@ import Testing
         let message = Transcript.of(wire).error?.message ?? ""
         #expect(message.utf8.count < 600)
         #expect(message.unicodeScalars.allSatisfy { $0.value >= 0x20 })
+    }
+
+    @Test func aDecoderIsSmall() {
+        // There is one for each connection.
+        #expect(MemoryLayout<HTTP1ResponseDecoder>.size <= 768)
     }
 
     @Test func messagesTellNoValue() {
