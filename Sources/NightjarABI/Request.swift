@@ -57,7 +57,8 @@ final class RequestBox {
                 return .failed(
                     outcome == NJ_READ_FAILED
                         ? "the body's source failed"
-                        : "the body's source returned \(outcome), which is neither a count within its buffer nor NJ_READ_FAILED")
+                        : "the body's source returned \(outcome), which is neither a count within its buffer nor NJ_READ_FAILED"
+                )
             }
             if count == 0 { return .end }
             buffer.moveWriterIndex(forwardBy: count)

@@ -46,10 +46,12 @@ import Testing
     @Test func inTheLine() throws {
         let busy = Latch()
         let free = Latch()
-        let peer = try ScriptedPeer([[
-            .expectRequest, .open(busy), .waitFor(free), .respond(body: "first"),
-            .untilClosed([.expectRequest, .respond(body: "later")]),
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .open(busy), .waitFor(free), .respond(body: "first"),
+                .untilClosed([.expectRequest, .respond(body: "later")]),
+            ]
+        ])
         let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
         let queue = CompletionQueue()
         let first = Outcomes()

@@ -84,9 +84,11 @@ import Testing
     }
 
     @Test func aSlowAnswerThatKeepsMovingIsNoTimeout() throws {
-        let peer = try ScriptedPeer([[
-            .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(5)),
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(5)),
+            ]
+        ])
         let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(150) }
         #expect(try client.sendBlocking(Request(.get, "/")).text == "x")
     }
@@ -125,10 +127,12 @@ import Testing
     }
 
     @Test func anInterimAnswerIsNotTheAnswer() throws {
-        let peer = try ScriptedPeer([[
-            .expectRequest,
-            .send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest,
+                .send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+            ]
+        ])
         #expect(try client(of: peer).sendBlocking(Request(.get, "/")).text == "ok")
     }
 
@@ -138,10 +142,12 @@ import Testing
     }
 
     @Test func trailersComeWithTheResponse() throws {
-        let peer = try ScriptedPeer([[
-            .expectRequest,
-            .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nDigest: x\r\n\r\n"),
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest,
+                .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nDigest: x\r\n\r\n"),
+            ]
+        ])
         let response = try client(of: peer).sendBlocking(Request(.get, "/"))
         #expect(response.text == "ok")
         #expect(response.trailers["digest"] == "x")

@@ -17,7 +17,8 @@ func client(port: Int, _ configure: (inout Configuration) -> Void = { _ in }) th
 }
 
 /// The error that a call ends with; an answer is a failed test.
-func failure(_ client: Client, _ request: Request, location: SourceLocation = #_sourceLocation) throws -> NightjarError {
+func failure(_ client: Client, _ request: Request, location: SourceLocation = #_sourceLocation) throws -> NightjarError
+{
     do throws(NightjarError) {
         let response = try client.sendBlocking(request)
         Issue.record("answered \(response.status)", sourceLocation: location)

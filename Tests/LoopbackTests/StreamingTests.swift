@@ -9,8 +9,10 @@ import Testing
         let part = Bytes([UInt8](repeating: 7, count: 1 << 20))
         let total = 64 << 20
         let peer = try ScriptedPeer(
-            [[.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: \(total)\r\n\r\n")]
-                + Array(repeating: .send(part), count: 64)], patience: .seconds(30))
+            [
+                [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: \(total)\r\n\r\n")]
+                    + Array(repeating: .send(part), count: 64)
+            ], patience: .seconds(30))
         let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(200) }
         let queue = CompletionQueue()
         let received = Mutex(0)
@@ -38,10 +40,12 @@ import Testing
     }
 
     @Test func asyncStreamsDeliverEverything() async throws {
-        let peer = try ScriptedPeer([[
-            .expectRequest, .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"),
-            .send("3\r\ndef\r\n0\r\n\r\n"),
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"),
+                .send("3\r\ndef\r\n0\r\n\r\n"),
+            ]
+        ])
         let client = try client(of: peer)
         let response = try await client.stream(Request(.get, "/"))
         #expect(response.head.status == 200)
@@ -51,9 +55,11 @@ import Testing
     }
 
     @Test func leavingAStreamCancelsTheCall() async throws {
-        let peer = try ScriptedPeer([[
-            .expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose,
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose,
+            ]
+        ])
         let client = try client(of: peer)
         let response = try await client.stream(Request(.get, "/"))
         for try await _ in response.body { break }
@@ -104,9 +110,12 @@ import Testing
     }
 
     @Test func anEarlyAnswerEndsTheUpload() throws {
-        let peer = try ScriptedPeer([[
-            .expectHead, .respond("413 Content Too Large", headers: ["Connection: close"], body: "no"), .expectClose,
-        ]])
+        let peer = try ScriptedPeer([
+            [
+                .expectHead, .respond("413 Content Too Large", headers: ["Connection: close"], body: "no"),
+                .expectClose,
+            ]
+        ])
         let client = try client(of: peer)
         var request = Request(.post, "/")
         request.body = .stream(length: 1 << 30)

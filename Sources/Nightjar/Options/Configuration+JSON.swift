@@ -24,7 +24,9 @@ extension Configuration {
                 configuration.baseURL = try value.text(path)
             },
             Option(name: "headers") { value, path, configuration throws(NightjarError) in
-                guard case .object(let fields) = value else { throw .mismatch(path, wanted: "a table of strings", value) }
+                guard case .object(let fields) = value else {
+                    throw .mismatch(path, wanted: "a table of strings", value)
+                }
                 for field in fields {
                     try configuration.headers.set(field.name, field.value.text("\(path).\(field.name)"))
                 }

@@ -4,7 +4,9 @@ import NightjarHTTP
 struct Option: Sendable {
     let name: String
     /// - Parameter path: the option's full name, for messages.
-    let apply: @Sendable (_ value: JSONValue, _ path: String, _ configuration: inout Configuration) throws(NightjarError) -> Void
+    let apply:
+        @Sendable (_ value: JSONValue, _ path: String, _ configuration: inout Configuration) throws(NightjarError) ->
+            Void
 }
 
 /// The options of one table, of which there may be one inside another.
@@ -23,7 +25,9 @@ struct OptionTable: Sendable {
         guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of options", value) }
         for member in members {
             let full = path.isEmpty ? member.name : "\(path).\(member.name)"
-            guard let option = options.first(where: { $0.name == member.name }) else { throw unknown(member.name, full) }
+            guard let option = options.first(where: { $0.name == member.name }) else {
+                throw unknown(member.name, full)
+            }
             try option.apply(member.value, full, &configuration)
         }
     }
@@ -99,7 +103,8 @@ extension JSONValue {
         guard let shift, let number = Int(digits), number <= Int.max >> shift else {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) is \(quoted(text)), which is no size; write 65536, \"64KB\", \"20MB\" or \"1GB\"")
+                "option \(quoted(path)) is \(quoted(text)), which is no size; write 65536, \"64KB\", \"20MB\" or \"1GB\""
+            )
         }
         return number << shift
     }
