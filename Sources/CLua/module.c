@@ -1,0 +1,21 @@
+/* module.c - what require "nightjar" returns. */
+#include "njl.h"
+
+int luaopen_nightjar(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"client", njl_client_open}, {"spawn", njl_spawn}, {"sleep", njl_sleep},
+      {"try", njl_try},            {NULL, NULL},
+  };
+  luaL_checkversion(L);
+  njl_host *host = njl_host_open(L);
+  njl_open_failure(L);
+  njl_open_response(L);
+  njl_open_task(L);
+  njl_open_client(L);
+  luaL_newlibtable(L, functions);
+  lua_pushlightuserdata(L, host); /* The registry keeps it. */
+  luaL_setfuncs(L, functions, 1);
+  lua_pushliteral(L, NJL_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}
