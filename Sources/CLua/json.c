@@ -1,9 +1,9 @@
 /* The table nightjar.json, nightjar.null and nightjar.array. */
 #include "json.h"
 
-#include <lua5.4/lauxlib.h>
-#include <stdarg.h>
 #include <string.h>
+
+#include "njl.h"
 
 static const char null_key = 0, mark_key = 0;
 
@@ -96,16 +96,4 @@ void njl_json_open(lua_State *L) {
   njl_json_open_decode(L);
   njl_json_open_encode(L);
   luaL_newlib(L, functions);
-}
-
-/* Where the module stands alone, without failure.c and its error objects: a plain message. */
-__attribute__((weak)) int njl_raise(lua_State *L, const char *kind, const char *phase, const char *format, ...) {
-  (void)phase;
-  va_list values;
-  va_start(values, format);
-  lua_pushfstring(L, "%s: ", kind);
-  lua_pushvfstring(L, format, values);
-  va_end(values);
-  lua_concat(L, 2);
-  return lua_error(L);
 }

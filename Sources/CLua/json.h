@@ -26,20 +26,16 @@ int njl_json_array(lua_State *L);
 void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length);
 
 /* Pushes the JSON text of the value at `index`, names sorted, so that the same value always gives the same text. Raises
- * `invalid_argument` for what JSON has not (NaN, functions, cycles and so on), naming the place: "json.items[3]: ...". */
-void njl_json_encode(lua_State *L, int index);
+ * `invalid_argument` for what JSON has not (NaN, functions, cycles and so on), naming the place: "`what`.items[3]: ...". */
+void njl_json_encode(lua_State *L, int index, const char *what);
 
 typedef struct njl_json_style {
   bool is_pretty; /* two spaces a level, a line a member */
   bool is_sorted; /* names in the order of their bytes */
 } njl_json_style;
 
-/* The same without the copy: the text is borrowed until Lua code, even a finalizer, may run. `what` stands for the value in
- * messages. */
+/* The same without the copy: the text is borrowed until Lua code, even a finalizer, may run. */
 const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_style style, size_t *length);
-
-/* failure.c: raises an error object; the format is that of lua_pushfstring. */
-int njl_raise(lua_State *L, const char *kind, const char *phase, const char *format, ...);
 
 /* json_encode.c, json_decode.c */
 void njl_json_open_encode(lua_State *L);

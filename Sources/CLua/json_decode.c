@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include <CSimdjson.h>
-#include <lua5.4/lauxlib.h>
 
 #include "json.h"
+#include "njl.h"
 
 /* The parser waits in the registry under this key. Whoever decodes takes it out: building tables may run finalizers, and
  * a finalizer that decodes must not overwrite a tape that is being read. */
@@ -130,7 +130,7 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
   if (status != NJS_OK) {
     give_back(L, owner, parser);
     if (status == NJS_NO_MEMORY) luaL_error(L, "not enough memory");
-    njl_raise(L, "decoding", NULL, "%s is not JSON: %s at line %I column %I", what, failure.problem,
+    njl_raise(L, NJL_KIND_DECODING, 0, "%s is not JSON: %s at line %I column %I", what, failure.problem,
               (LUAI_UACINT)failure.line, (LUAI_UACINT)failure.column);
   }
   njl_json_push_null(L);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include <CSimdjson.h>
-#include <lua5.4/lauxlib.h>
 
 #include "json.h"
+#include "njl.h"
 
 /* A growing array of one state: reused, freed by the finalizer of its owner. */
 typedef struct array {
@@ -137,7 +137,7 @@ static void push_path(writer *w) {
 
 static void refuse(writer *w, const char *message) {
   push_path(w);
-  njl_raise(w->L, "invalid_argument", NULL, "%s: %s", lua_tostring(w->L, -1), message);
+  njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", lua_tostring(w->L, -1), message);
 }
 
 /* ------------------------------------------------------------------------------------------------------- scalars --- */
@@ -410,8 +410,8 @@ const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_s
   return w.s->text.items;
 }
 
-void njl_json_encode(lua_State *L, int index) {
+void njl_json_encode(lua_State *L, int index, const char *what) {
   size_t length;
-  const char *text = njl_json_write(L, index, "json", (njl_json_style){.is_sorted = true}, &length);
+  const char *text = njl_json_write(L, index, what, (njl_json_style){.is_sorted = true}, &length);
   lua_pushlstring(L, text, length);
 }
