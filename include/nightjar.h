@@ -117,6 +117,7 @@ typedef struct nj_request nj_request;   /* mutable; sending copies it, so one ca
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
+typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
 
 /* --------------------------------------------------------------------------------------------------- log sink --- */
 
@@ -436,6 +437,49 @@ NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
 /** Makes the nj_queue_poll that waits, or the next one, return. */
 NJ_API void nj_queue_wake(nj_queue *queue);
+
+/* ----------------------------------------------------------------------------------------------------- script --- */
+
+/**
+ * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
+ * and coroutines run on the thread that calls nj_script_run.
+ */
+NJ_API nj_script *nj_script_new(void);
+
+/** Not while it runs. */
+NJ_API void nj_script_free(nj_script *script);
+
+/**
+ * Before the first run: without io, os, debug, package and print, and text is all that `load` takes. For scripts that
+ * you did not write, together with the limits below.
+ *
+ * @return NJ_INVALID_ARGUMENT when the script has run already
+ */
+NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
+
+/** Before the first run: bytes that Lua may have allocated at a time. No limit unless set. */
+NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
+
+/** Before the first run: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
+NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
+
+/** Before the first run: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */
+NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
+
+/**
+ * Runs a chunk of Lua to its end, and the tasks that it has spawned to theirs. Globals stay for the next run.
+ *
+ * @param length of `source` in bytes; bytecode is refused
+ * @param name   what messages call the chunk; NULL for "script"
+ * @return NJ_SCRIPT for a syntax error, an error that nothing caught (its message with a traceback), a limit that was
+ *         reached or an interrupt
+ */
+NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
+                               nj_error **out_error);
+NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
+
+/** Ends the run in progress with an error that the script cannot catch. Any thread; without a run, nothing happens. */
+NJ_API void nj_script_interrupt(nj_script *script);
 
 #ifdef __cplusplus
 }
