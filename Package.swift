@@ -22,7 +22,7 @@ let package = Package(
         // Debian's zlib.
         .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         // Lua 5.4 and each call into it that may raise or yield.
-        .target(name: "CLua", linkerSettings: [.linkedLibrary("lua5.4")]),
+        .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 

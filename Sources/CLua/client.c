@@ -1,6 +1,7 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
 #include <string.h>
 
+#include "json.h"
 #include "njl.h"
 
 /* The first part of a client's userdata. */
@@ -24,7 +25,7 @@ int njl_client_open(lua_State *L) {
   if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
-  else njl_json_encode(L, 1);
+  else njl_json_encode(L, 1, "options");
   njl_bytes options;
   options.data = lua_tolstring(L, 2, &options.length);
   client *self = lua_newuserdatauv(L, sizeof *self, 0);

@@ -11,6 +11,7 @@
  *   request.c    the options of a call
  *   response.c   response objects
  *   failure.c    error objects, try
+ *   json.c       nightjar.json, null and array; json.h tells how values map
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
  *   sigint.c     what Ctrl-C does there
@@ -201,10 +202,6 @@ int njl_print_results(lua_State *L, njl_task *task);
 
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);
-
-/* JSON */
-void njl_json_encode(lua_State *L, int index);
-int njl_push_json(lua_State *L, const njl_response *response, int slot);
 
 /* module.c */
 int luaopen_nightjar(lua_State *L);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "json.h"
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
@@ -262,7 +263,7 @@ static void read_body(reading *r, int options, unsigned present, njl_request *re
     luaL_error(L, "%s: json, form and body are three ways to give the one body; use one", r->function);
   }
   if (push_option(r, options, present, JSON)) {
-    njl_json_encode(L, -1);
+    njl_json_encode(L, -1, "json");
     set_body(r, request);
     lua_pop(L, 1);
     add_header(r, headers, "Content-Type", (njl_bytes){"application/json", 16});

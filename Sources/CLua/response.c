@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "json.h"
 #include "njl.h"
 
 /* User values of a reply that is a response. */
@@ -36,6 +37,14 @@ static int push_body(lua_State *L, const njl_response *response) {
   lua_pushlstring(L, response->body.data, response->body.length);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_BODY);
+  return 1;
+}
+
+static int push_json(lua_State *L, const njl_response *response) {
+  if (push_cached(L, CACHED_JSON)) return 1;
+  njl_json_decode(L, "the answer", response->body.data, response->body.length);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_JSON);
   return 1;
 }
 
@@ -82,7 +91,7 @@ static int response_index(lua_State *L) {
   case STATUS: lua_pushinteger(L, response.status); return 1;
   case HEADERS: return push_headers(L);
   case BODY: return push_body(L, &response);
-  case JSON: return njl_push_json(L, &response, CACHED_JSON);
+  case JSON: return push_json(L, &response);
   case TEXT: return push_text(L, outcome, NJL_TEXT);
   case URL: return push_text(L, outcome, NJL_URL);
   case SOURCE: return push_text(L, outcome, NJL_SOURCE);

@@ -2,7 +2,7 @@
 
 #include <simdjson.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -15,19 +15,11 @@ struct njs_parser {
 
 namespace {
 
-/// Memory kept for the next parse however small that is, in bytes of text; the parser holds about ten times as much.
-constexpr size_t kept_capacity = 1 << 20;
-
-void prepare(njs_parser &parser, size_t length) {
-  if (parser.capacity > kept_capacity && length < parser.capacity / 4) {
-    parser.parser = simdjson::dom::parser();
-    parser.capacity = 0;
-  }
-  if (length > parser.capacity) parser.capacity = length;
-}
+/// Memory kept by a trim, in bytes of text; the parser holds about ten times as much.
+constexpr size_t kept_capacity = 2 << 20;
 
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
-  prepare(parser, length);
+  if (length > parser.capacity) parser.capacity = length;
   auto error = parser.parser.parse(bytes, length).error();
   if (error == simdjson::SUCCESS) {
     document.tape = parser.parser.doc.tape.get();
@@ -115,4 +107,21 @@ extern "C" njs_status njs_parse(njs_parser *parser, const char *bytes, size_t le
   } catch (...) {
     return NJS_NO_MEMORY;
   }
+}
+
+extern "C" void njs_parser_trim(njs_parser *parser) {
+  if (parser->capacity <= kept_capacity) return;
+  try {
+    parser->parser = simdjson::dom::parser();
+    parser->capacity = 0;
+  } catch (...) {
+    // It keeps its memory, then.
+  }
+}
+
+extern "C" int njs_is_utf8(const char *bytes, size_t length) { return simdjson::validate_utf8(bytes, length); }
+
+extern "C" size_t njs_format_double(double number, char text[NJS_DOUBLE_LENGTH]) {
+  auto result = std::to_chars(text, text + NJS_DOUBLE_LENGTH, number);
+  return result.ec == std::errc() ? static_cast<size_t>(result.ptr - text) : 0;
 }

@@ -100,6 +100,7 @@ bool njl_outcome_is_response(const njl_outcome *outcome);
 
 /* Kinds of errors that the Lua host itself makes; the numbers are those of ErrorKind. */
 typedef enum njl_kind {
+  NJL_KIND_INVALID_ARGUMENT = 1,
   NJL_KIND_CLOSED = 3,
   NJL_KIND_CANCELLED = 10,
   NJL_KIND_TIMEOUT = 11,

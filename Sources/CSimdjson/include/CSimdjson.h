@@ -51,6 +51,9 @@ typedef struct njs_failure {
 njs_parser *njs_parser_new(void);
 void njs_parser_free(njs_parser *parser);
 
+/* Gives memory back that only a large document needed; what was borrowed ends. */
+void njs_parser_trim(njs_parser *parser);
+
 /* Parses `length` bytes of UTF-8; a byte order mark in front is skipped. Integers beyond uint64 become doubles.
  * `bytes` may be NULL when `length` is 0, `failure` always. */
 njs_status njs_parse(njs_parser *parser, const char *bytes, size_t length, njs_document *document,
@@ -67,6 +70,14 @@ typedef struct njs_findings {
  * njs_parse for what it refused. `on_long_integer` is told where each integer beyond uint64 ends; it may be NULL. */
 njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, njs_findings *findings,
                         void (*on_long_integer)(void *context, size_t end), void *context);
+
+/* 1 when the bytes are UTF-8 (RFC 3629), else 0. */
+int njs_is_utf8(const char *bytes, size_t length);
+
+/* Longest text of njs_format_double. */
+#define NJS_DOUBLE_LENGTH 32
+/* Writes the shortest text that reads back as `number`, which is finite; in any locale. Returns its length. */
+size_t njs_format_double(double number, char text[NJS_DOUBLE_LENGTH]);
 
 #ifdef __cplusplus
 }
