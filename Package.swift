@@ -13,7 +13,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         // The C ABI, the source of truth: the compiler checks every export against it.
@@ -75,10 +74,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: [
-                "NightjarLua", "NightjarDemo",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]
+            dependencies: ["Nightjar", "NightjarLua", "NightjarDemo"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 

@@ -119,7 +119,7 @@ static void end(lua_State *L, njl_task *task) {
     forget_children(L, task);
     task->state = NJL_ENDED;
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
-    if (task->group != NULL) njl_group_child_ended(task->group);
+    if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
     /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. */

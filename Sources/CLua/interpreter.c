@@ -57,14 +57,7 @@ void njl_push_requirer(lua_State *L, const char *name) {
   lua_pushcclosure(L, require_global, 2);
 }
 
-/* Whether the syntax error on top of the stack is that the text ended too early. */
-static bool is_incomplete(lua_State *L) {
-  size_t length;
-  const char *message = lua_tolstring(L, -1, &length);
-  return length >= 5 && strcmp(message + length - 5, "<eof>") == 0;
-}
-
-bool njl_load_line(lua_State *L, njl_bytes text, njl_run_status *status) {
+bool njl_load_line(lua_State *L, njl_bytes text) {
   lua_pushliteral(L, "return ");
   lua_pushlstring(L, text.data, text.length);
   lua_concat(L, 2);
@@ -75,10 +68,25 @@ bool njl_load_line(lua_State *L, njl_bytes text, njl_run_status *status) {
     return true;
   }
   lua_pop(L, 2);
-  int loaded = luaL_loadbufferx(L, text.data, text.length, "=stdin", "t");
-  if (loaded == LUA_OK) return true;
-  if (loaded == LUA_ERRSYNTAX && is_incomplete(L)) *status = NJL_INCOMPLETE;
-  return false;
+  return luaL_loadbufferx(L, text.data, text.length, "=stdin", "t") == LUA_OK;
+}
+
+/* The syntax error is then that the text ended too early. */
+static int check_incomplete(lua_State *L) {
+  const njl_bytes *text = lua_touserdata(L, 1);
+  if (njl_load_line(L, *text)) return 0;
+  size_t length;
+  const char *message = lua_tolstring(L, -1, &length);
+  lua_pushboolean(L, message != NULL && length >= 5 && strcmp(message + length - 5, "<eof>") == 0);
+  return 1;
+}
+
+bool njl_is_incomplete(lua_State *L, njl_bytes text) {
+  lua_pushcfunction(L, check_incomplete);
+  lua_pushlightuserdata(L, &text);
+  bool is_incomplete = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
+  lua_settop(L, 0);
+  return is_incomplete;
 }
 
 int njl_print_results(lua_State *L, njl_task *task) {

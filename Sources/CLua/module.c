@@ -5,10 +5,13 @@
 int luaopen_nightjar(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"client", njl_client_open}, {"spawn", njl_spawn}, {"sleep", njl_sleep},
-      {"try", njl_try},            {"array", njl_json_array}, {NULL, NULL},
+      {"all", njl_all},            {"race", njl_race},   {"map", njl_map},
+      {"timeout", njl_timeout},    {"try", njl_try},     {"array", njl_json_array},
+      {NULL, NULL},
   };
   luaL_checkversion(L);
   njl_host *host = njl_host_open(L);
+  njl_open_coroutine(L);
   njl_open_failure(L);
   njl_open_response(L);
   njl_open_task(L);

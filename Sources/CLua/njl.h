@@ -13,7 +13,9 @@
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
  *   names.c      names of fields and options, and the nearest to one that is unknown
- *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them
+ *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
+ *   sigint.c     what Ctrl-C does there
+ *   sandbox.c    the libraries of scripts that the host did not write
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
  * Swift (never raises), then push, yield or raise. */
@@ -72,10 +74,11 @@ struct njl_task {
   lua_State *thread;
   njl_task *parent, *first_child, *previous, *next; /* children end with their parent */
   size_t unended;                                   /* children that have not ended */
-  njl_task *next_ready;
+  njl_task *next_ready; /* in the ready list; once ended, among the finished of its group */
   njl_wait *wait;    /* the one it is in */
   njl_wait *joiners; /* waits for its end */
   njl_wait *group;   /* told of its end, see group.c */
+  lua_Integer place; /* in the group */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
@@ -121,6 +124,7 @@ void njl_timer_remove(njl_wait *wait);
 /* wait.c */
 void njl_wait_init(njl_wait *wait, njl_host *host);
 njl_wait *njl_wait_push(lua_State *L, njl_host *host); /* a plain wait as userdata */
+njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size); /* with zeros behind it */
 void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
 void njl_wait_drop(njl_wait *wait);
 /* Suspends the calling C function until `wait` is over, then goes on in `k` with the wait as its context. Call it last:
@@ -138,6 +142,7 @@ void njl_task_cancel(njl_task *task);                    /* it and all below it 
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
+bool njl_is_callable(lua_State *L, int index);
 void njl_check_callable(lua_State *L, int index, const char *role);
 void njl_open_task(lua_State *L);
 int njl_spawn(lua_State *L);
@@ -148,7 +153,7 @@ int njl_all(lua_State *L);
 int njl_race(lua_State *L);
 int njl_map(lua_State *L);
 int njl_timeout(lua_State *L);
-void njl_group_child_ended(njl_wait *group);
+void njl_group_child_ended(njl_wait *group, njl_task *child);
 
 /* coroutine.c */
 void njl_open_coroutine(lua_State *L);
@@ -185,10 +190,14 @@ void njl_open_failure(lua_State *L);
 /* response.c */
 void njl_open_response(lua_State *L);
 
+/* script.c */
+void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
+
 /* interpreter.c */
 bool njl_set_arguments(lua_State *L, int count, char *const *values, int first); /* false: out of memory */
 void njl_push_requirer(lua_State *L, const char *name);
-bool njl_load_line(lua_State *L, njl_bytes text, njl_run_status *status);
+bool njl_load_line(lua_State *L, njl_bytes text); /* leaves the chunk or the error */
+bool njl_is_incomplete(lua_State *L, njl_bytes text);
 int njl_print_results(lua_State *L, njl_task *task);
 
 /* sandbox.c */

@@ -89,7 +89,6 @@ static int open_state(lua_State *L) {
   } else {
     luaL_openlibs(L);
   }
-  njl_open_coroutine(L);
   script->host = njl_host_open(L);
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
@@ -166,7 +165,7 @@ static bool load(lua_State *L, job *job) {
   switch (job->source) {
   case NJL_FROM_TEXT: return luaL_loadbufferx(L, job->text.data, job->text.length, job->name, mode) == LUA_OK;
   case NJL_FROM_FILE: return luaL_loadfilex(L, job->name, mode) == LUA_OK;
-  case NJL_FROM_LINE: return njl_load_line(L, job->text, &job->status);
+  case NJL_FROM_LINE: return njl_load_line(L, job->text);
   case NJL_FROM_MODULE: njl_push_requirer(L, job->name); return true;
   }
   return false;
@@ -197,7 +196,6 @@ static int run(lua_State *L) {
   host->limit = script->options.seconds > 0 ? njl_deadline_after(script->options.seconds) : NJL_NEVER;
 
   if (!load(L, job)) {
-    if (job->status == NJL_INCOMPLETE) return 0;
     job->status = NJL_FAILED;
     lua_pushnil(L);
     describe(L, job);
@@ -243,6 +241,10 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
 }
 
 void njl_script_free_text(char *text) { free(text); }
+
+bool njl_script_is_incomplete(njl_script *script, njl_bytes text) { return njl_is_incomplete(script->L, text); }
+
+const char *njl_lua_version(void) { return LUA_VERSION; }
 
 bool njl_script_set_arguments(njl_script *script, int count, char *const *arguments, int first) {
   return njl_set_arguments(script->L, count, arguments, first);

@@ -35,15 +35,15 @@ void njl_task_cancel(njl_task *root) {
   }
 }
 
-static int is_callable(lua_State *L, int index) {
-  if (lua_isfunction(L, index)) return 1;
-  if (luaL_getmetafield(L, index, "__call") == LUA_TNIL) return 0;
+bool njl_is_callable(lua_State *L, int index) {
+  if (lua_isfunction(L, index)) return true;
+  if (luaL_getmetafield(L, index, "__call") == LUA_TNIL) return false;
   lua_pop(L, 1);
-  return 1;
+  return true;
 }
 
 void njl_check_callable(lua_State *L, int index, const char *role) {
-  if (is_callable(L, index)) return;
+  if (njl_is_callable(L, index)) return;
   const char *message = lua_pushfstring(L, "%s expected, got %s", role, luaL_typename(L, index));
   luaL_argerror(L, index, message);
 }

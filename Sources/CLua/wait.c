@@ -1,4 +1,6 @@
 /* wait.c - suspending a coroutine until what it waits for has occurred, or blocking where it cannot yield. */
+#include <string.h>
+
 #include "njl.h"
 
 /* What our yields carry, so that coroutine.resume can tell them from a script's own. */
@@ -17,8 +19,11 @@ static int wait_gc(lua_State *L) {
   return 0;
 }
 
-njl_wait *njl_wait_push(lua_State *L, njl_host *host) {
-  njl_wait *wait = lua_newuserdatauv(L, sizeof *wait, 0);
+njl_wait *njl_wait_push(lua_State *L, njl_host *host) { return njl_wait_push_sized(L, host, sizeof(njl_wait)); }
+
+njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
+  njl_wait *wait = lua_newuserdatauv(L, size, 0);
+  memset(wait, 0, size);
   njl_wait_init(wait, host);
   if (luaL_newmetatable(L, NJL_WAIT)) {
     lua_pushcfunction(L, wait_gc);

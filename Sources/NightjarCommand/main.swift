@@ -1,6 +1,9 @@
-import NightjarLua
+import Glibc
 
-do {
-    let script = try Script()
-    try script.runFile(CommandLine.arguments[1])
-} catch { print(error) }
+do throws(UsageError) {
+    exit(Command(arguments: Array(CommandLine.arguments.dropFirst())).run(try Invocation(CommandLine.arguments)))
+} catch {
+    Console.complain(error.message)
+    Console.write(Invocation.usage, to: .error)
+    exit(2)
+}

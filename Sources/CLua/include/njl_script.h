@@ -32,8 +32,7 @@ typedef enum njl_source {
 
 typedef enum njl_run_status {
   NJL_RAN,
-  NJL_FAILED,     /* the message says why */
-  NJL_INCOMPLETE, /* a line that wants more lines */
+  NJL_FAILED, /* the message says why */
 } njl_run_status;
 
 /* Runs a chunk to its end and that of its tasks, with the arguments that njl_script_set_arguments left. On NJL_FAILED
@@ -41,13 +40,19 @@ typedef enum njl_run_status {
 njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name, char **message);
 void njl_script_free_text(char *text);
 
+/* Whether more lines could make of the text, typed at the prompt, a chunk that it is not yet. */
+bool njl_script_is_incomplete(njl_script *script, njl_bytes text);
+
+/* "Lua 5.4" */
+const char *njl_lua_version(void);
+
 /* The table `arg` as lua has it: `first` counts from 0 and is where the script's name stands. */
 bool njl_script_set_arguments(njl_script *script, int count, char *const *arguments, int first);
 
 /* Ends the run in progress with the error "interrupted", which pcall cannot hold back. Any thread. */
 void njl_script_interrupt(njl_script *script);
-/* The same from a signal handler on the thread that runs the script. A run that waits notices when
- * njl_script_interrupt is called as well, which a handler must not do. */
-void njl_script_interrupt_from_signal(njl_script *script);
+/* From here on, until the release, SIGINT interrupts the script; for one script and the thread that runs it. */
+void njl_script_catch_interrupt(njl_script *script);
+void njl_script_release_interrupt(void);
 
 #endif
