@@ -11,7 +11,7 @@ function check.fails(kind, message, f, ...)
   local ok, err = pcall(f, ...)
   if ok then error("no error was raised; expected " .. message, 2) end
   local gotKind = type(err) == "userdata" and err.kind or type(err)
-  local gotMessage = type(err) == "userdata" and err.message or tostring(err)
+  local gotMessage = type(err) == "userdata" and err.message or tostring(err):gsub("^[^:\n]+:%d+: ", "")
   if gotMessage ~= message or gotKind ~= kind then
     error(("got %s: %s\nexpected %s: %s"):format(gotKind, gotMessage, kind, message), 2)
   end
