@@ -1,7 +1,8 @@
 import Glibc
 
 do throws(UsageError) {
-    exit(Command(arguments: Array(CommandLine.arguments.dropFirst())).run(try Invocation(CommandLine.arguments)))
+    let invocation = try Invocation(CommandLine.arguments)
+    exit(Command(arguments: CommandLine.arguments).run(invocation))
 } catch {
     Console.complain(error.message)
     Console.write(Invocation.usage, to: .error)
