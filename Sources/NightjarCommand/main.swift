@@ -1,7 +1,7 @@
 import Glibc
 
 do throws(UsageError) {
-    exit(Command(arguments: Array(CommandLine.arguments.dropFirst())).run(try Invocation(CommandLine.arguments)))
+    exit(Command(arguments: CommandLine.arguments).run(try Invocation(CommandLine.arguments)))
 } catch {
     Console.complain(error.message)
     Console.write(Invocation.usage, to: .error)
