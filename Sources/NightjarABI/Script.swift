@@ -15,7 +15,9 @@ final class ScriptBox: Sendable {
 
     var script: Script? { state.withLock { $0.script } }
 
-    func change(_ body: (inout (isSandboxed: Bool, limits: ScriptLimits)) throws(NightjarError) -> Void) throws(NightjarError) {
+    func change(_ body: (inout (isSandboxed: Bool, limits: ScriptLimits)) throws(NightjarError) -> Void)
+        throws(NightjarError)
+    {
         let result: Result<Void, NightjarError> = state.withLock { state in
             guard state.script == nil else {
                 return .failure(NightjarError(.invalidArgument, "the script has run already; set this before"))
