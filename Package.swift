@@ -102,6 +102,7 @@ let package = Package(
             path: "Tests/Support"
         ),
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
+        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
     ],
     swiftLanguageModes: [.v6]

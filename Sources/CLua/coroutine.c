@@ -33,6 +33,43 @@ static int finish_wrap(lua_State *L, bool succeeded, int results) {
   return lua_error(L);
 }
 
+/* --- A generator that waits is closed with whoever waits in it --- */
+
+#define NJL_GUARD "nightjar.guard"
+
+/* What lies at index 2 while a token passes; its user value is the coroutine. */
+typedef struct guard {
+  bool is_armed;
+} guard;
+
+static int guard_close(lua_State *L) {
+  guard *self = luaL_checkudata(L, 1, NJL_GUARD);
+  if (!self->is_armed) return 0;
+  self->is_armed = false;
+  lua_getiuservalue(L, 1, 1);
+  lua_State *co = lua_tothread(L, -1);
+  int status = lua_status(co);
+  if (status != LUA_YIELD || lua_resetthread(co) == LUA_OK) return 0;
+  lua_xmove(co, L, 1);
+  return lua_error(L);
+}
+
+/* Without it the <close> variables of a generator would stay open when the task is cancelled. */
+static void push_guard(lua_State *L) {
+  guard *self = lua_newuserdatauv(L, sizeof *self, 1);
+  self->is_armed = true;
+  if (luaL_newmetatable(L, NJL_GUARD)) {
+    lua_pushcfunction(L, guard_close);
+    lua_setfield(L, -2, "__close");
+  }
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  lua_toclose(L, -1);
+}
+
+/* --- Resuming --- */
+
 static int after_resume(lua_State *L, int status, lua_KContext context);
 
 /* Resumes the coroutine at index 1 with what lies above it. `context` is 0 for resume, 1 for wrap. */
@@ -55,6 +92,7 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     if (status == LUA_YIELD && yields && results == 1 && njl_is_token(co, -1)) {
       lua_pop(co, 1);
       lua_settop(L, 1);
+      push_guard(L);
       njl_push_token(L);
       return lua_yieldk(L, 1, context, after_resume);
     }
@@ -75,6 +113,8 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
 
 static int after_resume(lua_State *L, int status, lua_KContext context) {
   (void)status;
+  guard *self = lua_touserdata(L, 2);
+  self->is_armed = false;
   lua_settop(L, 1);
   return go(L, 0, context);
 }

@@ -263,7 +263,6 @@ void njl_stop(njl_host *host, const char *reason) {
 }
 
 void njl_run(lua_State *L, njl_host *host, njl_task *task) {
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
   bool is_deadlock = false;
   while (task->state != NJL_ENDED) {
     if (njl_now() > host->limit) njl_stop(host, "the script ran longer than its limit of time");

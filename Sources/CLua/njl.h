@@ -113,7 +113,8 @@ njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of 
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
 bool njl_turn(lua_State *L, njl_host *host);      /* one round of the loop; false: nothing can ever happen */
-void njl_run(lua_State *L, njl_host *host, njl_task *task); /* until the task has ended */
+/* Until the task has ended. Needs LUA_MINSTACK. */
+void njl_run(lua_State *L, njl_host *host, njl_task *task);
 void njl_stop(njl_host *host, const char *reason); /* any thread, and signal handlers; `reason` is static */
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);

@@ -202,6 +202,7 @@ static int run(lua_State *L) {
     describe(L, job);
     return 0;
   }
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_task *task = njl_task_spawn(L, host, push_arguments(L, job));
   task->is_observed = true;
   int place = lua_gettop(L);

@@ -51,7 +51,7 @@ void njl_wait_end(njl_wait *wait, njl_state_of_wait state) {
   }
   njl_task *task = wait->task;
   wait->task = NULL;
-  if (task == NULL) return;
+  if (task == NULL || task->wait != wait) return; /* It gave up waiting, by an error, and may be in another wait. */
   task->wait = NULL;
   if (task->state == NJL_SUSPENDED) njl_make_ready(task);
 }
