@@ -21,8 +21,8 @@ let package = Package(
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
         // Lua 5.4 and each call into it that may raise or yield.
-        .target(name: "CLua", linkerSettings: [.linkedLibrary("lua5.4")]),
-        // simdjson behind three C functions.
+        .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
+        // simdjson behind plain C.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
         .target(

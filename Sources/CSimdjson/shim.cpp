@@ -2,7 +2,10 @@
 
 #include <simdjson.h>
 
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 using simdjson::dom::parser;
@@ -102,4 +105,32 @@ extern "C" void njs_parser_trim(njs_parser *parser, size_t keep) {
   } catch (...) {
     // Moving an empty parser allocates nothing; the bound of an extern "C" function stays shut all the same.
   }
+}
+
+extern "C" int njs_is_utf8(const char *bytes, size_t length) {
+  try {
+    return simdjson::validate_utf8(bytes, length);
+  } catch (...) {
+    return 0;
+  }
+}
+
+extern "C" size_t njs_write_double(double value, char *buffer) {
+  char *end = buffer + NJS_DOUBLE_MAX;
+  bool is_small = std::fabs(value) < 9007199254740992.0;
+  std::to_chars_result result;
+  if (value == 0 && std::signbit(value)) {
+    std::memcpy(buffer, "-0.0", 4);  // "-0" reads back as the integer
+    return 4;
+  }
+  if (is_small && value == std::trunc(value)) {
+    // Exact, and without an exponent: readers that want an integer refuse 1e+05.
+    result = std::to_chars(buffer, end, static_cast<long long>(value));
+  } else if (is_small) {
+    result = std::to_chars(buffer, end, value);
+  } else {
+    // Always with an exponent: all digits of 1e20 would read back as an integer that fits nowhere.
+    result = std::to_chars(buffer, end, value, std::chars_format::scientific);
+  }
+  return result.ec == std::errc() ? static_cast<size_t>(result.ptr - buffer) : 0;
 }

@@ -68,7 +68,7 @@ import Testing
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
         (#"{"baseUrl": "x"}"#, #"unknown option "baseUrl"; did you mean "base_url"?"#),
         (#"{"tls": {"verify_peer": true}}"#, #"unknown option "tls.verify_peer"; did you mean "verify"?"#),
-        (#"{"timeout": {"x.connect": 1}}"#, #"unknown option "timeout.x.connect"; known are connect, idle, total"#),
+        (#"{"timeout": {"x.connect": 1}}"#, #"unknown option "timeout.x.connect"; did you mean "connect"?"#),
         (#"{"timeout": {"zzz": 1}}"#, #"unknown option "timeout.zzz"; known are connect, idle, total"#),
         (
             #"{"a\nb": 1}"#,

@@ -102,6 +102,16 @@ int njs_locate(const char *bytes, size_t length, njs_fault *out);
 /* Writes "expected ',' or '}' at line 3 column 14", cut to `capacity`; returns the bytes written without the NUL. */
 size_t njs_fault_message(const njs_fault *fault, char *buffer, size_t capacity);
 
+/* Whether bytes are UTF-8 (RFC 3629). */
+int njs_is_utf8(const char *bytes, size_t length);
+
+/* Bytes that njs_write_double needs. */
+#define NJS_DOUBLE_MAX 32
+
+/* Writes the shortest decimal that reads back as `value`, which must be finite: "0.1", "1e+22", "5". No NUL; whatever the
+ * locale. Returns the bytes written. */
+size_t njs_write_double(double value, char *buffer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,8 +18,10 @@ extension Configuration {
         case idleConnectionLifetime = "idle_connection_lifetime"
         /// An object of ``TLSOption``.
         case tls
+    }
 
-        // Names that DESIGN section 7 promises to later versions. Ignoring one would lose what the caller relies on.
+    /// Promised to later versions (DESIGN section 7). Ignoring one would lose what the caller relies on.
+    private enum LaterOption: String {
         case auth
         case retry
         case cache
@@ -77,6 +79,10 @@ extension Configuration {
     }
 
     private mutating func set(_ option: Option) throws(NightjarError) {
+        guard LaterOption(rawValue: option.name) == nil else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(option.path)) is not supported by version \(Version.string) yet")
+        }
         switch try option.known(as: ClientOption.self) {
         case .baseURL: baseURL = option.isNone ? nil : try option.string("a URL")
         case .headers: try setHeaders(option)
@@ -86,9 +92,6 @@ extension Configuration {
         case .maxConnectionsPerHost: transport.connectionsPerHost = try option.integer(in: 1...65535)
         case .idleConnectionLifetime: transport.idleConnectionLifetime = try option.duration()
         case .tls: try setTLS(option)
-        case .auth, .retry, .cache, .coalesce, .cookies, .rateLimit, .proxy:
-            throw NightjarError(
-                .invalidArgument, "option \(quoted(option.path)) is not supported by version \(Version.string) yet")
         }
     }
 
