@@ -45,11 +45,18 @@ static inline void block_add(lua_State *L, block *b, const char *bytes, size_t l
 
 /* --- What is being encoded --- */
 
+/* Levels that are not empty. What is in the last counts as one for decode. */
+static const size_t depth_max = NJS_DEPTH_MAX - 1;
+
 typedef struct member {
-  const char *key; /* the table of keys anchors it at [anchor] */
+  const char *key; /* anchored on the stack, or in the table of keys */
   size_t length;
-  lua_Integer anchor;
+  int slot;           /* stack index of the value, above its key; 0: fetch it */
+  lua_Integer anchor; /* with slot 0: the key's place in the table of keys */
 } member;
+
+/* Members of one object that lie on the stack, where they are quick to reach. All of a large one would overflow it. */
+static const size_t stacked_members = 32;
 
 typedef enum kind { LIST, SORTED_OBJECT, OBJECT } kind;
 
@@ -59,7 +66,7 @@ typedef struct level {
   int slot;          /* stack index of the table; above that of an OBJECT lies the key of the member whose turn it is */
   const void *table; /* to see cycles */
   size_t count;      /* elements or members; of an OBJECT not known */
-  size_t next;       /* how many of them have begun */
+  size_t next;       /* how many of them have begun; 0: a fault is that of the table itself */
   size_t first;      /* SORTED_OBJECT: its first member */
 } level;
 
@@ -121,6 +128,7 @@ static size_t write_key(char step[96], const char *key, size_t length) {
 }
 
 static size_t write_step(encoder *e, const level *l, char step[96]) {
+  if (l->next == 0) return 0;
   if (l->kind == LIST) return (size_t)snprintf(step, 96, "[%zu]", l->next);
   if (l->kind == SORTED_OBJECT) {
     const member *m = member_at(e, l->first + l->next - 1);
@@ -222,14 +230,15 @@ static size_t plain_run(const char *bytes, size_t length, uint64_t *high) {
 
 static bool put_string(encoder *e, const char *bytes, size_t length) {
   uint64_t high = 0;
-  const char *at = bytes, *end = bytes + length;
-  put(e, '"');
-  for (;;) {
-    size_t run = plain_run(at, (size_t)(end - at), &high);
-    block_add(e->L, &e->text, at, run);
-    at += run;
-    if (at == end) break;
-    put_escape(e, (unsigned char)*at++);
+  size_t run = plain_run(bytes, length, &high);
+  char *out = block_reserve(e->L, &e->text, run + 2);
+  *out = '"';
+  memcpy(out + 1, bytes, run);
+  e->text.length += run + 1;
+  for (size_t at = run; at < length; at += run) {
+    put_escape(e, (unsigned char)bytes[at++]);
+    run = plain_run(bytes + at, length - at, &high);
+    block_add(e->L, &e->text, bytes + at, run);
   }
   put(e, '"');
   return !(high & 0x8080808080808080u) || njs_is_utf8(bytes, length);
@@ -237,14 +246,14 @@ static bool put_string(encoder *e, const char *bytes, size_t length) {
 
 /* --- Tables --- */
 
-static bool push_level(encoder *e, kind kind, size_t count, size_t first) {
-  /* decode counts the scalar inside as a level */
-  if (e->depth >= NJS_DEPTH_MAX - 1) return refuse(e, "table nested too deep");
+/* Begins the table at the top. */
+static bool push_level(encoder *e, kind kind, size_t count) {
+  if (e->depth >= depth_max) return refuse(e, "table nested too deep");
   const void *table = lua_topointer(e->L, -1);
   for (size_t index = 0; index < e->depth; index++) {
     if (level_at(e, index)->table == table) return refuse(e, "cycle");
   }
-  level l = {.kind = kind, .slot = lua_gettop(e->L), .table = table, .count = count, .first = first};
+  level l = {.kind = kind, .slot = lua_gettop(e->L), .table = table, .count = count, .first = member_count(e)};
   block_add(e->L, &e->levels, (const char *)&l, sizeof l);
   e->depth++;
   put(e, kind == LIST ? '[' : '{');
@@ -256,7 +265,7 @@ static void pop_level(encoder *e) {
   e->depth--;
   e->levels.length -= sizeof l;
   if (l.kind == SORTED_OBJECT) e->members.length = l.first * sizeof(member);
-  put_line(e);
+  if (l.next > 0) put_line(e);
   put(e, l.kind == LIST ? ']' : '}');
   lua_settop(e->L, l.slot - 1);
 }
@@ -290,36 +299,60 @@ static bool refuse_key(encoder *e) {
   return refuse(e, what);
 }
 
-/* Notes the members of the table at the top, whose keys must all be strings. */
-static bool gather_members(encoder *e, size_t first) {
+/* Leaves key and value on the stack, or only the key in the table of keys; keeps the key at the top for lua_next. */
+static member note_member(encoder *e, size_t index) {
   lua_State *L = e->L;
-  int table = lua_gettop(L);
-  if (lua_isnil(L, e->keys)) {
-    lua_newtable(L);
-    lua_replace(L, e->keys);
-  }
-  lua_pushnil(L);
-  while (lua_next(L, table)) {
+  member m = {.slot = 0};
+  if (index < stacked_members) {
+    m.slot = lua_gettop(L);
+    lua_pushvalue(L, -2);
+  } else {
     lua_pop(L, 1);
-    if (lua_type(L, -1) != LUA_TSTRING) return refuse_key(e);
-    member m = {.anchor = (lua_Integer)member_count(e) + 1};
-    m.key = lua_tolstring(L, -1, &m.length);
+    if (lua_isnil(L, e->keys)) {
+      lua_newtable(L);
+      lua_replace(L, e->keys);
+    }
+    m.anchor = (lua_Integer)member_count(e) + 1;
     lua_pushvalue(L, -1);
     lua_rawseti(L, e->keys, m.anchor);
+  }
+  m.key = lua_tolstring(L, -1, &m.length);
+  return m;
+}
+
+/* The table at the top, its members noted in order. */
+static bool begin_sorted_object(encoder *e) {
+  lua_State *L = e->L;
+  if (!push_level(e, SORTED_OBJECT, 0)) return false;
+  luaL_checkstack(L, 2 * (int)stacked_members + 8, NULL);
+  int table = lua_gettop(L);
+  size_t first = top_level(e)->first, count = 0;
+  lua_pushnil(L);
+  for (; lua_next(L, table); count++) {
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      lua_pop(L, 1);
+      return refuse_key(e);
+    }
+    member m = note_member(e, count);
     block_add(L, &e->members, (const char *)&m, sizeof m);
   }
-  sort(member_at(e, first), member_count(e) - first);
+  sort(member_at(e, first), count);
+  top_level(e)->count = count;
   return true;
 }
 
 static bool begin_object(encoder *e) {
-  if (!(e->style & NJL_JSON_SORTED)) {
-    if (!push_level(e, OBJECT, 0, 0)) return false;
-    lua_pushnil(e->L);
-    return true;
-  }
-  size_t first = member_count(e);
-  return gather_members(e, first) && push_level(e, SORTED_OBJECT, member_count(e) - first, first);
+  if (e->style & NJL_JSON_SORTED) return begin_sorted_object(e);
+  if (!push_level(e, OBJECT, 0)) return false;
+  lua_pushnil(e->L);
+  return true;
+}
+
+static bool is_empty(lua_State *L) {
+  lua_pushnil(L);
+  if (!lua_next(L, -2)) return true;
+  lua_pop(L, 2);
+  return false;
 }
 
 /* Whether the keys of the table at the top are 1 to `count` and no others; a hole shows itself later, as a nil. */
@@ -352,13 +385,10 @@ static bool begin_table(encoder *e) {
   lua_Unsigned count = lua_rawlen(L, -1);
   if (count > 0) {
     if (!is_list(L, count)) return refuse(e, "table with holes or mixed keys");
-    return push_level(e, LIST, (size_t)count, 0);
+    return push_level(e, LIST, (size_t)count);
   }
-  lua_pushnil(L);
-  if (lua_next(L, -2)) {
-    lua_pop(L, 2);
-    return is_marked ? refuse(e, "array with other keys than 1 to n") : begin_object(e);
-  }
+  if (!is_marked && e->depth < depth_max) return begin_object(e);
+  if (!is_empty(L)) return refuse(e, is_marked ? "array with other keys than 1 to n" : "table nested too deep");
   put_literal(e, is_marked ? "[]" : "{}");
   lua_pop(L, 1);
   return true;
@@ -448,8 +478,12 @@ static bool advance(encoder *e) {
   }
   const member *m = member_at(e, l->first + l->next - 1);
   if (!put_key(e, m->key, m->length)) return false;
-  lua_rawgeti(L, e->keys, m->anchor);
-  lua_rawget(L, l->slot);
+  if (m->slot != 0) {
+    lua_pushvalue(L, m->slot);
+  } else {
+    lua_rawgeti(L, e->keys, m->anchor);
+    lua_rawget(L, l->slot);
+  }
   return begin_value(e);
 }
 

@@ -192,6 +192,9 @@ expect("as deep as can be", encode(decode(nested(1023, "1"))), nested(1023, "1")
 expect("an empty one at the bottom", encode(decode(nested(1024, ""))), nested(1024, ""))
 expect("deeper", refusal(decode, nested(1024, "1")), "invalid JSON: nested too deep at line 1 column 1024")
 expect("a million levels", refusal(decode, ("["):rep(1000000)), "invalid JSON: nested too deep at line 1 column 1024")
+local objects = ('{"a":'):rep(1023) .. "{}" .. ("}"):rep(1023)
+expect("an empty object at the bottom", encode(decode(objects)), objects)
+expect("the same, unsorted", encode(decode(objects), { sort_keys = false }), objects)
 expect("objects as deep", pcall(decode, ('{"a":'):rep(1023) .. "1" .. ("}"):rep(1023)), true)
 local deep = { 1 }
 for _ = 1, 1023 do deep = { deep } end
