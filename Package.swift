@@ -13,16 +13,17 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         // The C ABI, the source of truth: the compiler checks every export against it.
         .systemLibrary(name: "CNightjar", path: "include"),
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        // Debian's zlib.
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
-        // simdjson behind plain C.
+        // simdjson behind three C functions.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
         .target(
@@ -54,22 +55,26 @@ let package = Package(
             ]
         ),
         .target(name: "NightjarLua", dependencies: ["Nightjar", "CLua", "CSimdjson"]),
-        .target(name: "NightjarABI", dependencies: ["CNightjar", "Nightjar", "NightjarLua"]),
+        .target(
+            name: "NightjarABI",
+            dependencies: [
+                "CNightjar", "Nightjar", "NightjarLua",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         .target(
             name: "NightjarDemo",
             dependencies: [
+                "CZlib",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ]
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: [
-                "NightjarLua", "NightjarDemo",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]
+            dependencies: ["Nightjar", "NightjarLua", "NightjarDemo"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
@@ -84,21 +89,33 @@ let package = Package(
         ),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
+        // The hostile peer, certificates, waiting: what tests share.
+        .target(
+            name: "NightjarTestSupport",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/Support"
+        ),
+        .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
+        .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
 
 // What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-codec ask for it.
 if Context.environment["NIGHTJAR_FUZZ"] != nil {
-    // libFuzzer brings main.
-    let fuzzing: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
     package.targets += [
+        .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
         .executableTarget(
             name: "FuzzDecoder",
-            dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
-            path: "Tests/Fuzz/Decoder", swiftSettings: fuzzing),
-        .executableTarget(
-            name: "FuzzURL", dependencies: ["NightjarHTTP"], path: "Tests/Fuzz/URL", swiftSettings: fuzzing),
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Decoder"),
+        .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

@@ -1,555 +1,417 @@
-/* Lua values to JSON text: a loop over the open tables, with its text and its bookkeeping in blocks that Lua owns.
+/* Lua values to JSON text.
  *
- * A table is read raw and may still change under us: any allocation may run a finalizer, which is Lua code. So keys are
- * anchored while their bytes are used, and a value is fetched when it is its turn. */
-#include <lua5.4/lauxlib.h>
-#include <lua5.4/lua.h>
+ * Nothing here makes a collectable object before the text is whole, so no finalizer runs, and neither tables nor the
+ * strings in them can change underneath. Memory comes from the state's allocator: its cap counts. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "CSimdjson.h"
-#include "njl_json.h"
+#include <CSimdjson.h>
 
-/* --- Growing memory: on the C stack first, then in a userdata --- */
+#include "json.h"
+#include "njl.h"
 
-typedef struct block {
-  char *bytes;
-  size_t length, capacity;
-  int slot; /* stack index that holds the userdata */
-} block;
+/* A growing array of one state: reused, freed by the finalizer of its owner. */
+typedef struct array {
+  char *items;
+  size_t count, capacity; /* in bytes */
+} array;
 
-static void block_grow(lua_State *L, block *b, size_t more) {
-  if (more > SIZE_MAX / 4 - b->length) luaL_error(L, "not enough memory");
-  size_t capacity = b->capacity * 2;
-  if (capacity < b->length + more) capacity = b->length + more;
-  char *bytes = lua_newuserdatauv(L, capacity, 0);
-  memcpy(bytes, b->bytes, b->length);
-  lua_replace(L, b->slot);
-  b->bytes = bytes;
-  b->capacity = capacity;
-}
-
-/* Room for `more` bytes behind the length. */
-static inline char *block_reserve(lua_State *L, block *b, size_t more) {
-  if (b->capacity - b->length < more) block_grow(L, b, more);
-  return b->bytes + b->length;
-}
-
-static inline void block_add(lua_State *L, block *b, const char *bytes, size_t length) {
-  memcpy(block_reserve(L, b, length), bytes, length);
-  b->length += length;
-}
-
-/* --- What is being encoded --- */
-
-/* Levels that are not empty. What is in the last counts as one for decode. */
-static const size_t depth_max = NJS_DEPTH_MAX - 1;
-
-typedef struct member {
-  const char *key; /* anchored on the stack, or in the table of keys */
+typedef struct name {
+  const char *bytes;
   size_t length;
-  int slot;           /* stack index of the value, above its key; 0: fetch it */
-  lua_Integer anchor; /* with slot 0: the key's place in the table of keys */
-} member;
+  int slot; /* of the key on the Lua stack */
+} name;
 
-/* Members of one object that lie on the stack, where they are quick to reach. All of a large one would overflow it. */
-static const size_t stacked_members = 32;
+/* A table being written: it lies at `slot` of the Lua stack, with its keys behind it. */
+typedef struct frame {
+  const void *table;
+  int slot;
+  bool is_array;
+  lua_Integer done, count; /* members written, and in all; of an unsorted object the second is not known */
+  size_t first_name;       /* of a sorted object, in bytes into the names */
+} frame;
 
-typedef enum kind { LIST, SORTED_OBJECT, OBJECT } kind;
+typedef struct scratch {
+  array text, names, frames;
+} scratch;
 
-/* A table that has begun and is not empty. */
-typedef struct level {
-  kind kind;
-  int slot;          /* stack index of the table; above that of an OBJECT lies the key of the member whose turn it is */
-  const void *table; /* to see cycles */
-  size_t count;      /* elements or members; of an OBJECT not known */
-  size_t next;       /* how many of them have begun; 0: a fault is that of the table itself */
-  size_t first;      /* SORTED_OBJECT: its first member */
-} level;
-
-typedef struct encoder {
+typedef struct writer {
   lua_State *L;
-  unsigned style;
-  int keys; /* stack index of the table of keys, nil before the first */
-  int mark; /* stack index of the metatable of arrays */
-  block text, members, levels;
-  size_t depth;
-} encoder;
+  scratch *s;
+  njl_json_style style;
+  const char *what;
+  int mark; /* the slot of nightjar.array's mark */
+  int null; /* the slot of nightjar.null */
+} writer;
 
-static level *level_at(encoder *e, size_t index) { return (level *)(void *)e->levels.bytes + index; }
-static level *top_level(encoder *e) { return level_at(e, e->depth - 1); }
-static member *member_at(encoder *e, size_t index) { return (member *)(void *)e->members.bytes + index; }
-static size_t member_count(const encoder *e) { return e->members.length / sizeof(member); }
+static const char scratch_key = 0;
 
-/* --- Faults: what cannot be encoded, and the path to it --- */
+/* Text kept for the next call, in bytes. */
+static const size_t kept = 1 << 20;
 
-/* Written from its end, which says most; what does not fit is cut at the front. */
-typedef struct path {
-  char bytes[240];
-  size_t start;
-} path;
-
-static bool path_prepend(path *p, const char *step, size_t length) {
-  static const char cut[] = "...";
-  if (p->start < length + sizeof cut) {
-    p->start -= sizeof cut - 1;
-    memcpy(p->bytes + p->start, cut, sizeof cut - 1);
-    return false;
-  }
-  p->start -= length;
-  memcpy(p->bytes + p->start, step, length);
-  return true;
+static void resize(lua_State *L, array *a, size_t capacity) {
+  void *context;
+  lua_Alloc allocate = lua_getallocf(L, &context);
+  char *items = allocate(context, a->items, a->capacity, capacity);
+  if (items == NULL && capacity > 0) luaL_error(L, "not enough memory");
+  a->items = items;
+  a->capacity = capacity;
 }
 
-static bool is_name(const char *key, size_t length) {
-  if (length == 0 || length > 64 || (key[0] >= '0' && key[0] <= '9')) return false;
+/* Room for `count` more bytes, behind those there are. */
+static char *reserve(lua_State *L, array *a, size_t count) {
+  if (a->capacity - a->count < count) {
+    if (count > SIZE_MAX / 4 || a->count > SIZE_MAX / 4) luaL_error(L, "not enough memory");
+    size_t capacity = a->capacity * 2;
+    if (capacity < a->count + count) capacity = a->count + count;
+    resize(L, a, capacity < 256 ? 256 : capacity);
+  }
+  return a->items + a->count;
+}
+
+static int free_scratch(lua_State *L) {
+  scratch *s = lua_touserdata(L, 1);
+  resize(L, &s->text, 0);
+  resize(L, &s->names, 0);
+  resize(L, &s->frames, 0);
+  *s = (scratch){0};
+  return 0;
+}
+
+void njl_json_open_encode(lua_State *L) {
+  scratch *s = lua_newuserdatauv(L, sizeof *s, 0);
+  *s = (scratch){0};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, free_scratch);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &scratch_key);
+}
+
+/* ------------------------------------------------------------------------------------------------------ failure --- */
+
+static frame *frames(writer *w) { return (frame *)w->s->frames.items; }
+static size_t depth(writer *w) { return w->s->frames.count / sizeof(frame); }
+
+static bool is_identifier(const char *text, size_t length) {
+  if (length == 0 || length > 40) return false;
   for (size_t i = 0; i < length; i++) {
-    char c = key[i];
-    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!is_letter && !(c >= '0' && c <= '9')) return false;
+    char c = text[i];
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (i > 0 && c >= '0' && c <= '9'))) return false;
   }
   return true;
 }
 
-/* ".name", or ["what else"] with what would spoil a message as \xHH and the length bounded. */
-static size_t write_key(char step[96], const char *key, size_t length) {
-  if (is_name(key, length)) return (size_t)snprintf(step, 96, ".%.*s", (int)length, key);
-  size_t at = (size_t)snprintf(step, 96, "[\"");
-  size_t i = 0;
-  for (; i < length && at < 80; i++) {
-    unsigned char c = (unsigned char)key[i];
-    bool is_plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-    at += (size_t)snprintf(step + at, 96 - at, is_plain ? "%c" : "\\x%02x", c);
+/* Names the value that is being written, as a Lua expression. */
+static void push_path(writer *w) {
+  lua_State *L = w->L;
+  luaL_Buffer path;
+  luaL_buffinit(L, &path);
+  luaL_addstring(&path, w->what);
+  for (size_t i = 0; i < depth(w); i++) {
+    const frame *f = &frames(w)[i];
+    char number[32];
+    if (f->is_array) {
+      snprintf(number, sizeof number, "[%lld]", (long long)f->done);
+      luaL_addstring(&path, number);
+      continue;
+    }
+    int slot = f->slot + 1;
+    if (w->style.is_sorted) slot = ((name *)(w->s->names.items + f->first_name))[f->done - 1].slot;
+    size_t length;
+    const char *text = lua_tolstring(L, slot, &length); /* a string: conversion does not occur */
+    if (is_identifier(text, length)) {
+      luaL_addchar(&path, '.');
+      luaL_addlstring(&path, text, length);
+    } else {
+      luaL_addstring(&path, "[\"");
+      luaL_addlstring(&path, text, length < 40 ? length : 40);
+      luaL_addstring(&path, length > 40 ? "...\"]" : "\"]");
+    }
   }
-  return at + (size_t)snprintf(step + at, 96 - at, "%s\"]", i < length ? "..." : "");
+  luaL_pushresult(&path);
 }
 
-static size_t write_step(encoder *e, const level *l, char step[96]) {
-  if (l->next == 0) return 0;
-  if (l->kind == LIST) return (size_t)snprintf(step, 96, "[%zu]", l->next);
-  if (l->kind == SORTED_OBJECT) {
-    const member *m = member_at(e, l->first + l->next - 1);
-    return write_key(step, m->key, m->length);
+static void refuse(writer *w, const char *message) {
+  push_path(w);
+  njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", lua_tostring(w->L, -1), message);
+}
+
+/* ------------------------------------------------------------------------------------------------------- scalars --- */
+
+static void put(writer *w, const char *bytes, size_t count) {
+  memcpy(reserve(w->L, &w->s->text, count), bytes, count);
+  w->s->text.count += count;
+}
+
+static void put_char(writer *w, char c) {
+  *reserve(w->L, &w->s->text, 1) = c;
+  w->s->text.count++;
+}
+
+/* The letter behind the backslash; 'u': four digits follow; 0: the byte stands for itself. RFC 8259 section 7. */
+static const char escapes[256] = {
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\'};
+
+static void put_string(writer *w, const char *bytes, size_t length) {
+  if (!njs_is_utf8(bytes, length)) refuse(w, "the string is not UTF-8; JSON has no bytes, encode them (as base64, say)");
+  put_char(w, '"');
+  size_t from = 0;
+  for (size_t i = 0; i < length; i++) {
+    char escape = escapes[(unsigned char)bytes[i]];
+    if (escape == 0) continue;
+    put(w, bytes + from, i - from);
+    from = i + 1;
+    char text[8];
+    if (escape == 'u') put(w, text, (size_t)snprintf(text, sizeof text, "\\u%04x", (unsigned char)bytes[i]));
+    else {
+      put_char(w, '\\');
+      put_char(w, escape);
+    }
   }
-  if (lua_type(e->L, l->slot + 1) != LUA_TSTRING) return 0;
-  size_t length;
-  const char *key = lua_tolstring(e->L, l->slot + 1, &length);
-  return write_key(step, key, length);
+  put(w, bytes + from, length - from);
+  put_char(w, '"');
 }
 
-/* Pushes "cannot encode function at .items[3].f". */
-static bool refuse(encoder *e, const char *what) {
-  path p = {.start = sizeof p.bytes - 1};
-  p.bytes[p.start] = '\0';
-  for (size_t index = e->depth; index > 0; index--) {
-    char step[96];
-    size_t length = write_step(e, level_at(e, index - 1), step);
-    if (!path_prepend(&p, step, length)) break;
-  }
-  const char *where = p.bytes + p.start;
-  lua_pushfstring(e->L, "cannot encode %s%s%s", what, *where ? " at " : "", where);
-  return false;
-}
-
-/* --- Text --- */
-
-static void put(encoder *e, char byte) {
-  *block_reserve(e->L, &e->text, 1) = byte;
-  e->text.length++;
-}
-
-static void put_literal(encoder *e, const char *word) { block_add(e->L, &e->text, word, strlen(word)); }
-
-static void put_line(encoder *e) {
-  if (!(e->style & NJL_JSON_PRETTY)) return;
-  size_t spaces = 2 * e->depth;
-  char *out = block_reserve(e->L, &e->text, spaces + 1);
-  *out = '\n';
-  memset(out + 1, ' ', spaces);
-  e->text.length += spaces + 1;
-}
-
-static void put_integer(encoder *e, lua_Integer value) {
-  char digits[24];
-  char *at = digits + sizeof digits;
-  lua_Unsigned rest = value < 0 ? 0 - (lua_Unsigned)value : (lua_Unsigned)value;
-  do {
-    *--at = (char)('0' + rest % 10);
-    rest /= 10;
-  } while (rest != 0);
+static void put_integer(writer *w, lua_Integer value) {
+  char digits[24], *at = digits + sizeof digits;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do *--at = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
   if (value < 0) *--at = '-';
-  block_add(e->L, &e->text, at, (size_t)(digits + sizeof digits - at));
+  put(w, at, (size_t)(digits + sizeof digits - at));
 }
 
-static void put_double(encoder *e, double value) {
-  char *out = block_reserve(e->L, &e->text, NJS_DOUBLE_MAX);
-  e->text.length += njs_write_double(value, out);
+static void put_float(writer *w, double value) {
+  if (isnan(value)) refuse(w, "a number that is not a number (nan) has no JSON form");
+  if (isinf(value)) refuse(w, "an infinite number has no JSON form");
+  if (value == floor(value) && fabs(value) < 9007199254740992.0) return put_integer(w, (lua_Integer)value);
+  char text[NJS_DOUBLE_LENGTH];
+  put(w, text, njs_format_double(value, text));
 }
 
-static void put_escape(encoder *e, unsigned char byte) {
-  static const char names[] = "btn\0fr"; /* of 8 to 13; 11 has none */
-  char escape[6] = {'\\', 'u', '0', '0', (char)('0' + (byte >> 4)), "0123456789abcdef"[byte & 15]};
-  if (byte == '"' || byte == '\\') {
-    escape[1] = (char)byte;
-    block_add(e->L, &e->text, escape, 2);
-  } else if (byte >= 8 && byte <= 13 && names[byte - 8]) {
-    escape[1] = names[byte - 8];
-    block_add(e->L, &e->text, escape, 2);
-  } else {
-    block_add(e->L, &e->text, escape, sizeof escape);
-  }
+static void put_line(writer *w, size_t level) {
+  if (!w->style.is_pretty) return;
+  put_char(w, '\n');
+  memset(reserve(w->L, &w->s->text, 2 * level), ' ', 2 * level);
+  w->s->text.count += 2 * level;
 }
 
-/* The high bit of each byte that must be escaped (RFC 8259 section 7), among eight. A byte above such a one may be marked
- * too; the lowest is right, and only that is asked for. */
-static uint64_t escapes_among(uint64_t word) {
-  const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
-  uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
-  return (((word - ones * 0x20) & ~word) | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & highs;
+/* -------------------------------------------------------------------------------------------------------- tables --- */
+
+static int compare_names(const void *a, const void *b) {
+  const name *x = a, *y = b;
+  int order = memcmp(x->bytes, y->bytes, x->length < y->length ? x->length : y->length);
+  return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Bytes until the first that must be escaped. `*high` gathers their high bits. */
-static size_t plain_run(const char *bytes, size_t length, uint64_t *high) {
-  size_t run = 0;
-  for (; length - run >= 8; run += 8) {
-    uint64_t word;
-    memcpy(&word, bytes + run, 8);
-    if (escapes_among(word)) break;
-    *high |= word;
-  }
-  for (; run < length; run++) {
-    unsigned char byte = (unsigned char)bytes[run];
-    if (byte < 0x20 || byte == '"' || byte == '\\') break;
-    *high |= byte;
-  }
-  return run;
-}
-
-static bool put_string(encoder *e, const char *bytes, size_t length) {
-  uint64_t high = 0;
-  size_t run = plain_run(bytes, length, &high);
-  char *out = block_reserve(e->L, &e->text, run + 2);
-  *out = '"';
-  memcpy(out + 1, bytes, run);
-  e->text.length += run + 1;
-  for (size_t at = run; at < length; at += run) {
-    put_escape(e, (unsigned char)bytes[at++]);
-    run = plain_run(bytes + at, length - at, &high);
-    block_add(e->L, &e->text, bytes + at, run);
-  }
-  put(e, '"');
-  return !(high & 0x8080808080808080u) || njs_is_utf8(bytes, length);
-}
-
-/* --- Tables --- */
-
-/* Begins the table at the top. */
-static bool push_level(encoder *e, kind kind, size_t count) {
-  if (e->depth >= depth_max) return refuse(e, "table nested too deep");
-  const void *table = lua_topointer(e->L, -1);
-  for (size_t index = 0; index < e->depth; index++) {
-    if (level_at(e, index)->table == table) return refuse(e, "cycle");
-  }
-  level l = {.kind = kind, .slot = lua_gettop(e->L), .table = table, .count = count, .first = member_count(e)};
-  block_add(e->L, &e->levels, (const char *)&l, sizeof l);
-  e->depth++;
-  put(e, kind == LIST ? '[' : '{');
-  return true;
-}
-
-static void pop_level(encoder *e) {
-  level l = *top_level(e);
-  e->depth--;
-  e->levels.length -= sizeof l;
-  if (l.kind == SORTED_OBJECT) e->members.length = l.first * sizeof(member);
-  if (l.next > 0) put_line(e);
-  put(e, l.kind == LIST ? ']' : '}');
-  lua_settop(e->L, l.slot - 1);
-}
-
-static int compare(const void *a, const void *b) {
-  const member *left = a, *right = b;
-  size_t common = left->length < right->length ? left->length : right->length;
-  int order = memcmp(left->key, right->key, common);
-  if (order != 0) return order;
-  return (left->length > right->length) - (left->length < right->length);
-}
-
-static void sort(member *members, size_t count) {
-  if (count > 16) {
-    qsort(members, count, sizeof *members, compare);
-    return;
-  }
+/* Most tables are small, and qsort has its price. */
+static void sort(name *names, size_t count) {
+  if (count > 16) return qsort(names, count, sizeof *names, compare_names);
   for (size_t i = 1; i < count; i++) {
-    member moving = members[i];
+    name moved = names[i];
     size_t j = i;
-    for (; j > 0 && compare(&members[j - 1], &moving) > 0; j--) members[j] = members[j - 1];
-    members[j] = moving;
+    for (; j > 0 && compare_names(&names[j - 1], &moved) > 0; j--) names[j] = names[j - 1];
+    names[j] = moved;
   }
 }
 
-/* The key at the top, which is no string. */
-static bool refuse_key(encoder *e) {
-  if (lua_type(e->L, -1) == LUA_TNUMBER) return refuse(e, "table with holes or mixed keys");
-  char what[64];
-  snprintf(what, sizeof what, "key of type %s", lua_typename(e->L, lua_type(e->L, -1)));
-  return refuse(e, what);
+static void refuse_key(writer *w) {
+  lua_pushfstring(w->L, "a key of the table is a %s; names in JSON are strings", luaL_typename(w->L, -1));
+  refuse(w, lua_tostring(w->L, -1));
 }
 
-/* Leaves key and value on the stack, or only the key in the table of keys; keeps the key at the top for lua_next. */
-static member note_member(encoder *e, size_t index) {
-  lua_State *L = e->L;
-  member m = {.slot = 0};
-  if (index < stacked_members) {
-    m.slot = lua_gettop(L);
-    lua_pushvalue(L, -2);
-  } else {
-    lua_pop(L, 1);
-    if (lua_isnil(L, e->keys)) {
-      lua_newtable(L);
-      lua_replace(L, e->keys);
-    }
-    m.anchor = (lua_Integer)member_count(e) + 1;
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, e->keys, m.anchor);
-  }
-  m.key = lua_tolstring(L, -1, &m.length);
-  return m;
+static void refuse_mixed(writer *w) {
+  refuse(w, "the table has names and indices; in JSON it is an object or an array");
 }
 
-/* The table at the top, its members noted in order. */
-static bool begin_sorted_object(encoder *e) {
-  lua_State *L = e->L;
-  if (!push_level(e, SORTED_OBJECT, 0)) return false;
-  luaL_checkstack(L, 2 * (int)stacked_members + 8, NULL);
-  int table = lua_gettop(L);
-  size_t first = top_level(e)->first, count = 0;
+/* The table on top has integer keys: counts them. */
+static lua_Integer check_array(writer *w, int slot) {
+  lua_State *L = w->L;
+  lua_Integer count = 0, highest = 0;
   lua_pushnil(L);
-  for (; lua_next(L, table); count++) {
-    if (lua_type(L, -2) != LUA_TSTRING) {
+  while (lua_next(L, slot)) {
+    lua_pop(L, 1);
+    if (!lua_isinteger(L, -1)) {
+      if (lua_type(L, -1) == LUA_TSTRING) refuse_mixed(w);
+      refuse_key(w);
+    }
+    lua_Integer key = lua_tointeger(L, -1);
+    if (key < 1) {
+      lua_pushfstring(L, "the table has the index %I; arrays begin at 1", (LUAI_UACINT)key);
+      refuse(w, lua_tostring(L, -1));
+    }
+    if (key > highest) highest = key;
+    count++;
+  }
+  if (highest != count) {
+    lua_Integer hole = 1;
+    while (lua_rawgeti(L, slot, hole) != LUA_TNIL) {
       lua_pop(L, 1);
-      return refuse_key(e);
+      hole++;
     }
-    member m = note_member(e, count);
-    block_add(L, &e->members, (const char *)&m, sizeof m);
+    lua_pushfstring(L, "the array has nothing at [%I]; put nightjar.null there", (LUAI_UACINT)hole);
+    refuse(w, lua_tostring(L, -1));
   }
-  sort(member_at(e, first), count);
-  top_level(e)->count = count;
-  return true;
+  return count;
 }
 
-static bool begin_object(encoder *e) {
-  if (e->style & NJL_JSON_SORTED) return begin_sorted_object(e);
-  if (!push_level(e, OBJECT, 0)) return false;
-  lua_pushnil(e->L);
-  return true;
-}
-
-static bool is_empty(lua_State *L) {
+/* The table on top has names: leaves them behind it, sorted. */
+static lua_Integer collect_names(writer *w, int slot) {
+  lua_State *L = w->L;
+  size_t first = w->s->names.count;
+  lua_Integer count = 0;
   lua_pushnil(L);
-  if (!lua_next(L, -2)) return true;
-  lua_pop(L, 2);
-  return false;
-}
-
-/* Whether the keys of the table at the top are 1 to `count` and no others; a hole shows itself later, as a nil. */
-static bool is_list(lua_State *L, lua_Unsigned count) {
-  int table = lua_gettop(L);
-  lua_pushinteger(L, (lua_Integer)count);
-  if (!lua_next(L, table)) return true; /* nothing behind the last element: the usual case */
-  lua_settop(L, table);
-  lua_Unsigned keys = 0;
-  lua_pushnil(L);
-  while (lua_next(L, table)) {
+  while (lua_next(L, slot)) {
     lua_pop(L, 1);
-    keys++;
-    if (!lua_isinteger(L, -1) || keys > count) {
-      lua_settop(L, table);
-      return false;
+    if (lua_type(L, -1) != LUA_TSTRING) {
+      if (lua_isinteger(L, -1)) refuse_mixed(w);
+      refuse_key(w);
     }
+    name *new = (name *)reserve(L, &w->s->names, sizeof *new);
+    new->bytes = lua_tolstring(L, -1, &new->length);
+    new->slot = lua_gettop(L);
+    w->s->names.count += sizeof *new;
+    count++;
+    if (!lua_checkstack(L, 8)) refuse(w, "the object has too many names to sort them; give sorted = false");
+    lua_pushvalue(L, -1);
   }
-  return keys == count;
+  sort((name *)(w->s->names.items + first), (size_t)count);
+  return count;
 }
 
-static bool begin_table(encoder *e) {
-  lua_State *L = e->L;
-  luaL_checkstack(L, 8, NULL);
+/* The table on top becomes the innermost. */
+static void begin_table(writer *w) {
+  lua_State *L = w->L;
+  frame new = {.table = lua_topointer(L, -1), .slot = lua_gettop(L), .first_name = w->s->names.count};
+  for (size_t i = depth(w); i-- > 0;) {
+    if (frames(w)[i].table == new.table) refuse(w, "the table contains itself");
+  }
+  if (depth(w) == NJS_MAX_DEPTH) refuse(w, "more than 1024 tables within each other");
+  luaL_checkstack(L, 8, "JSON within each other");
   bool is_marked = false;
   if (lua_getmetatable(L, -1)) {
-    is_marked = lua_rawequal(L, -1, e->mark);
+    is_marked = lua_rawequal(L, -1, w->mark);
     lua_pop(L, 1);
   }
-  lua_Unsigned count = lua_rawlen(L, -1);
-  if (count > 0) {
-    if (!is_list(L, count)) return refuse(e, "table with holes or mixed keys");
-    return push_level(e, LIST, (size_t)count);
-  }
-  if (!is_marked && e->depth < depth_max) return begin_object(e);
-  if (!is_empty(L)) return refuse(e, is_marked ? "array with other keys than 1 to n" : "table nested too deep");
-  put_literal(e, is_marked ? "[]" : "{}");
-  lua_pop(L, 1);
-  return true;
-}
-
-/* --- Values --- */
-
-static bool refuse_value(encoder *e) {
-  char what[80];
-  const char *type = luaL_typename(e->L, -1);
-  if (luaL_getmetafield(e->L, -1, "__name") == LUA_TSTRING) type = lua_tostring(e->L, -1);
-  snprintf(what, sizeof what, "%s", type);
-  return refuse(e, what);
-}
-
-/* Writes the value at the top and pops it, or begins it as a level. */
-static bool begin_value(encoder *e) {
-  lua_State *L = e->L;
-  switch (lua_type(L, -1)) {
-    case LUA_TTABLE: return begin_table(e);
-    case LUA_TSTRING: {
-      size_t length;
-      const char *bytes = lua_tolstring(L, -1, &length);
-      if (!put_string(e, bytes, length)) return refuse(e, "string that is not UTF-8");
-      break;
-    }
-    case LUA_TNUMBER:
-      if (lua_isinteger(L, -1)) {
-        put_integer(e, lua_tointeger(L, -1));
-      } else {
-        double value = lua_tonumber(L, -1);
-        if (!isfinite(value)) return refuse(e, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-        put_double(e, value);
-      }
-      break;
-    case LUA_TBOOLEAN: put_literal(e, lua_toboolean(L, -1) ? "true" : "false"); break;
-    case LUA_TLIGHTUSERDATA:
-      if (!njl_is_null(L, -1)) return refuse_value(e);
-      put_literal(e, "null");
-      break;
-    default: return refuse_value(e);
-  }
-  lua_pop(L, 1);
-  return true;
-}
-
-static bool put_key(encoder *e, const char *key, size_t length) {
-  if (!put_string(e, key, length)) return refuse(e, "key that is not UTF-8");
-  put(e, ':');
-  if (e->style & NJL_JSON_PRETTY) put(e, ' ');
-  return true;
-}
-
-static void separate(encoder *e, bool is_first) {
-  if (!is_first) put(e, ',');
-  put_line(e);
-}
-
-/* The next element or member of the open table, or its end. */
-static bool advance(encoder *e) {
-  lua_State *L = e->L;
-  level *l = top_level(e);
-  if (l->kind == OBJECT) {
-    if (!lua_next(L, l->slot)) {
-      pop_level(e);
-      return true;
-    }
-    bool is_first = l->next++ == 0;
-    if (lua_type(L, -2) != LUA_TSTRING) {
-      lua_pop(L, 1);
-      return refuse_key(e);
-    }
-    separate(e, is_first);
-    size_t length;
-    const char *key = lua_tolstring(L, -2, &length);
-    return put_key(e, key, length) && begin_value(e);
-  }
-  if (l->next == l->count) {
-    pop_level(e);
-    return true;
-  }
-  separate(e, l->next == 0);
-  l->next++;
-  if (l->kind == LIST) {
-    lua_rawgeti(L, l->slot, (lua_Integer)l->next);
-    return begin_value(e);
-  }
-  const member *m = member_at(e, l->first + l->next - 1);
-  if (!put_key(e, m->key, m->length)) return false;
-  if (m->slot != 0) {
-    lua_pushvalue(L, m->slot);
+  lua_pushnil(L);
+  if (!lua_next(L, new.slot)) {
+    new.is_array = is_marked;
   } else {
-    lua_rawgeti(L, e->keys, m->anchor);
-    lua_rawget(L, l->slot);
+    new.is_array = lua_isinteger(L, -2) || is_marked;
+    lua_pop(L, 2);
+    if (new.is_array) new.count = check_array(w, new.slot);
+    else if (w->style.is_sorted) new.count = collect_names(w, new.slot);
   }
-  return begin_value(e);
+  if (!new.is_array && !w->style.is_sorted) lua_pushnil(L); /* where lua_next begins */
+  put_char(w, new.is_array ? '[' : '{');
+  *(frame *)reserve(L, &w->s->frames, sizeof new) = new;
+  w->s->frames.count += sizeof new;
 }
 
-bool njl_json_push_text(lua_State *L, int index, unsigned style) {
-  char text[1024];
-  level levels[8];
-  member members[16];
+/* Pushes the innermost table's next value, behind its name and what separates it. False: there is none. */
+static bool next_value(writer *w, frame *f) {
+  lua_State *L = w->L;
+  const char *bytes = NULL;
+  size_t length = 0;
+  if (f->is_array || w->style.is_sorted) {
+    if (f->done == f->count) return false;
+    if (!f->is_array) {
+      const name *n = &((name *)(w->s->names.items + f->first_name))[f->done];
+      bytes = n->bytes;
+      length = n->length;
+      lua_pushvalue(L, n->slot);
+      lua_rawget(L, f->slot);
+    } else lua_rawgeti(L, f->slot, f->done + 1);
+  } else {
+    if (!lua_next(L, f->slot)) return false;
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      bool is_index = lua_isinteger(L, -2);
+      lua_pop(L, 1);
+      w->s->frames.count -= sizeof *f; /* the path ends at the table */
+      if (is_index) refuse_mixed(w);
+      refuse_key(w);
+    }
+    bytes = lua_tolstring(L, -2, &length);
+  }
+  if (f->done++ > 0) put_char(w, ',');
+  put_line(w, depth(w));
+  if (!f->is_array) {
+    put_string(w, bytes, length);
+    put_char(w, ':');
+    if (w->style.is_pretty) put_char(w, ' ');
+  }
+  return true;
+}
+
+static void end_table(writer *w, frame *f) {
+  w->s->frames.count -= sizeof *f;
+  w->s->names.count = f->first_name;
+  if (f->done > 0) put_line(w, depth(w));
+  put_char(w, f->is_array ? ']' : '}');
+  lua_settop(w->L, f->slot - 1);
+}
+
+/* Writes the value on top and pops it; a table is only begun. */
+static void put_value(writer *w) {
+  lua_State *L = w->L;
+  size_t length;
+  const char *text;
+  switch (lua_type(L, -1)) {
+    case LUA_TNIL: put(w, "null", 4); break;
+    case LUA_TBOOLEAN: lua_toboolean(L, -1) ? put(w, "true", 4) : put(w, "false", 5); break;
+    case LUA_TNUMBER:
+      if (lua_isinteger(L, -1)) put_integer(w, lua_tointeger(L, -1));
+      else put_float(w, lua_tonumber(L, -1));
+      break;
+    case LUA_TSTRING:
+      text = lua_tolstring(L, -1, &length);
+      put_string(w, text, length);
+      break;
+    case LUA_TTABLE: return begin_table(w);
+    default:
+      if (lua_rawequal(L, -1, w->null)) {
+        put(w, "null", 4);
+        break;
+      }
+      lua_pushfstring(L, "a %s has no JSON form", luaL_typename(L, -1));
+      refuse(w, lua_tostring(L, -1));
+  }
+  lua_pop(L, 1);
+}
+
+const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_style style, size_t *length) {
   index = lua_absindex(L, index);
-  luaL_checkstack(L, 16, NULL);
-  int base = lua_gettop(L);
-  encoder e = {
-      .L = L,
-      .style = style,
-      .text = {.bytes = text, .capacity = sizeof text, .slot = base + 1},
-      .members = {.bytes = (char *)members, .capacity = sizeof members, .slot = base + 2},
-      .levels = {.bytes = (char *)levels, .capacity = sizeof levels, .slot = base + 3},
-      .keys = base + 4,
-      .mark = base + 5,
-  };
-  lua_settop(L, base + 4);
-  njl_push_array_mark(L);
+  luaL_checkstack(L, 12, "JSON");
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &scratch_key);
+  writer w = {.L = L, .s = lua_touserdata(L, -1), .style = style, .what = what};
+  int top = lua_gettop(L);
+  if (w.s->text.capacity > kept) resize(L, &w.s->text, kept);
+  if (w.s->names.capacity > kept) resize(L, &w.s->names, kept);
+  w.s->text.count = w.s->names.count = w.s->frames.count = 0;
+  njl_json_push_array_mark(L);
+  w.mark = lua_gettop(L);
+  njl_json_push_null(L);
+  w.null = lua_gettop(L);
 
   lua_pushvalue(L, index);
-  bool encoded = begin_value(&e);
-  while (encoded && e.depth > 0) encoded = advance(&e);
-  if (encoded) lua_pushlstring(L, e.text.bytes, e.text.length);
-  lua_replace(L, base + 1);
-  lua_settop(L, base + 1);
-  return encoded;
+  put_value(&w);
+  while (depth(&w) > 0) {
+    frame *innermost = &frames(&w)[depth(&w) - 1];
+    if (next_value(&w, innermost)) put_value(&w);
+    else end_table(&w, innermost);
+  }
+  lua_settop(L, top - 1);
+  *length = w.s->text.count;
+  return w.s->text.items;
 }
 
-/* --- json.encode --- */
-
-static bool flag(lua_State *L, const char *name, bool standard) {
-  int type = lua_getfield(L, 2, name);
-  if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
-    luaL_error(L, "encode: option \"%s\" must be true or false, found a %s", name, lua_typename(L, type));
-  }
-  bool value = type == LUA_TNIL ? standard : lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return value;
-}
-
-static void check_option_names(lua_State *L) {
-  lua_pushnil(L);
-  while (lua_next(L, 2)) {
-    lua_pop(L, 1);
-    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : luaL_typename(L, -1);
-    if (strcmp(name, "pretty") != 0 && strcmp(name, "sort_keys") != 0) {
-      luaL_error(L, "encode: unknown option \"%s\"; known are pretty, sort_keys", name);
-    }
-  }
-}
-
-int njl_json_encode(lua_State *L) {
-  luaL_checkany(L, 1);
-  lua_settop(L, 2);
-  unsigned style = NJL_JSON_SORTED;
-  if (!lua_isnil(L, 2)) {
-    luaL_checktype(L, 2, LUA_TTABLE);
-    check_option_names(L);
-    style = (flag(L, "sort_keys", true) ? NJL_JSON_SORTED : 0u) | (flag(L, "pretty", false) ? NJL_JSON_PRETTY : 0u);
-  }
-  if (njl_json_push_text(L, 1, style)) return 1;
-  luaL_where(L, 1);
-  lua_insert(L, -2);
-  lua_concat(L, 2);
-  return lua_error(L);
+void njl_json_encode(lua_State *L, int index, const char *what) {
+  size_t length;
+  const char *text = njl_json_write(L, index, what, (njl_json_style){.is_sorted = true}, &length);
+  lua_pushlstring(L, text, length);
 }

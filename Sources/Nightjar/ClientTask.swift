@@ -63,6 +63,9 @@ public final class ClientTask: @unchecked Sendable {
         self.client = client
     }
 
+    /// What is asked, its target joined with the base URL and its query.
+    public var url: RequestURL { request.url }
+
     /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
     public func cancel() {
         guard !wasCancelled.exchange(true, ordering: .relaxed), !isFinished else { return }

@@ -14,7 +14,7 @@ final class NetworkExchange: Exchange {
     let request: PreparedRequest
     let connectTimeout: Duration?
     let host: NetworkTransport.Host
-    private unowned let transport: NetworkTransport
+    private let transport: NetworkTransport
     /// Let go when the exchange ends, which is what breaks the circle of who holds whom.
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring

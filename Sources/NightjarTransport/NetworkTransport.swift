@@ -152,7 +152,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     private func armExpiry() {
         guard expiry == nil, !isShutDown, let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return }
-        expiry = loop.scheduleTask(deadline: oldest + lifetime) { [weak self] in self?.expire() }
+        expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
     }
 
     private func expire() {

@@ -1,116 +1,83 @@
-/* CSimdjson.h - simdjson behind plain C: parse JSON into a tape, and say where bad JSON is bad.
+/* CSimdjson.h - simdjson behind a few C functions.
  *
- * Nothing here throws, jumps or calls back, so a caller may read the tape and raise a Lua error at any word: no C++ frame is
- * on the stack. A parser belongs to one thread at a time; two parsers share nothing.
+ * A document is given out as simdjson's tape (its documented format, below), so that C and Swift walk it with no C++
+ * frame on the stack. No C++ exception leaves this module.
  *
- * The tape. One 64-bit word an element in the order of the text; the type is the high byte (njs_type), the payload the low
- * 56 bits (njs_payload). Numbers take two words.
- *
- *   'r'      first and last word. Payload of the first: words on the tape.
- *   '{' '['  start of a container. njs_skip: index of the first word behind its end. njs_count: its fields or elements,
- *            stuck at NJS_COUNT_MAX when there are more. In an object each value has its key, a '"', before it.
- *   '}' ']'  its end. Payload: index of its start.
- *   '"'      payload: offset into `strings` of a 32-bit length in native order, the bytes and a NUL (njs_string).
- *            The bytes are valid UTF-8 and may hold NUL.
- *   'l'      the next word is an int64_t.
- *   'u'      the next word is a uint64_t above INT64_MAX.
- *   'd'      the next word is a double: it was written with a fraction or an exponent. Always finite.
- *   't' 'f' 'n'  true, false, null.
+ * The tape. Words of 64 bits; the high 8 bits are a type, the low 56 a payload. Word 0 is the root, word 1 the value.
+ *   n t f     null, true, false
+ *   l u d     the next word is an int64, a uint64 above the int64 range, or a double
+ *   "         payload: where in `strings` a uint32 length, that many bytes of UTF-8 and a NUL lie
+ *   { [       payload: low 32 bits, the index behind the closing word; next 24 bits, how many members (saturating)
+ *   } ]       the end of it; an object's members are a string word and a value, in the order they came
  */
 #ifndef CSIMDJSON_H
 #define CSIMDJSON_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct njs_parser njs_parser; /* the parser and the memory of the last document */
+/* Arrays and objects within each other before a document is refused. */
+#define NJS_MAX_DEPTH 1024
 
-/* Levels of values inside one another, the innermost scalar counted; one more is an error. */
-#define NJS_DEPTH_MAX 1024
-/* njs_count says no more than this. */
-#define NJS_COUNT_MAX 0xFFFFFFu
+/* Memory for parsing, reused by each parse. For one thread at a time. */
+typedef struct njs_parser njs_parser;
 
 typedef enum njs_status {
   NJS_OK = 0,
-  NJS_INVALID = 1,   /* not JSON, too deep, or a number out of range: njs_locate says what and where */
-  NJS_NO_MEMORY = 2,
+  NJS_INVALID = 1,   /* not JSON as RFC 8259 has it, or a number beyond the range of doubles; the place is told */
+  NJS_TOO_DEEP = 2,  /* more than NJS_MAX_DEPTH arrays and objects within each other; the place is told */
   NJS_TOO_LARGE = 3, /* 4 GiB or more */
+  NJS_NO_MEMORY = 4,
 } njs_status;
 
-/* Borrowed from the parser until its next njs_parse, njs_parser_trim or njs_parser_free. */
+/* Borrowed from the parser, until it parses again or is freed. */
 typedef struct njs_document {
   const uint64_t *tape;
-  size_t tape_length; /* words */
   const uint8_t *strings;
 } njs_document;
 
-/* NULL: no memory. */
+/* Where a text stops to be JSON, and what was wanted there. */
+typedef struct njs_failure {
+  size_t offset;       /* bytes from the start */
+  size_t line, column; /* from 1; the column counts bytes */
+  const char *problem; /* "expected ',' or '}'"; static */
+} njs_failure;
+
+/* NULL: out of memory. */
 njs_parser *njs_parser_new(void);
-/* NULL is allowed. */
 void njs_parser_free(njs_parser *parser);
 
-/* Parses one JSON text (RFC 8259; any value at the top, no byte order mark). The bytes are copied, need no padding and may
- * go away afterwards. The parser's memory is used again by the next call. `out` is written on NJS_OK alone.
- *
- * An integer that fits neither int64_t nor uint64_t is an error and does not become a double: identifiers of that size exist,
- * and one that silently lost its last digits is worse than one refused. */
-njs_status njs_parse(njs_parser *parser, const char *bytes, size_t length, njs_document *out);
+/* Gives memory back that only a large document needed; what was borrowed ends. */
+void njs_parser_trim(njs_parser *parser);
 
-/* Gives memory back when the parser holds more than `keep` bytes of capacity for text (it keeps about 15 bytes for each).
- * The last document is gone then. */
-void njs_parser_trim(njs_parser *parser, size_t keep);
+/* Parses `length` bytes of UTF-8; a byte order mark in front is skipped. Integers beyond uint64 become doubles.
+ * `bytes` may be NULL when `length` is 0, `failure` always. */
+njs_status njs_parse(njs_parser *parser, const char *bytes, size_t length, njs_document *document,
+                     njs_failure *failure);
 
-static inline char njs_type(uint64_t word) { return (char)(word >> 56); }
-static inline uint64_t njs_payload(uint64_t word) { return word & 0x00FFFFFFFFFFFFFFu; }
-static inline uint32_t njs_skip(uint64_t word) { return (uint32_t)word; }
-static inline uint32_t njs_count(uint64_t word) { return (uint32_t)(word >> 32) & NJS_COUNT_MAX; }
+/* What njs_validate found besides the place of a failure. */
+typedef struct njs_findings {
+  size_t long_integers;  /* integers beyond uint64 */
+  size_t long_numbers;   /* numbers beyond the range of doubles */
+  size_t long_number_at; /* the offset of the first of those */
+} njs_findings;
 
-static inline const char *njs_string(const njs_document *document, uint64_t word, size_t *length) {
-  const uint8_t *prefix = document->strings + njs_payload(word);
-  uint32_t count;
-  memcpy(&count, prefix, sizeof count);
-  *length = count;
-  return (const char *)prefix + sizeof count;
-}
+/* Checks the grammar of RFC 8259 one byte after the other: slower than parsing, but it knows the place. Also called by
+ * njs_parse for what it refused. `on_long_integer` is told where each integer beyond uint64 ends; it may be NULL. */
+njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, njs_findings *findings,
+                        void (*on_long_integer)(void *context, size_t end), void *context);
 
-static inline double njs_double(uint64_t word) {
-  double value;
-  memcpy(&value, &word, sizeof value);
-  return value;
-}
-
-/* Where a text stops being JSON. */
-typedef struct njs_fault {
-  const char *what; /* static: "expected ',' or '}'" */
-  size_t offset;    /* bytes before the fault */
-  size_t line;      /* from 1; lines end with LF */
-  size_t column;    /* from 1, in bytes */
-  int at_end;       /* the text ended too early */
-} njs_fault;
-
-/* Finds the first fault of `bytes`: 1 and `out`, or 0 when there is none. As strict as njs_parse, slower, without memory. */
-int njs_locate(const char *bytes, size_t length, njs_fault *out);
-
-/* Bytes that njs_fault_message needs, its NUL included. */
-#define NJS_MESSAGE_MAX 160
-
-/* Writes "expected ',' or '}' at line 3 column 14", cut to `capacity`; returns the bytes written without the NUL. */
-size_t njs_fault_message(const njs_fault *fault, char *buffer, size_t capacity);
-
-/* Whether bytes are UTF-8 (RFC 3629). */
+/* 1 when the bytes are UTF-8 (RFC 3629), else 0. */
 int njs_is_utf8(const char *bytes, size_t length);
 
-/* Bytes that njs_write_double needs. */
-#define NJS_DOUBLE_MAX 32
-
-/* Writes the shortest decimal that reads back as `value`, which must be finite: "0.1", "1e+22", "5". No NUL; whatever the
- * locale. Returns the bytes written. */
-size_t njs_write_double(double value, char *buffer);
+/* Longest text of njs_format_double. */
+#define NJS_DOUBLE_LENGTH 32
+/* Writes the shortest text that reads back as `number`, which is finite; in any locale. Returns its length. */
+size_t njs_format_double(double number, char text[NJS_DOUBLE_LENGTH]);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     let task: ClientTask
-    unowned let loop: ClientLoop
+    let loop: ClientLoop
     let started = NIODeadline.now()
     /// What goes on the wire; stages may add to it.
     var request: PreparedRequest

@@ -35,23 +35,22 @@ public final class CompletionQueue: @unchecked Sendable {
     /// Takes the events over and wakes whoever waits. Leaves `new` empty, with storage for the next.
     func post(_ new: inout [QueueEvent]) {
         guard !Fork.hasHappened(since: birth) else { return new.removeAll() }
-        monitor.withLock {
-            if events.isEmpty {
-                swap(&events, &new)
-                announce()
-            } else {
-                events.append(contentsOf: new)
-            }
-        }
+        monitor.lock()
+        let wasEmpty = events.isEmpty
+        if wasEmpty { swap(&events, &new) } else { events.append(contentsOf: new) }
+        let wakesPoller = wasEmpty && blockedPollers > 0
+        if wasEmpty { markReadable() }
+        monitor.unlock()
+        // Behind the lock: who is woken would otherwise run straight into it.
+        if wakesPoller { monitor.signal() }
         new.removeAll(keepingCapacity: new.count <= CompletionQueue.largestSpare)
     }
 
-    private func announce() {
-        if blockedPollers > 0 { monitor.signal() }
-        if eventDescriptor >= 0, !descriptorIsReadable {
-            eventfd_write(eventDescriptor, 1)
-            descriptorIsReadable = true
-        }
+    /// Under the lock, so that the descriptor is readable exactly while events are due.
+    private func markReadable() {
+        guard eventDescriptor >= 0, !descriptorIsReadable else { return }
+        eventfd_write(eventDescriptor, 1)
+        descriptorIsReadable = true
     }
 
     // MARK: Tasks that deliver here
@@ -172,7 +171,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return monitor.withLock {
             if eventDescriptor < 0 {
                 eventDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-                if !events.isEmpty { announce() }
+                if !events.isEmpty { markReadable() }
             }
             return eventDescriptor
         }

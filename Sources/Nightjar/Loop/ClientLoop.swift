@@ -29,6 +29,8 @@ final class ClientLoop: @unchecked Sendable {
     private var outbox: [QueueEvent] = []
     /// Whom ``outbox`` is for.
     private var addressee: CompletionQueue?
+    /// Events in ``outbox`` when it was last looked at.
+    private var gatheredBefore = 0
     private var alarm = Alarm()
 
     init(thread: LoopThread, transport: any HTTPTransport, chain: Chain) {
@@ -117,12 +119,24 @@ final class ClientLoop: @unchecked Sendable {
     /// - Parameter queue: nil: the handlers run here, on the loop.
     func post(_ event: QueueEvent, to queue: CompletionQueue?) {
         if outbox.isEmpty {
-            thread.loop.execute { self.sendEvents() }
+            thread.loop.execute { self.sendGathered() }
         } else if queue !== addressee {
             sendEvents()
         }
         addressee = queue
         outbox.append(event)
+    }
+
+    /// Sends what has gathered, or waits for more: while many calls are in flight and completions keep coming in, one
+    /// more look at the sockets, which does not block, costs less than one more wake-up of the poller.
+    private func sendGathered() {
+        let gathered = outbox.count
+        guard gathered > gatheredBefore, gathered < ClientLoop.fullBatch, calls.count > gathered else {
+            gatheredBefore = 0
+            return sendEvents()
+        }
+        gatheredBefore = gathered
+        thread.loop.execute { self.sendGathered() }
     }
 
     private func sendEvents() {
@@ -162,6 +176,8 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Limits of many calls that run out close together are checked together.
     private static let finestWatch = TimeAmount.milliseconds(2)
+    /// Events that are sent without waiting for more.
+    private static let fullBatch = 32
     /// Array storage kept for reuse, in elements.
     private static let largestSpare = 4096
 }

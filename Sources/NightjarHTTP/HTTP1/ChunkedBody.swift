@@ -56,7 +56,7 @@ struct ChunkedBody: Sendable {
             case .trailers:
                 guard try trailers.read(&buffer) else { return nil }
                 if let name = trailers.framing.framingFieldName {
-                    throw .malformedResponse("\(name) stands in the trailers; it frames a message and belongs in the head")
+                    throw .malformedResponse("\(name) stands in the trailers, but frames a message")
                 }
                 state = .done
                 return .end(trailers: trailers.headers)
@@ -101,7 +101,8 @@ enum ChunkSizeLine {
         guard digits > 0, isExtended || at == digits, isExtended || stop == at,
             line.count - stop == 2, line[stop] == UInt8(ascii: "\r")
         else {
-            return .failure(.malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number and CRLF"))
+            return .failure(
+                .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number and CRLF"))
         }
         return .success(size)
     }

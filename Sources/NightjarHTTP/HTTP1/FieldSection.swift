@@ -12,7 +12,7 @@ struct FieldSection: Sendable {
     /// Bytes of complete lines, the empty one included.
     private(set) var size = 0
 
-    private let maximumSize: Int
+    private var maximumSize: Int
     private let maximumFields: Int
     private var lines = LineBuffer()
 
@@ -20,6 +20,21 @@ struct FieldSection: Sendable {
     init(maximumSize: Int, maximumFields: Int) {
         self.maximumSize = maximumSize
         self.maximumFields = maximumFields
+    }
+
+    /// Hands out what was read, and forgets it.
+    mutating func take() -> (headers: Headers, framing: FramingFields) {
+        defer {
+            headers = Headers()
+            framing = FramingFields()
+        }
+        return (headers, framing)
+    }
+
+    /// Begins another section, whose lines may have `maximumSize` bytes.
+    mutating func begin(maximumSize: Int) {
+        self.maximumSize = maximumSize
+        size = 0
     }
 
     /// Consumes what belongs to the section. False: all of `buffer` was consumed, and more is needed.

@@ -50,10 +50,14 @@ struct FramingFields: Sendable, Equatable {
     }
 
     private mutating func noteConnection(_ value: UnsafeRawBufferPointer) {
-        for element in value.split(separator: UInt8(ascii: ",")) {
-            let option = UnsafeRawBufferPointer(rebasing: element).trimmingBlanks()
+        var rest = value
+        while true {
+            let comma = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.count
+            let option = UnsafeRawBufferPointer(rebasing: rest[..<comma]).trimmingBlanks()
             if ASCII.isCaseless(option, "close") { asksToClose = true }
             if ASCII.isCaseless(option, "keep-alive") { asksToKeepAlive = true }
+            guard comma < rest.count else { return }
+            rest = UnsafeRawBufferPointer(rebasing: rest[(comma + 1)...])
         }
     }
 

@@ -57,7 +57,7 @@ public struct HTTP1ResponseDecoder: Sendable {
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
-        section = FieldSection(maximumSize: 0, maximumFields: 0)
+        section = FieldSection(maximumSize: 0, maximumFields: limits.maximumFields)
         chunks = ChunkedBody(maximumLine: 0, maximumTrailers: 0, maximumFields: 0)
     }
 
@@ -70,7 +70,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     public mutating func expectResponse(to method: Method) {
         guard case .idle = state else {
             assertionFailure("the response before has not ended")
-            failure = failure ?? .malformedResponse("a request was sent before the response to the one before had ended")
+            failure = failure ?? .malformedResponse("a request was sent before the last response had ended")
             return
         }
         self.method = method
@@ -138,8 +138,7 @@ public struct HTTP1ResponseDecoder: Sendable {
                 return nil
             case .statusLine:
                 guard let line = try nextStatusLine(&buffer) else { return nil }
-                section = FieldSection(
-                    maximumSize: limits.maximumHead - headSize, maximumFields: limits.maximumFields)
+                section.begin(maximumSize: limits.maximumHead - headSize)
                 state = .fields(line)
             case .fields(let line):
                 guard try section.read(&buffer) else { return nil }
@@ -171,8 +170,13 @@ public struct HTTP1ResponseDecoder: Sendable {
     private mutating func nextStatusLine(_ buffer: inout ByteBuffer) throws(NightjarError) -> StatusLine? {
         let line = lines.next(&buffer)
         let bytes = line ?? lines.partial
-        if let rejected = bytes.withUnsafeReadableBytes(StatusLine.rejection(of:)) { throw rejected }
-        guard bytes.readableBytes <= limits.maximumHead - headSize else {
+        let room = max(limits.maximumHead - headSize, 0)
+        // Only what is within the limit is looked at, or the cut would decide which of the two errors it is.
+        let rejection = bytes.withUnsafeReadableBytes { bytes in
+            StatusLine.rejection(of: UnsafeRawBufferPointer(rebasing: bytes.prefix(room)))
+        }
+        if let rejection { throw rejection }
+        guard bytes.readableBytes <= room else {
             throw .oversizedResponse("the response's head is larger than the limit of \(limits.maximumHead) bytes")
         }
         guard let line else { return nil }
@@ -187,16 +191,14 @@ public struct HTTP1ResponseDecoder: Sendable {
         guard line.status != 101 else {
             throw .malformedResponse("the server switched protocols (101), which nobody asked for")
         }
-        let framing = try section.framing.framing(
-            ofStatus: line.status, minorVersion: line.minorVersion, to: method)
+        let (headers, fields) = section.take()
+        let framing = try fields.framing(ofStatus: line.status, minorVersion: line.minorVersion, to: method)
         let contentLength: Int?
         if case .length(let count) = framing { contentLength = count } else { contentLength = nil }
         let head = ResponseHead(
-            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: section.headers,
+            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: headers,
             contentLength: contentLength)
-        connectionIsReusable = section.framing.keepsConnection(
-            framing, status: line.status, minorVersion: line.minorVersion)
-        section = FieldSection(maximumSize: 0, maximumFields: 0)
+        connectionIsReusable = fields.keepsConnection(framing, status: line.status, minorVersion: line.minorVersion)
         guard line.status >= 200 else {
             state = .statusLine
             return .informational(head)

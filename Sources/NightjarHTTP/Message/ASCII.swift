@@ -38,7 +38,8 @@ public enum ASCII {
     }
 }
 
-/// `text` in quotes for a message: control characters escaped, cut after 80 characters.
+/// `text` in quotes for a message: cut after 80 characters; escaped is what would act on a terminal or turn the direction
+/// of writing, for the text may come from a stranger.
 public func quoted(_ text: some StringProtocol) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
@@ -47,12 +48,18 @@ public func quoted(_ text: some StringProtocol) -> String {
             break
         }
         switch scalar {
-        case "\"": result += "\\\""
+        case "\"", "\\": result += "\\\(scalar)"
         case "\r": result += "\\r"
         case "\n": result += "\\n"
         case "\t": result += "\\t"
         case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\x" + String(scalar.value, radix: 16)
-        default: result.unicodeScalars.append(scalar)
+        case _ where scalar.isASCII: result.unicodeScalars.append(scalar)
+        default:
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse:
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
         }
     }
     return result + "\""

@@ -27,8 +27,8 @@ public enum FieldSyntax {
         return at
     }
 
-    /// Where the run of value bytes that begins at `start` ends. Looks at eight bytes at a time, for values are long and
-    /// nearly all of their bytes are legal.
+    /// Where the run of value bytes that begins at `start` ends. Looks at eight bytes at a time, for values are long
+    /// and nearly all of their bytes are legal.
     @inline(__always)
     static func endOfValue(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start

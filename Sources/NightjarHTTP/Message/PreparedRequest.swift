@@ -1,7 +1,7 @@
 import NIOCore
 
-/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the caller's
-/// thread.
+/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
+/// caller's thread.
 ///
 /// Immutable and shared: task, call and exchange hold the same one.
 public final class PreparedRequest: Sendable {
@@ -27,7 +27,7 @@ public final class PreparedRequest: Sendable {
     }
 
     /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
-    public init(_ request: Request, _ template: RequestTemplate) throws(NightjarError) {
+    public init(_ request: borrowing Request, _ template: RequestTemplate) throws(NightjarError) {
         method = request.method
         body = request.body
         try PreparedRequest.check(request)
@@ -38,23 +38,12 @@ public final class PreparedRequest: Sendable {
         head.writeString(method)
         head.writeInteger(UInt8(ascii: " "))
         let targetStart = head.writerIndex
-        let absolute: RequestURL?
-        if let split = try RequestURL.splitScheme(request.target) {
-            let url = try RequestURL(isTLS: split.isTLS, afterScheme: split.rest, query: request.query)
-            head.writeString(url.target)
-            absolute = url
-        } else {
-            try PreparedRequest.writeRelative(request, template, into: &head)
-            absolute = nil
-        }
-        if let absolute {
-            url = absolute
-        } else {
-            url = try PreparedRequest.relativeURL(template, head, from: targetStart)
-        }
+        let resolution = try PreparedRequest.writeTarget(request, template, into: &head)
+        let target = head.getString(at: targetStart, length: head.writerIndex - targetStart) ?? ""
+        url = RequestURL(origin: resolution.origin, target: target, userInfo: resolution.userInfo)
         head.writeStaticString(" HTTP/1.1\r\n")
 
-        let isForeign = absolute.map { $0.origin != template.base?.origin } ?? false
+        let isForeign = url.origin != template.base?.origin
         try PreparedRequest.writeFields(request, template, foreign: isForeign ? url.origin : nil, into: &head)
         try HeadWriter.writeFraming(of: request.body, method: request.method, into: &head)
         head.writeStaticString("\r\n")
@@ -97,33 +86,26 @@ public final class PreparedRequest: Sendable {
     }
 
     private static func capacity(_ request: Request, _ template: RequestTemplate, method: Int) -> Int {
-        let target = template.basePath.utf8.count + request.target.utf8.count
+        let target = (template.base?.target.utf8.count ?? 0) + request.target.utf8.count
         let fields = request.headers.byteCount + 4 * request.headers.count
         return method + target + template.hostLine.readableBytes + template.fieldLines.readableBytes + fields + 64
     }
 
-    private static func writeRelative(
-        _ request: Request, _ template: RequestTemplate, into head: inout ByteBuffer
-    ) throws(NightjarError) {
-        guard template.base != nil else {
-            throw NightjarError(
-                .invalidURL,
-                "the target is a path and there is no base URL to put it behind; set one, or write http://host/path")
+    private static func writeTarget(
+        _ request: borrowing Request, _ template: RequestTemplate, into head: inout ByteBuffer
+    ) throws(NightjarError) -> URLResolution {
+        let query = request.query
+        return try request.target.withRawBytes { bytes throws(NightjarError) in
+            guard let resolution = try URLResolution(bytes, base: template.base) else {
+                throw NightjarError(
+                    .invalidURL,
+                    "the target is a path and there is no base URL to put it behind; set one, or write http://host")
+            }
+            try RequestTarget.write(
+                UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,
+                into: &head)
+            return resolution
         }
-        try RequestTarget.checkLength(request.target.utf8.count)
-        try RequestURL.checkRelative(request.target)
-        try request.target.withRawBytes { bytes throws(NightjarError) in
-            try RequestTarget.write(bytes, behind: template.basePath, query: request.query, into: &head)
-        }
-    }
-
-    private static func relativeURL(
-        _ template: RequestTemplate, _ head: ByteBuffer, from start: Int
-    ) throws(NightjarError) -> RequestURL {
-        guard let base = template.base, let target = head.getString(at: start, length: head.writerIndex - start) else {
-            throw NightjarError(.invalidURL, "there is no base URL")
-        }
-        return RequestURL(origin: base.origin, target: target, userInfo: base.userInfo)
     }
 
     /// - Parameter foreign: the origin, when it is not that of the template's base.
@@ -162,10 +144,10 @@ public final class PreparedRequest: Sendable {
             head.writeImmutableBuffer(template.hostLine)
         }
 
-        if foreign == nil, !replacesDefault {
+        let isElsewhere = foreign != nil && template.base != nil
+        if !isElsewhere, !replacesDefault {
             head.writeImmutableBuffer(template.fieldLines)
         } else {
-            let isElsewhere = foreign != nil && template.base != nil
             let defaults = isElsewhere ? template.publicFields : template.fields
             for index in 0..<defaults.count {
                 defaults.withBytes(at: index) { name, value in

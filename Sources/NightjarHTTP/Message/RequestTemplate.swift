@@ -4,8 +4,6 @@ import NIOCore
 public final class RequestTemplate: Sendable {
     /// What relative targets are put behind.
     public let base: RequestURL?
-    /// The path of ``base``; empty without one.
-    let basePath: String
     /// The Host line for the origin of ``base``, with its CRLF.
     let hostLine: ByteBuffer
     /// The default field lines, Host apart, each with its CRLF.
@@ -25,11 +23,10 @@ public final class RequestTemplate: Sendable {
     public init(base: RequestURL?, defaults: Headers, userAgent: String?) throws(NightjarError) {
         if base?.query != nil {
             throw NightjarError(
-                .invalidURL, "the base URL has a query, which would stand in the middle of joined URLs; give it to each request")
+                .invalidURL, "the base URL has a query, which a joined path would end up in; give it to each request")
         }
         try ReservedField.check(defaults)
         self.base = base
-        basePath = base?.path ?? ""
 
         var fields = defaults
         if let userAgent, fields.firstIndex(of: "User-Agent") == nil { try fields.add("User-Agent", userAgent) }
@@ -61,34 +58,8 @@ public final class RequestTemplate: Sendable {
         nameLengths = lengths
     }
 
-    /// The index of the default field of this name.
+    /// False: no default field has this name.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
         nameLengths &>> UInt64(name.count & 63) & 1 == 1
-    }
-}
-
-/// Fields that carry credentials. As defaults they are meant for the base URL's origin and go to no other: a path taken from
-/// elsewhere that happens to be an absolute URL must not carry them away.
-enum CredentialField {
-    private static let names: Set<String> = ["authorization", "proxy-authorization", "cookie"]
-    private static let parts = ["token", "secret", "api-key", "apikey", "password", "session", "credential", "signature"]
-
-    static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
-        let text = String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
-        return names.contains(text) || parts.contains { text.contains($0) } || text.hasSuffix("-key")
-    }
-}
-
-/// The value of a Host field that a caller set. RFC 9110 section 7.2.
-enum HostField {
-    /// Letters, digits and what names, addresses and ports are made of.
-    private static func isHostByte(_ byte: UInt8) -> Bool {
-        PercentEncoding.unreserved.contains(byte) || [UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]")].contains(byte)
-    }
-
-    static func check(_ value: String) throws(NightjarError) {
-        guard !value.isEmpty, value.utf8.allSatisfy(isHostByte) else {
-            throw NightjarError(.invalidRequest, "header \"Host\" is not a host with an optional port: \(quoted(value))")
-        }
     }
 }

@@ -14,7 +14,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
             self.host = host
             self.port = port
             let written = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-            hostField = port == Origin.defaultPort(isTLS: isTLS) ? written : "\(written):\(port)"
+            hostField = port == Origin.defaultPort(isTLS: isTLS) ? written : written + ":" + String(port)
             var hasher = Hasher()
             hasher.combine(isTLS)
             hasher.combine(port)
@@ -36,13 +36,19 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     public var host: String { storage.host }
     /// 1 to 65535.
     public var port: Int { storage.port }
-    /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section 7.2.
+    /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section
+    /// 7.2.
     public var hostField: String { storage.hostField }
 
     /// Host and port, the port always: what a message names. RFC 3986 section 3.2.
     public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
 
     public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
+
+    /// Whether `authority` is just how this origin is written.
+    func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
+        isTLS == storage.isTLS && authority.elementsEqual(storage.hostField.utf8)
+    }
 
     public static func == (a: Origin, b: Origin) -> Bool {
         if a.storage === b.storage { return true }

@@ -13,8 +13,8 @@ enum PercentEncoding {
         byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
     }
 
-    /// Writes a path or a query that somebody wrote by hand: what is legal stays, `%XX` too, and the rest (spaces, quotes,
-    /// UTF-8, a lone `%`) is encoded.
+    /// Writes a path or a query that somebody wrote by hand: what is legal stays, `%XX` too, and the rest (spaces,
+    /// quotes, UTF-8, a lone `%`) is encoded.
     ///
     /// - Throws: `invalid_url` for a control character, which never belongs in a URL and often is an injection.
     static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {

@@ -2,9 +2,9 @@
 enum Redaction {
     private static let names: Set<String> = [
         "accesskey", "accesstoken", "apikey", "assertion", "auth", "authorization", "authtoken", "bearer",
-        "clientassertion", "clientsecret", "code", "codeverifier", "credential", "credentials", "idtoken", "jwt", "key",
-        "pass", "passphrase", "passwd", "password", "pin", "privatekey", "pwd", "refreshtoken", "samlresponse", "secret",
-        "session", "sessionid", "sid", "sig", "signature", "ticket", "token",
+        "clientassertion", "clientsecret", "code", "codeverifier", "credential", "credentials", "idtoken", "jwt",
+        "key", "pass", "passphrase", "passwd", "password", "pin", "privatekey", "pwd", "refreshtoken",
+        "samlresponse", "secret", "session", "sessionid", "sid", "sig", "signature", "ticket", "token",
     ]
     private static let endings = ["token", "secret", "password", "apikey", "signature", "credential", "secretkey"]
     /// Cursors of paginated lists, which are no secrets and which somebody who reads a log wants to see.

@@ -5,8 +5,8 @@ enum RequestTarget {
     /// Bytes of a URL, before and after encoding. Servers stop at 8 KiB to 64 KiB.
     static let maximumLength = 64 * 1024
 
-    /// Writes path and query: `text` behind the base's path with one slash between, then `query`. The fragment is left out:
-    /// it is not the server's (RFC 9110 section 7.1).
+    /// Writes path and query: `text` behind the base's path with one slash between, then `query`. The fragment is left
+    /// out: it is not the server's (RFC 9110 section 7.1).
     ///
     /// - Parameters:
     ///   - text: path, query and fragment as somebody wrote them, each of which may be missing.

@@ -12,6 +12,8 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private let threads = NIOThreadPool(numberOfThreads: 2)
     private var isRunning = false
     private var lookups: [String: EventLoopFuture<[SocketAddress]>] = [:]
+    /// What is known of names, so that connections opened one after the other do not each ask.
+    private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
     init(loop: any EventLoop) {
         self.loop = loop
@@ -35,9 +37,15 @@ final class AddressResolver: Resolver, @unchecked Sendable {
 
     func cancelQueries() {}
 
+    /// Forgets a host whose addresses did not answer: it may have moved.
+    func forget(_ host: String, _ port: Int) {
+        known["\(host):\(port)"] = nil
+    }
+
     /// Both queries of one connection, and those of others at the same moment, share one look-up.
     private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
+        if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
         if let lookup = lookups[key] { return lookup }
         if !isRunning {
             withSignalsBlocked { threads.start() }
@@ -45,9 +53,18 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         }
         let lookup = threads.runIfActive(eventLoop: loop) { try AddressResolver.lookUp(host, port) }
         lookups[key] = lookup
-        lookup.assumeIsolated().whenComplete { _ in self.lookups[key] = nil }
+        lookup.assumeIsolated().whenComplete { result in
+            self.lookups[key] = nil
+            guard case .success(let addresses) = result else { return }
+            if self.known.count >= AddressResolver.mostKnown { self.known.removeAll() }
+            self.known[key] = (addresses, .now() + AddressResolver.lifetime)
+        }
         return lookup
     }
+
+    /// getaddrinfo does not tell how long an answer is good for; curl keeps one for a minute, and so do we.
+    private static let lifetime = TimeAmount.seconds(60)
+    private static let mostKnown = 1024
 
     private static func lookUp(_ host: String, _ port: Int) throws -> [SocketAddress] {
         var hints = addrinfo()

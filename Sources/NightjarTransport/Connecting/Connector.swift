@@ -50,6 +50,7 @@ final class Connector {
                     channel.close(promise: nil)
                 }
             case .failure(let error):
+                self.resolver.forget(origin.host, origin.port)
                 connection.connectFailed(ConnectFailure.describe(error, origin))
             }
         }

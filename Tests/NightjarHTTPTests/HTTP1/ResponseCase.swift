@@ -17,8 +17,8 @@ struct ResponseCase: Sendable, CustomTestStringConvertible {
     let wire: [UInt8]
     /// The server closes the connection behind the last byte.
     let closes: Bool
-    /// A line an event: `100 Continue`, `200 OK`, `< content`, `end`, `end, reusable`, `+ Trailer: value`; an error, which is
-    /// last, is its kind, a colon and a part of its message.
+    /// A line an event: `100 Continue`, `200 OK`, `< content`, `end`, `end, reusable`, `+ Trailer: value`; an error,
+    /// which is last, is its kind, a colon and a part of its message.
     let expected: [String]
     let nio: Peer
 
@@ -85,7 +85,9 @@ struct Transcript: Equatable {
             && error.message.contains(fragment)
     }
 
-    var description: String { (lines + (error.map { ["\($0.kind.name): \($0.message)"] } ?? [])).joined(separator: "\n") }
+    var description: String {
+        (lines + (error.map { ["\($0.kind.name): \($0.message)"] } ?? [])).joined(separator: "\n")
+    }
 }
 
 extension Transcript {

@@ -115,7 +115,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Content-Length", "transfer-encoding", "CONNECTION", "Keep-Alive", "Upgrade", "TE", "Trailer", "Proxy-Connection",
+        "Content-Length", "transfer-encoding", "CONNECTION", "Keep-Alive", "Upgrade", "TE", "Trailer",
+        "Proxy-Connection",
         "Expect",
     ])
     func whatFramesTheMessageIsNotTheCallers(_ name: String) throws {

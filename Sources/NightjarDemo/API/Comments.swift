@@ -1,0 +1,108 @@
+/// `/v1/comments`, and `/v1/articles/{id}/comments` where they are written.
+struct Comments {
+    let store: Store
+
+    func add(to router: inout Router) {
+        router.on(.GET, "/v1/articles/{id}/comments", listOfArticle)
+        router.on(.POST, "/v1/articles/{id}/comments", create)
+        router.on(.GET, "/v1/comments", list)
+        router.on(.GET, "/v1/comments/{id}", read)
+        router.on(.PUT, "/v1/comments/{id}", replace)
+        router.on(.PATCH, "/v1/comments/{id}", patch)
+        router.on(.DELETE, "/v1/comments/{id}", delete)
+    }
+
+    private func listOfArticle(_ request: Request) throws(Problem) -> Response {
+        let article = try store.article(request.id(of: "article"))
+        return try list(request, store.comments.rows.filter { $0.articleID == article.id })
+    }
+
+    /// Filters: `author` (an id or a handle), `article` (an id).
+    private func list(_ request: Request) throws(Problem) -> Response {
+        var rows = store.comments.rows
+        if let article = request.query("article") {
+            guard let id = Int(article) else { throw Problem.query("article", "must be a whole number") }
+            rows = rows.filter { $0.articleID == id }
+        }
+        return try list(request, rows)
+    }
+
+    private func list(_ request: Request, _ rows: [Comment]) throws(Problem) -> Response {
+        let page = try Page(request)
+        let sort = try Sort<Comment>(request, by: ["created_at": { $0.createdAt < $1.createdAt }])
+        var rows = rows
+        if let author = request.query("author") {
+            let id = Int(author) ?? store.users.rows.first { $0.handle == author }?.id
+            rows = rows.filter { $0.authorID == id }
+        }
+        return page.response(of: sort(rows), json)
+    }
+
+    private func read(_ request: Request) throws(Problem) -> Response {
+        .json(json(try store.comment(request.id(of: "comment"))))
+    }
+
+    private func create(_ request: Request) throws(Problem) -> Response {
+        let article = try store.article(request.id(of: "article"))
+        let draft = try Draft(request.jsonObject(), store)
+        let now = CalendarTime.now()
+        let comment = try store.comments.insert { id in
+            Comment(
+                id: id, articleID: article.id, authorID: draft.authorID, body: draft.body, createdAt: now,
+                updatedAt: now)
+        }
+        var response = Response.json(json(comment), status: .created)
+        response.headers.add(name: "Location", value: "/v1/comments/\(comment.id)")
+        return response
+    }
+
+    private func replace(_ request: Request) throws(Problem) -> Response {
+        try update(store.comment(request.id(of: "comment")), to: request.jsonObject())
+    }
+
+    private func patch(_ request: Request) throws(Problem) -> Response {
+        let comment = try store.comment(request.id(of: "comment"))
+        return try update(comment, to: request.patched(json(comment)))
+    }
+
+    private func update(_ comment: Comment, to document: JSON) throws(Problem) -> Response {
+        let draft = try Draft(document, store)
+        var updated = comment
+        updated.authorID = draft.authorID
+        updated.body = draft.body
+        updated.updatedAt = CalendarTime.now()
+        store.comments.replace(updated)
+        return .json(json(updated))
+    }
+
+    private func delete(_ request: Request) throws(Problem) -> Response {
+        let comment = try store.comment(request.id(of: "comment"))
+        store.comments.remove(comment.id)
+        return Response(.noContent)
+    }
+
+    private func json(_ comment: Comment) -> JSON {
+        [
+            "id": .int(comment.id),
+            "article_id": .int(comment.articleID),
+            "author_id": .int(comment.authorID),
+            "body": .string(comment.body),
+            "created_at": .string(CalendarTime(seconds: comment.createdAt).timestamp),
+            "updated_at": .string(CalendarTime(seconds: comment.updatedAt).timestamp),
+        ]
+    }
+
+    /// The fields that a client sets; a comment stays with its article.
+    private struct Draft {
+        let authorID: Int
+        let body: String
+
+        init(_ document: JSON, _ store: Store) throws(Problem) {
+            var fields = Fields(
+                document, known: ["author_id", "body"], readOnly: ["id", "article_id", "created_at", "updated_at"])
+            authorID = fields.id("author_id", of: "user") { store.users[$0] != nil }
+            body = fields.text("body", limit: 10_000)
+            try fields.check()
+        }
+    }
+}

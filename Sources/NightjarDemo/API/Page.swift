@@ -1,0 +1,49 @@
+/// Cuts a list into pages: `?page=2&per_page=10`, counted from 1.
+struct Page {
+    static let defaultSize = 10
+    static let sizes = 1...100
+
+    let number: Int
+    let size: Int
+
+    init(_ request: Request) throws(Problem) {
+        number = try request.query("page", in: 1...1_000_000, or: 1)
+        size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
+    }
+
+    /// The page of `rows`; empty beyond the last.
+    func response<Element>(of rows: [Element], _ json: (Element) -> JSON) -> Response {
+        let results = rows.dropFirst((number - 1) * size).prefix(size).map(json)
+        return .json([
+            "results": .array(results),
+            "page": .int(number),
+            "per_page": .int(size),
+            "total": .int(rows.count),
+            "total_pages": .int((rows.count + size - 1) / size),
+        ])
+    }
+}
+
+/// Orders a list: `?sort=title`, and `?sort=-title` for the other way.
+struct Sort<Element: Row> {
+    typealias Order = (Element, Element) -> Bool
+
+    private let order: Order
+
+    /// - Parameter keys: by name; rows that a key does not tell apart keep the order of their identifiers.
+    init(_ request: Request, by keys: [String: Order]) throws(Problem) {
+        let text = request.query("sort") ?? "id"
+        let descending = text.hasPrefix("-")
+        let name = descending ? String(text.dropFirst()) : text
+        let known: [String: Order] = keys.merging(["id": { $0.id < $1.id }]) { key, _ in key }
+        guard let ascending = known[name] else {
+            let names = known.keys.sorted().joined(separator: ", ")
+            throw Problem.query("sort", "must be one of \(names), with a - in front for the other way")
+        }
+        order = descending ? { ascending($1, $0) } : ascending
+    }
+
+    func callAsFunction(_ rows: [Element]) -> [Element] {
+        rows.sorted { order($0, $1) || (!order($1, $0) && $0.id < $1.id) }
+    }
+}

@@ -1,0 +1,120 @@
+/// What a table keeps.
+protocol Row {
+    var id: Int { get }
+}
+
+/// Rows in the order of their identifiers, which are given in the order of insertion and never again.
+struct Table<Element: Row> {
+    private(set) var rows: [Element] = []
+    private var lastID = 0
+
+    /// A bound on what clients can make the server keep.
+    private static var capacity: Int { 10_000 }
+
+    subscript(id: Int) -> Element? {
+        index(of: id).map { rows[$0] }
+    }
+
+    /// - Parameter make: makes the row for the identifier it is given.
+    mutating func insert(_ make: (_ id: Int) -> Element) throws(Problem) -> Element {
+        guard rows.count < Table.capacity else {
+            throw Problem(.insufficientStorage, "\(Table.capacity) entries is the most that is kept; delete some")
+        }
+        lastID += 1
+        let row = make(lastID)
+        rows.append(row)
+        return row
+    }
+
+    /// Puts `row` in the place of the one with its identifier; does nothing where there is none.
+    mutating func replace(_ row: Element) {
+        if let index = index(of: row.id) { rows[index] = row }
+    }
+
+    mutating func remove(_ id: Int) {
+        if let index = index(of: id) { rows.remove(at: index) }
+    }
+
+    mutating func removeAll(where predicate: (Element) -> Bool) {
+        rows.removeAll(where: predicate)
+    }
+
+    private func index(of id: Int) -> Int? {
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < rows.count && rows[low].id == id ? low : nil
+    }
+}
+
+struct Article: Row {
+    let id: Int
+    var title: String
+    var summary: String?
+    var body: String
+    var authorID: Int
+    var tags: [String]
+    var isPublished: Bool
+    /// Seconds since 1970, here and below.
+    let createdAt: Int
+    var updatedAt: Int
+}
+
+struct User: Row {
+    let id: Int
+    var handle: String
+    var name: String
+    var email: String
+    var bio: String?
+    let createdAt: Int
+    var updatedAt: Int
+}
+
+struct Comment: Row {
+    let id: Int
+    let articleID: Int
+    var authorID: Int
+    var body: String
+    let createdAt: Int
+    var updatedAt: Int
+}
+
+/// The data of the demo API. Lives on the server's loop, so each request sees and leaves it consistent.
+final class Store {
+    var articles = Table<Article>()
+    var users = Table<User>()
+    var comments = Table<Comment>()
+
+    private let seed: UInt64
+
+    init(seed: UInt64) {
+        self.seed = seed
+        reset()
+    }
+
+    /// Back to the data of the start.
+    func reset() {
+        let data = SeedData(seed: seed)
+        articles = data.articles
+        users = data.users
+        comments = data.comments
+    }
+
+    func article(_ id: Int) throws(Problem) -> Article {
+        guard let article = articles[id] else { throw Problem.notFound("article", id) }
+        return article
+    }
+
+    func user(_ id: Int) throws(Problem) -> User {
+        guard let user = users[id] else { throw Problem.notFound("user", id) }
+        return user
+    }
+
+    func comment(_ id: Int) throws(Problem) -> Comment {
+        guard let comment = comments[id] else { throw Problem.notFound("comment", id) }
+        return comment
+    }
+}

@@ -1,0 +1,259 @@
+import NIOCore
+import NIOHTTP1
+
+/// Serves one connection: takes request after request, runs its route, and has the answer written.
+///
+/// The pipeline handler in front of it keeps pipelined requests back until the answer before them has been written, so
+/// there is one exchange at a time here.
+final class Connection: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Incoming {
+        /// Between requests, or the request is complete and its answer under way.
+        case nothing
+        case collecting(Request, limit: Int, Handler)
+        case streaming(HTTPRequestHead, any BodySink)
+        /// The answer is decided and waits for the end of the request, whose body is dropped.
+        case dropping(HTTPRequestHead, Response, dropped: Int)
+        /// The connection ends with the answer that is under way, so whatever comes is dropped.
+        case ignoring
+    }
+
+    /// How much of an unwanted body is read for the sake of keeping the connection, in bytes.
+    private static let dropLimit = 64 * 1024
+
+    /// How long a connection that we have shut may still send before it is cut off. Closing at once with unread bytes
+    /// would reset it, and the reset can overtake the answer (RFC 9112 section 9.6).
+    private static let lingering = TimeAmount.seconds(2)
+
+    private let site: Site
+    private let writer: ResponseWriter
+    private var number = 0
+    private var requestCount = 0
+    /// The ledger's number of the exchange under way; nil on the control plane.
+    private var exchange: Int?
+    private var incoming = Incoming.nothing
+    private var isClosing = false
+    /// Until when reading pauses, for the sake of a sink that takes its time.
+    private var readsHeldUntil: NIODeadline?
+    private var hasHeldRead = false
+    private var timer: Scheduled<Void>?
+
+    init(site: Site) {
+        self.site = site
+        writer = ResponseWriter(clock: site.clock)
+    }
+
+    // MARK: Events of the channel
+
+    func channelActive(context: ChannelHandlerContext) {
+        number = site.ledger.connectionOpened()
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        writer.cancel()
+        timer?.cancel()
+        incoming = .ignoring
+        site.ledger.connectionClosed()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): began(head, context)
+        case .body(let bytes): received(bytes, context)
+        case .end(let trailers): ended(trailers, context)
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        writer.writabilityChanged(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if readsHeldUntil != nil {
+            hasHeldRead = true
+        } else {
+            context.read()
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError else {
+            context.close(promise: nil)
+            return
+        }
+        // What comes behind an answer that ends the connection need not make sense.
+        guard !isClosing else { return }
+        guard !writer.isBusy else {
+            context.close(promise: nil)
+            return
+        }
+        incoming = .ignoring
+        // A request that could not be read has no entry in the log, but its answer counts.
+        exchange = exchange ?? 0
+        let problem = Problem(.badRequest, "the request is not HTTP/1.1: \(error)")
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "*")
+        respond(problem.response, to: head, closing: true, context)
+    }
+
+    // MARK: The request
+
+    private func began(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard !isClosing else {
+            incoming = .ignoring
+            return
+        }
+        requestCount += 1
+        let plan = site.plan(for: head, connection: number, numberOnConnection: requestCount)
+        exchange =
+            plan.isObserved
+            ? site.ledger.began(head, route: plan.route, connection: number, numberOnConnection: requestCount) : nil
+        switch plan.action {
+        case .collect(let request, let limit, let handler):
+            if let length = head.contentLength, length > limit {
+                refuse(head, with: Connection.tooLarge(limit).response, context)
+            } else {
+                incoming = .collecting(request, limit: limit, handler)
+                invite(head, context)
+            }
+        case .stream(let request, let open):
+            do {
+                incoming = .streaming(head, try open(request))
+                invite(head, context)
+            } catch {
+                refuse(head, with: error.response, context)
+            }
+        case .answer(let response):
+            refuse(head, with: response, context)
+        }
+    }
+
+    private func received(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        if let exchange { site.ledger.received(bytes, of: exchange) }
+        switch incoming {
+        case .collecting(var request, let limit, let handler):
+            guard bytes.readableBytes <= limit - request.body.readableBytes else {
+                answerEarly(request.head, Connection.tooLarge(limit).response, context)
+                return
+            }
+            incoming = .nothing  // so that the body below has one owner and grows in place
+            request.body.writeImmutableBuffer(bytes)
+            incoming = .collecting(request, limit: limit, handler)
+        case .streaming(_, let sink):
+            holdReads(for: sink.receive(bytes), context)
+        case .dropping(let head, let response, let dropped):
+            let dropped = dropped + bytes.readableBytes
+            incoming = .dropping(head, response, dropped: dropped)
+            if dropped > Connection.dropLimit { answerEarly(head, response, context) }
+        case .nothing, .ignoring:
+            break
+        }
+    }
+
+    private func ended(_ trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
+        if let exchange { site.ledger.completed(exchange) }
+        let ended = incoming
+        incoming = isClosing ? .ignoring : .nothing
+        switch ended {
+        case .collecting(let request, _, let handler):
+            let response: Response
+            do {
+                response = try handler(request)
+            } catch {
+                response = error.response
+            }
+            respond(response, to: request.head, closing: false, context)
+        case .streaming(let head, let sink):
+            respond(sink.finish(trailers: trailers), to: head, closing: false, context)
+        case .dropping(let head, let response, _):
+            respond(response, to: head, closing: false, context)
+        case .nothing, .ignoring:
+            break
+        }
+    }
+
+    /// Tells a client that waits with its body to send it (RFC 9110 section 10.1.1).
+    private func invite(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard head.expectsContinue else { return }
+        let interim = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
+    }
+
+    /// Answers without regard to the body: behind it where that is soon, at once where it is long or may never come.
+    private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
+        if head.expectsContinue || head.contentLength ?? 0 > Connection.dropLimit {
+            answerEarly(head, response, context)
+        } else {
+            incoming = .dropping(head, response, dropped: 0)
+        }
+    }
+
+    /// Answers while the request is still coming in, which costs the connection.
+    private func answerEarly(_ head: HTTPRequestHead, _ response: Response, _ context: ChannelHandlerContext) {
+        incoming = .ignoring
+        respond(response, to: head, closing: true, context)
+    }
+
+    private func holdReads(for pause: TimeAmount, _ context: ChannelHandlerContext) {
+        guard pause > .zero else { return }
+        // One read brings several pieces, so their pauses add up.
+        let end = (readsHeldUntil ?? .now()) + pause
+        readsHeldUntil = end
+        timer?.cancel()
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
+            readsHeldUntil = nil
+            if hasHeldRead {
+                hasHeldRead = false
+                context.read()
+            }
+        }
+    }
+
+    private static func tooLarge(_ limit: Int) -> Problem {
+        Problem(.payloadTooLarge, "the body is larger than \(limit) bytes, the most that is taken here")
+    }
+
+    // MARK: The answer
+
+    private func respond(
+        _ response: Response, to head: HTTPRequestHead, closing: Bool, _ context: ChannelHandlerContext
+    ) {
+        let keepsAlive =
+            !closing && head.isKeepAlive && !response.closesConnection && ResponseWriter.delimits(response, for: head)
+        isClosing = !keepsAlive
+        // Forgotten now, because a pipelined request may come in from inside `send`.
+        let exchange = exchange
+        self.exchange = nil
+        let status = Int(response.status.code)
+        writer.send(response, to: head, keepsAlive: keepsAlive, context: context) { [site] in
+            if let exchange { site.ledger.answered(status, to: exchange) }
+        } completion: { [self] context in
+            if !keepsAlive { shut(context) }
+        }
+    }
+
+    /// Ends our side and waits for the client to end its own.
+    private func shut(_ context: ChannelHandlerContext) {
+        context.close(mode: .output, promise: nil)
+        timer?.cancel()
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: Connection.lingering) {
+            context.close(promise: nil)
+        }
+    }
+}
+
+extension HTTPRequestHead {
+    /// The declared length of the body; nil where there is none. The decoder has refused what is not a number.
+    fileprivate var contentLength: Int? {
+        headers.first(name: "content-length").flatMap { Int($0) }
+    }
+
+    fileprivate var expectsContinue: Bool {
+        speaksHTTP11 && headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+    }
+}

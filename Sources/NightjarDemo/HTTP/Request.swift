@@ -1,0 +1,106 @@
+import NIOCore
+import NIOHTTP1
+
+/// A request as a handler sees it.
+struct Request {
+    let head: HTTPRequestHead
+    let target: Target
+    /// What stood in the path where the route's template has `{name}`, by that name.
+    let parameters: [String: String]
+    /// Counted from 1 in the order of acceptance.
+    let connection: Int
+    /// Which request on its connection it is, from 1.
+    let numberOnConnection: Int
+    /// Whole when the handler of a buffered route runs; empty on a streamed one.
+    var body = ByteBuffer()
+
+    // MARK: Query and path
+
+    /// The first value of that name.
+    func query(_ name: String) -> String? {
+        target.query.first { $0.name == name }?.value
+    }
+
+    func queryValues(_ name: String) -> [String] {
+        target.query.filter { $0.name == name }.map(\.value)
+    }
+
+    /// A whole number from the query, or `fallback` where the parameter is absent.
+    func query(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws(Problem) -> Int {
+        guard let text = query(name) else { return fallback }
+        guard let value = Int(text), range.contains(value) else {
+            throw Problem.query(name, "must be a whole number between \(range.lowerBound) and \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// A length of time from the query, given in seconds, or `fallback` (in seconds) where the parameter is absent.
+    func queryDuration(_ name: String, atMost maximum: Double, or fallback: Double) throws(Problem) -> TimeAmount {
+        guard let text = query(name) else { return TimeAmount(seconds: fallback) }
+        guard let duration = TimeAmount(secondsText: text, atMost: maximum) else {
+            throw Problem.query(name, "must be a number of seconds between 0 and \(maximum)")
+        }
+        return duration
+    }
+
+    /// A whole number from the path; there is nothing at other paths, so anything else is a 404.
+    func parameter(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {
+        let text = parameters[name] ?? ""
+        guard let value = Int(text), range.contains(value) else {
+            throw Problem(
+                .notFound, "{\(name)} must be a whole number between \(range.lowerBound) and \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// The identifier in the path.
+    func id(of what: String, parameter: String = "id") throws(Problem) -> Int {
+        let text = parameters[parameter] ?? ""
+        guard let id = Int(text) else { throw Problem.notFound(what, "\"\(text)\"") }
+        return id
+    }
+
+    // MARK: Body
+
+    /// The body as a JSON object.
+    ///
+    /// - Throws: 415 where the content type is not one of `types`, 400 where the body is not a JSON object.
+    func jsonObject(types: [String] = ["application/json"]) throws(Problem) -> JSON {
+        let type = head.headers.first(name: "content-type") ?? ""
+        let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
+        guard types.contains(essence) else {
+            let accepted = types.joined(separator: ", ")
+            let given = type.isEmpty ? "there is no Content-Type" : "\"\(type)\" is not understood"
+            let field = head.method == .PATCH ? "Accept-Patch" : "Accept-Post"
+            throw Problem(.unsupportedMediaType, "\(given); send \(accepted)", headers: [field: accepted])
+        }
+        let document: JSON
+        do {
+            document = try JSONParser.parse(Array(body.readableBytesView))
+        } catch {
+            throw Problem(.badRequest, "the body is not JSON: at byte \(error.offset), \(error.reason)")
+        }
+        guard case .object = document else {
+            throw Problem(.badRequest, "the body must be a JSON object, not \(document.kind)")
+        }
+        return document
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether the client knows chunks, interim answers and connections that stay open. HTTP/1.0 has none of them.
+    var speaksHTTP11: Bool { version.major > 1 || version.minor >= 1 }
+}
+
+extension TimeAmount {
+    /// - Parameter seconds: up to some hundred years; beyond, and for what is not a number, it is zero.
+    init(seconds: Double) {
+        self = .nanoseconds(Int64(exactly: (seconds * 1e9).rounded()) ?? 0)
+    }
+
+    /// Reads a decimal number of seconds; nil where it is none, negative or above `maximum`.
+    init?(secondsText text: String, atMost maximum: Double) {
+        guard let seconds = Double(text), seconds >= 0, seconds <= maximum else { return nil }
+        self.init(seconds: seconds)
+    }
+}

@@ -1,0 +1,54 @@
+import NIOCore
+import NIOHTTP1
+
+/// An answer, complete or with a body that is made while it is sent. Framing and connection fields are added on the way
+/// out.
+struct Response {
+    enum Body {
+        case bytes(ByteBuffer)
+        /// - Parameter length: in bytes; nil sends it chunked, or until the connection closes to an HTTP/1.0 client.
+        case source(any BodySource, length: Int?)
+    }
+
+    var status: HTTPResponseStatus
+    var headers: HTTPHeaders
+    var body: Body
+    /// Sent before the answer, each a 1xx.
+    var interim: [HTTPResponseHead] = []
+    /// How long the answer is held back.
+    var delay: TimeAmount = .zero
+    /// The connection closes behind the answer even if the client would keep it.
+    var closesConnection = false
+
+    init(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: Body = .bytes(ByteBuffer())) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    static func json(
+        _ document: JSON, status: HTTPResponseStatus = .ok, type: String = "application/json"
+    ) -> Response {
+        Response(status, headers: ["Content-Type": type], body: .bytes(ByteBuffer(bytes: document.formatted())))
+    }
+}
+
+/// Makes a body piece by piece, asked only when the peer takes more: a slow reader costs no memory.
+protocol BodySource {
+    mutating func next() -> BodyPart
+}
+
+enum BodyPart {
+    case bytes(ByteBuffer)
+    /// What was given so far is sent, and the source is asked again after that time.
+    case wait(TimeAmount)
+    /// - Parameter trailers: sent only where the body is chunked.
+    case end(trailers: HTTPHeaders?)
+}
+
+/// Takes a request body piece by piece.
+protocol BodySink: AnyObject {
+    /// - Returns: how long not to read on from the connection, so that the peer feels a slow reader.
+    func receive(_ bytes: ByteBuffer) -> TimeAmount
+    func finish(trailers: HTTPHeaders?) -> Response
+}

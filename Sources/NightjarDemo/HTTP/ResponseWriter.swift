@@ -1,0 +1,150 @@
+import NIOCore
+import NIOHTTP1
+
+/// Sends one response at a time on a connection, pulling a streamed body no faster than the peer takes it.
+///
+/// Lives on the connection's loop.
+final class ResponseWriter {
+    /// Calls back when the last byte of the response is in the socket's hands.
+    typealias Completion = (ChannelHandlerContext) -> Void
+
+    private struct Sending {
+        var source: (any BodySource)?
+        /// A pause of the source has not run out.
+        var isWaiting = false
+        let sendsBody: Bool
+        let completion: Completion
+    }
+
+    private var sending: Sending?
+    private var timer: Scheduled<Void>?
+    private let clock: HTTPDate
+
+    init(clock: HTTPDate) {
+        self.clock = clock
+    }
+
+    var isBusy: Bool { sending != nil }
+
+    /// Whether the client can tell where the response ends while the connection stays open.
+    static func delimits(_ response: Response, for request: HTTPRequestHead) -> Bool {
+        guard case .source(_, nil) = response.body, response.status.mayHaveResponseBody else { return true }
+        return request.speaksHTTP11 || request.method == .HEAD
+    }
+
+    /// - Parameters:
+    ///   - keepsAlive: whether the connection is used again after this response; only where ``delimits(_:for:)`` allows.
+    ///   - headSent: called just before the final head is written, maybe after a delay.
+    func send(
+        _ response: Response, to request: HTTPRequestHead, keepsAlive: Bool, context: ChannelHandlerContext,
+        headSent: @escaping () -> Void, completion: @escaping Completion
+    ) {
+        assert(sending == nil, "a second response began before the first had ended")
+        sending = Sending(sendsBody: request.method != .HEAD, completion: completion)
+        after(response.delay, context) { [self] in
+            // An HTTP/1.0 client would take an interim head for the final one.
+            if request.speaksHTTP11 {
+                for head in response.interim { write(.head(head), context) }
+            }
+            headSent()
+            begin(response, request, keepsAlive: keepsAlive, context)
+        }
+    }
+
+    /// The channel takes more, or takes no more for now.
+    func writabilityChanged(_ context: ChannelHandlerContext) {
+        guard context.channel.isWritable, sending?.source != nil else { return }
+        // Later rather than now: the event may come from inside our own flush, and others on this loop get their turn.
+        context.eventLoop.assumeIsolated().execute { [self] in pump(context) }
+    }
+
+    func cancel() {
+        timer?.cancel()
+        timer = nil
+        sending = nil
+    }
+
+    // MARK: Sending
+
+    private func begin(
+        _ response: Response, _ request: HTTPRequestHead, keepsAlive: Bool, _ context: ChannelHandlerContext
+    ) {
+        var head = HTTPResponseHead(version: request.version, status: response.status, headers: response.headers)
+        head.headers.replaceOrAdd(name: "Date", value: clock.now)
+        let length: Int? =
+            switch response.body {
+            case .bytes(let bytes): bytes.readableBytes
+            case .source(_, let length): length
+            }
+        if response.status.mayHaveResponseBody {
+            if let length {
+                head.headers.replaceOrAdd(name: "Content-Length", value: String(length))
+            } else if request.speaksHTTP11, request.method != .HEAD {
+                head.headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
+            }
+        }
+        if !keepsAlive {
+            head.headers.replaceOrAdd(name: "Connection", value: "close")
+        } else if !request.speaksHTTP11 {
+            head.headers.replaceOrAdd(name: "Connection", value: "keep-alive")
+        }
+        write(.head(head), context)
+
+        guard sending?.sendsBody == true, response.status.mayHaveResponseBody else {
+            end(trailers: nil, context)
+            return
+        }
+        switch response.body {
+        case .bytes(let bytes):
+            if bytes.readableBytes > 0 { write(.body(.byteBuffer(bytes)), context) }
+            end(trailers: nil, context)
+        case .source(let source, _):
+            sending?.source = source
+            pump(context)
+        }
+    }
+
+    private func pump(_ context: ChannelHandlerContext) {
+        guard sending?.isWaiting == false else { return }
+        while context.channel.isWritable {
+            guard let part = sending?.source?.next() else { return }
+            switch part {
+            case .bytes(let bytes):
+                write(.body(.byteBuffer(bytes)), context)
+            case .wait(let pause):
+                context.flush()
+                sending?.isWaiting = true
+                after(pause, context) { [self] in
+                    sending?.isWaiting = false
+                    pump(context)
+                }
+                return
+            case .end(let trailers):
+                end(trailers: trailers, context)
+                return
+            }
+        }
+        context.flush()
+    }
+
+    private func end(trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
+        guard let completion = sending?.completion else { return }
+        sending = nil
+        timer = nil
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { completion(context) }
+        context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(trailers)), promise: written)
+    }
+
+    private func write(_ part: HTTPServerResponsePart, _ context: ChannelHandlerContext) {
+        context.write(NIOAny(part), promise: nil)
+    }
+
+    private func after(_ pause: TimeAmount, _ context: ChannelHandlerContext, _ work: @escaping () -> Void) {
+        if pause == .zero {
+            work()
+        } else {
+            timer = context.eventLoop.assumeIsolated().scheduleTask(in: pause, work)
+        }
+    }
+}

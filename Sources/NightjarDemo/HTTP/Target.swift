@@ -1,0 +1,79 @@
+/// A request target (RFC 9112 section 3.2), taken apart and decoded.
+struct Target: Equatable, Sendable {
+    /// Of the path, decoded; empty for `/` and for `*`. An empty last one tells `/a/` from `/a`.
+    let segments: [String]
+    /// The query's pairs in their order, read as `application/x-www-form-urlencoded`.
+    let query: [QueryItem]
+
+    struct QueryItem: Equatable, Sendable {
+        let name: String
+        let value: String
+    }
+
+    init(_ text: String) throws(Problem) {
+        guard text != "*" else {
+            segments = []
+            query = []
+            return
+        }
+        let origin = try Target.originForm(text)
+        let parts = origin.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts[0].dropFirst()
+        var segments: [String] = []
+        if !path.isEmpty {
+            for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
+                segments.append(try Target.decode(segment, plusIsSpace: false))
+            }
+        }
+        self.segments = segments
+        var items: [QueryItem] = []
+        if parts.count == 2 {
+            for pair in parts[1].split(separator: "&") {
+                let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                items.append(
+                    QueryItem(
+                        name: try Target.decode(halves[0], plusIsSpace: true),
+                        value: halves.count == 2 ? try Target.decode(halves[1], plusIsSpace: true) : ""))
+            }
+        }
+        query = items
+    }
+
+    /// A server must also take the absolute form that is meant for proxies (RFC 9112 section 3.2.2).
+    private static func originForm(_ text: String) throws(Problem) -> Substring {
+        if text.hasPrefix("/") { return text[...] }
+        guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {
+            throw Problem(.badRequest, "the request target is neither a path nor a URL")
+        }
+        let rest = text.dropFirst(scheme.count)
+        guard let slash = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else { return "/" }
+        return rest[slash] == "/" ? rest[slash...] : "/" + rest[slash...]
+    }
+
+    private static func decode(_ text: Substring, plusIsSpace: Bool) throws(Problem) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
+                    throw Problem(
+                        .badRequest, "the request target holds a '%' without two hexadecimal digits behind it")
+                }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace:
+                bytes.append(UInt8(ascii: " "))
+            default:
+                bytes.append(byte)
+            }
+        }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(.badRequest, "the request target is not UTF-8 when decoded")
+        }
+        return decoded
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init(truncatingIfNeeded:))
+    }
+}

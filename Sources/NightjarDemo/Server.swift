@@ -1,0 +1,155 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// The demo API: a real HTTP/1.1 server on loopback, for newcomers and for tests.
+///
+/// It runs on a thread of its own. Its methods may be called from any thread; a server that has been stopped does not
+/// start again.
+public final class DemoServer: Sendable {
+    public enum StartError: Error, Equatable {
+        case startedBefore
+    }
+
+    private enum Phase: Equatable {
+        case new, running, stopping, stopped
+    }
+
+    private struct Running {
+        let group: MultiThreadedEventLoopGroup
+        let listener: any Channel
+        let connections: NIOLoopBound<OpenConnections>
+    }
+
+    /// How long answers under way may take to end when the server stops.
+    private static let grace = TimeAmount.seconds(1)
+
+    private let seed: UInt64
+    private let ledger = Ledger()
+    private let phase = ConditionLock(value: Phase.new)
+    private let running = NIOLockedValueBox<Running?>(nil)
+
+    /// - Parameter seed: the same seed serves the same data.
+    public init(seed: UInt64 = 1) {
+        self.seed = seed
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// What came over the wire so far; also after ``stop()``.
+    public var statistics: DemoStatistics { ledger.statistics }
+
+    /// Counts from zero again; connections that are open stay counted as open.
+    public func resetStatistics() { ledger.reset() }
+
+    /// Listens and serves. Blocks until the port is bound.
+    ///
+    /// - Parameter port: 0 lets the system choose a free one.
+    /// - Returns: the port.
+    public func start(host: String = "127.0.0.1", port: Int = 0) throws -> Int {
+        guard phase.lock(whenValue: .new, timeoutSeconds: 0) else { throw StartError.startedBefore }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            let bound = try listen(on: group, host: host, port: port)
+            running.withLockedValue { $0 = bound }
+            phase.unlock(withValue: .running)
+            return bound.listener.localAddress?.port ?? port
+        } catch {
+            try? group.syncShutdownGracefully()
+            phase.unlock(withValue: .new)
+            throw error
+        }
+    }
+
+    /// Stops listening, lets answers under way end for a second, and closes every connection. Blocks until the server's
+    /// thread has ended; when called again, or before ``start(host:port:)``, it does nothing.
+    public func stop() {
+        guard phase.lock(whenValue: .running, timeoutSeconds: 0) else { return }
+        phase.unlock(withValue: .stopping)
+        guard let running = running.withLockedValue({ $0.take() }) else { return }
+        try? running.listener.close().wait()
+        let drained = running.group.next().flatSubmit { running.connections.value.drain(within: DemoServer.grace) }
+        try? drained.wait()
+        try? running.group.syncShutdownGracefully()
+        phase.lock()
+        phase.unlock(withValue: .stopped)
+    }
+
+    /// Blocks until another thread has stopped the server.
+    public func waitUntilStopped() {
+        phase.lock(whenValue: .stopped)
+        phase.unlock()
+    }
+
+    private func listen(on group: MultiThreadedEventLoopGroup, host: String, port: Int) throws -> Running {
+        let loop = group.next()
+        let (seed, ledger) = (seed, ledger)
+        let (site, connections) = try loop.submit {
+            (
+                NIOLoopBound(Site(seed: seed, ledger: ledger), eventLoop: loop),
+                NIOLoopBound(OpenConnections(loop: loop), eventLoop: loop)
+            )
+        }.wait()
+        let listener = try ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 * 1024, high: 256 * 1024))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    connections.value.add(channel)
+                    let pipeline = channel.pipeline.syncOperations
+                    // The writer frames each answer, so that HEAD and deliberate mischief stay in its hands.
+                    var framing = HTTPResponseEncoder.Configuration()
+                    framing.automaticallySetFramingHeaders = false
+                    try pipeline.addHandler(ByteCounter(ledger: ledger))
+                    try pipeline.configureHTTPServerPipeline(
+                        withErrorHandling: false, withEncoderConfiguration: framing)
+                    try pipeline.addHandler(Connection(site: site.value))
+                }
+            }
+            .bind(host: host, port: port)
+            .wait()
+        return Running(group: group, listener: listener, connections: connections)
+    }
+}
+
+/// The open connections of a server, to be closed when it stops. Lives on the server's loop.
+private final class OpenConnections {
+    private let loop: any EventLoop
+    private var channels: [ObjectIdentifier: any Channel] = [:]
+    private var drained: EventLoopPromise<Void>?
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func add(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels[id] = channel
+        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in
+            channels[id] = nil
+            if channels.isEmpty { drained?.succeed() }
+        }
+    }
+
+    /// Closes idle connections at once, busy ones behind their answer, and after `grace` the rest.
+    func drain(within grace: TimeAmount) -> EventLoopFuture<Void> {
+        let promise = loop.makePromise(of: Void.self)
+        guard !channels.isEmpty else {
+            promise.succeed()
+            return promise.futureResult
+        }
+        drained = promise
+        for channel in channels.values {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+        loop.assumeIsolated().scheduleTask(in: grace) { [self] in
+            for channel in channels.values { channel.close(promise: nil) }
+        }
+        return promise.futureResult
+    }
+}

@@ -1,0 +1,58 @@
+import NIOCore
+import NIOHTTP1
+
+/// Bodies of any length and pace, made while they are sent.
+struct Bodies {
+    /// A terabyte: more than anyone waits for, and far from overflow.
+    private static let lengths = 0...(1 << 40)
+
+    /// What a client can ask a connection to sleep between two pieces, in seconds.
+    private static let maximumPause = 60.0
+
+    func add(to router: inout Router) {
+        router.on(.GET, "/bytes/{n}", bytes)
+        router.on(.GET, "/stream/{n}", stream)
+        router.on(.GET, "/drip", drip)
+        router.on(.GET, "/trailers", trailers)
+    }
+
+    /// `n` bytes as fast as they are taken, with Content-Length.
+    private func bytes(_ request: Request) throws(Problem) -> Response {
+        let length = try request.parameter("n", in: Bodies.lengths)
+        return binary(.source(PatternSource(length: length), length: length))
+    }
+
+    /// `n` bytes, chunked: `chunk` bytes each, `delay` seconds between them.
+    private func stream(_ request: Request) throws(Problem) -> Response {
+        let length = try request.parameter("n", in: Bodies.lengths)
+        let chunk = try request.query("chunk", in: 1...DemoContent.period, or: 4096)
+        let pause = try request.queryDuration("delay", atMost: Bodies.maximumPause, or: 0)
+        return binary(.source(PatternSource(length: length, chunk: chunk, pause: pause), length: nil))
+    }
+
+    /// `bytes` bytes with Content-Length, one at a time, `delay` seconds between them.
+    private func drip(_ request: Request) throws(Problem) -> Response {
+        let length = try request.query("bytes", in: Bodies.lengths, or: 10)
+        let pause = try request.queryDuration("delay", atMost: Bodies.maximumPause, or: 0.1)
+        return binary(.source(PatternSource(length: length, chunk: 1, pause: pause), length: length))
+    }
+
+    /// `bytes` bytes, chunked, with their length and CRC-32 in the trailer section.
+    private func trailers(_ request: Request) throws(Problem) -> Response {
+        let length = try request.query("bytes", in: 0...(1 << 20), or: 1024)
+        let source = PatternSource(length: length, chunk: 256) {
+            var checksum = CRC32()
+            for offset in stride(from: 0, to: length, by: DemoContent.period) {
+                checksum.update(DemoContent.slice(at: offset, count: min(DemoContent.period, length - offset)))
+            }
+            return [("X-Length", String(length)), ("X-CRC32", checksum.text)]
+        }
+        var response = binary(.source(source, length: nil))
+        response.headers.add(name: "Trailer", value: "X-Length, X-CRC32")
+        return response
+    }
+
+    private func binary(_ body: Response.Body) -> Response {
+        Response(.ok, headers: ["Content-Type": "application/octet-stream"], body: body)
+    }
+}

@@ -1,0 +1,40 @@
+import NIOCore
+import NIOHTTP1
+
+/// `/upload`: counts and checks a body of any length as it comes in, and keeps none of it.
+///
+/// With `?rate=` (bytes a second) it reads no faster than that, so that the sender feels the backpressure.
+final class Upload: BodySink {
+    private let rate: Int?
+    private var length = 0
+    private var pieces = 0
+    private var checksum = CRC32()
+
+    static func open(_ request: Request) throws(Problem) -> any BodySink {
+        let hasRate = request.query("rate") != nil
+        let rate = try request.query("rate", in: 1...(1 << 40), or: 1)
+        return Upload(rate: hasRate ? rate : nil)
+    }
+
+    private init(rate: Int?) {
+        self.rate = rate
+    }
+
+    func receive(_ bytes: ByteBuffer) -> TimeAmount {
+        length += bytes.readableBytes
+        pieces += 1
+        checksum.update(bytes)
+        guard let rate else { return .zero }
+        return TimeAmount(seconds: Double(bytes.readableBytes) / Double(rate))
+    }
+
+    func finish(trailers: HTTPHeaders?) -> Response {
+        let trailers = trailers?.map { JSON.array([.string($0.name), .string($0.value)]) } ?? []
+        return .json([
+            "bytes": .int(length),
+            "crc32": .string(checksum.text),
+            "pieces": .int(pieces),
+            "trailers": .array(trailers),
+        ])
+    }
+}

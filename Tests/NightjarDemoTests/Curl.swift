@@ -1,0 +1,85 @@
+import Foundation
+import NightjarDemo
+import NightjarTestSupport
+
+/// A demo server that runs as long as a test holds it.
+final class Demo: Sendable {
+    let server = DemoServer()
+    let port: Int
+
+    init() throws { port = try server.start() }
+
+    deinit { server.stop() }
+
+    /// Asks with curl, a client that has nothing in common with ours.
+    func curl(_ path: String, _ arguments: [String] = [], input: Bytes = "") throws -> CurlAnswer {
+        let options = ["-s", "-S", "-i", "--max-time", "20", "--noproxy", "*"]
+        let result = try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"], input: input)
+        return try CurlAnswer(result)
+    }
+
+    func send(_ method: String, _ path: String, json: String, type: String = "application/json") throws -> CurlAnswer {
+        try curl(path, ["-X", method, "-H", "Content-Type: \(type)", "--data-binary", "@-"], input: Bytes(json.utf8))
+    }
+
+    func connect() throws -> NightjarTestSupport.Socket { try Socket(connectingTo: port) }
+}
+
+/// What `curl -i` has printed: maybe interim heads, then the final head and the body.
+struct CurlAnswer {
+    let status: Int
+    let interim: [Int]
+    let headers: [(name: String, value: String)]
+    let body: [UInt8]
+
+    init(_ result: ToolResult) throws {
+        guard result.status == 0 else { throw ToolFailure(description: "curl: \(result.status) \(result.errors)") }
+        var rest = result.output[...]
+        var interim: [Int] = []
+        while true {
+            let mark = Array("\r\n\r\n".utf8)
+            guard let end = rest.indices.first(where: { rest[$0...].starts(with: mark) }) else {
+                throw ToolFailure(description: "curl printed no head")
+            }
+            let head = String(decoding: rest[..<end], as: UTF8.self)
+            let lines = head.replacingOccurrences(of: "\r\n", with: "\n").split(separator: "\n")
+            rest = rest[(end + 4)...]
+            let words = lines[0].split(separator: " ")
+            let status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+            if status < 200 {
+                interim.append(status)
+                continue
+            }
+            self.status = status
+            self.interim = interim
+            headers = lines.dropFirst().map { line in
+                let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                return (String(parts[0]), parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
+            }
+            body = Array(rest)
+            return
+        }
+    }
+
+    subscript(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body, read by Foundation: another judge of the server's JSON than its own.
+    var json: [String: Any] {
+        get throws {
+            let document = try JSONSerialization.jsonObject(with: Data(body))
+            guard let object = document as? [String: Any] else {
+                throw ToolFailure(description: "not an object: \(text)")
+            }
+            return object
+        }
+    }
+
+    /// The list at `results`.
+    var results: [[String: Any]] {
+        get throws { try json["results"] as? [[String: Any]] ?? [] }
+    }
+}

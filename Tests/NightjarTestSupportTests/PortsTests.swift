@@ -1,0 +1,47 @@
+import Glibc
+import NightjarTestSupport
+import Testing
+
+@Suite struct PortsTests {
+    @Test func nobodyListensAtARefusedPort() throws {
+        let port = try Ports.refused()
+        #expect(throws: SocketError(call: "connect", code: ECONNREFUSED)) { try Socket(connectingTo: port) }
+    }
+
+    /// curl tells a connect that times out (28) from one that is refused (7).
+    @Test func aSilentListenerLetsConnectingTimeOut() throws {
+        let listener = try SilentListener()
+        let curl = try run("curl", ["-s", "--connect-timeout", "0.2", "http://127.0.0.1:\(listener.port)/"])
+        #expect(curl.status == 28)
+    }
+
+    @Test func chanceIsRepeatable() {
+        var (first, second, other) = (SeededRandom(seed: 3), SeededRandom(seed: 3), SeededRandom(seed: 5))
+        let bytes = first.bytes(64)
+        #expect(bytes == second.bytes(64))
+        #expect(bytes != other.bytes(64))
+    }
+
+    @Test func aTemporaryDirectoryGoesWithItsOwner() throws {
+        var directory: TemporaryDirectory? = try TemporaryDirectory()
+        let path = try #require(try directory?.write("a", "b"))
+        #expect(access(path, F_OK) == 0)
+        directory = nil
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func waitingTellsWhatNeverHappened() {
+        let error = #expect(throws: NeverHappened.self) { try eventually("pigs flew", within: .zero) { false } }
+        #expect(error?.description == "within 0.0 seconds it never happened that pigs flew")
+    }
+
+    @Test func waitingNeedNotBlock() async throws {
+        let latch = Latch()
+        async let opening: Void = {
+            try await Task.sleep(for: .milliseconds(20))
+            latch.open()
+        }()
+        try await eventually("the latch opened") { latch.isOpen }
+        try await opening
+    }
+}

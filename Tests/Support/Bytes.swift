@@ -1,0 +1,12 @@
+/// Bytes that a test writes down as text or as numbers.
+public struct Bytes: Sendable, Equatable, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral {
+    public var array: [UInt8]
+
+    public init(_ bytes: some Sequence<UInt8>) { array = Array(bytes) }
+    public init(stringLiteral text: String) { array = Array(text.utf8) }
+    public init(arrayLiteral elements: UInt8...) { array = elements }
+
+    public var text: String { String(decoding: array, as: UTF8.self) }
+
+    public static func + (first: Bytes, second: Bytes) -> Bytes { Bytes(first.array + second.array) }
+}

@@ -1,0 +1,38 @@
+import Glibc
+import Synchronization
+
+/// A gate between a test and a peer's script, closed until it is opened, once and for all.
+public final class Latch: Sendable {
+    /// Readable at its end once the writer is gone, so that a thread can wait for it beside its sockets.
+    let descriptor: Int32
+    private let writer: Mutex<Int32>
+
+    public init() {
+        var ends: [Int32] = [-1, -1]
+        let result = pipe(&ends)
+        assert(result == 0, "no descriptors left")
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        descriptor = ends[0]
+        writer = Mutex(ends[1])
+    }
+
+    deinit {
+        open()
+        _ = Glibc.close(descriptor)
+    }
+
+    /// May be called from any thread; twice is no harm.
+    public func open() {
+        writer.withLock { writer in
+            if writer >= 0 { _ = Glibc.close(writer) }
+            writer = -1
+        }
+    }
+
+    public var isOpen: Bool { writer.withLock { $0 < 0 } }
+
+    /// Blocks until the latch is open.
+    public func wait(within limit: Duration = .seconds(5)) throws {
+        try eventually("the latch opened", within: limit) { isOpen }
+    }
+}

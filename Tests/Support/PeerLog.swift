@@ -1,0 +1,67 @@
+import Foundation
+
+/// What a ``ScriptedPeer``'s threads have seen.
+final class PeerLog: @unchecked Sendable {
+    struct Connection {
+        var received: [UInt8] = []
+        var requests: [ReceivedRequest] = []
+        var hasEnded = false
+    }
+
+    private let condition = NSCondition()
+    private var state: (connections: [Connection], failures: [String], threads: Int) = ([], [], 0)
+
+    var connections: [Connection] { condition.withLock { state.connections } }
+    var failures: [String] { condition.withLock { state.failures } }
+
+    /// - Returns: the connection's index.
+    func connectionAccepted() -> Int {
+        condition.withLock {
+            state.connections.append(Connection())
+            return state.connections.count - 1
+        }
+    }
+
+    func received(_ bytes: [UInt8], on connection: Int) {
+        condition.withLock { state.connections[connection].received += bytes }
+    }
+
+    func received(_ request: ReceivedRequest, on connection: Int) {
+        condition.withLock { state.connections[connection].requests.append(request) }
+    }
+
+    /// Puts a request with its body in the place of the one that `received` has noted by its head.
+    func completed(_ request: ReceivedRequest, on connection: Int) {
+        condition.withLock {
+            let last = state.connections[connection].requests.count - 1
+            state.connections[connection].requests[last] = request
+        }
+    }
+
+    func ended(_ connection: Int) {
+        condition.withLock { state.connections[connection].hasEnded = true }
+    }
+
+    func failed(_ message: String) {
+        condition.withLock { state.failures.append(message) }
+    }
+
+    // MARK: Threads
+
+    func threadStarted() {
+        condition.withLock { state.threads += 1 }
+    }
+
+    func threadEnded() {
+        condition.withLock {
+            state.threads -= 1
+            condition.broadcast()
+        }
+    }
+
+    func waitForThreads() {
+        condition.withLock {
+            while state.threads > 0 { condition.wait() }
+        }
+    }
+}

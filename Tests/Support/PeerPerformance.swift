@@ -1,0 +1,219 @@
+import Glibc
+
+/// Plays the script of one connection, on a thread of its own.
+final class PeerPerformance: @unchecked Sendable {
+    /// Why a script ends before its last step.
+    private enum Halt: Error {
+        /// The client has ended its side where `untilClosed` looks for it.
+        case clientClosed
+        /// An expectation did not come true.
+        case failure(String)
+    }
+
+    private let socket: Socket
+    private let connection: Int
+    private let log: PeerLog
+    private let patience: Duration
+    private let interruption: Latch
+    /// Read from the socket and not yet taken by a step.
+    private var pending: [UInt8] = []
+
+    init(socket: Socket, connection: Int, log: PeerLog, patience: Duration, interruption: Latch) {
+        self.socket = socket
+        self.connection = connection
+        self.log = log
+        self.patience = patience
+        self.interruption = interruption
+    }
+
+    func play(_ script: [ScriptedPeer.Step]) {
+        for (index, step) in script.enumerated() {
+            do {
+                try perform(step)
+            } catch Socket.WaitError.interrupted {
+                break
+            } catch {
+                log.failed("connection \(connection), step \(index): \(PeerPerformance.message(error))")
+                break
+            }
+        }
+        socket.close()
+        log.ended(connection)
+    }
+
+    private static func message(_ error: any Error) -> String {
+        switch error {
+        case Halt.clientClosed: "the client has closed"
+        case Halt.failure(let message): message
+        case Socket.WaitError.timedOut: "nothing came in time"
+        default: "\(error)"
+        }
+    }
+
+    private func perform(_ step: ScriptedPeer.Step) throws {
+        switch step {
+        case .expectRequest: try expectRequest(withBody: true)
+        case .expectHead: try expectRequest(withBody: false)
+        case .expectBytes(let count): _ = try take(count)
+        case .expectClose: try expectClose()
+        case .send(let bytes): try socket.send(bytes, within: patience)
+        case .sendSlowly(let bytes, let interval):
+            for byte in bytes.array {
+                try socket.send([byte], within: patience)
+                try interruption.pause(interval)
+            }
+        case .closeAfter(let count, let bytes):
+            try socket.send(Bytes(bytes.array.prefix(count)), within: patience)
+            socket.close()
+        case .garbage(let seed, let count):
+            var random = SeededRandom(seed: seed)
+            try socket.send(Bytes(random.bytes(count)), within: patience)
+        case .stall: try stall()
+        case .wait(let duration): try interruption.pause(duration)
+        case .waitFor(let latch): try wait(for: latch)
+        case .open(let latch): latch.open()
+        case .halfClose: socket.shutdownOutput()
+        case .close: socket.close()
+        case .reset: socket.reset()
+        case .untilClosed(let steps):
+            while try !clientHasClosed() {
+                for step in steps { try perform(step) }
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads more into `pending`.
+    ///
+    /// - Returns: false at the end of the stream.
+    private func fill(within limit: Duration) throws -> Bool {
+        let bytes = try socket.receive(within: limit)
+        log.received(bytes, on: connection)
+        pending += bytes
+        return !bytes.isEmpty
+    }
+
+    private func take(_ count: Int) throws -> [UInt8] {
+        while pending.count < count {
+            guard try fill(within: patience) else {
+                throw Halt.failure("the client closed after \(pending.count) of \(count) expected bytes")
+            }
+        }
+        defer { pending.removeFirst(count) }
+        return Array(pending.prefix(count))
+    }
+
+    private func take(through mark: [UInt8], limit: Int) throws -> [UInt8] {
+        var searched = 0
+        while true {
+            let start = max(0, searched - mark.count + 1)
+            if let end = pending.firstEnd(of: mark, from: start) { return try take(end) }
+            searched = pending.count
+            guard searched <= limit else { throw Halt.failure("no line end within \(limit) bytes") }
+            guard try fill(within: patience) else {
+                throw pending.isEmpty
+                    ? Halt.clientClosed : Halt.failure("the client closed inside a request: \(Bytes(pending).text)")
+            }
+        }
+    }
+
+    private func expectRequest(withBody: Bool) throws {
+        let head = try take(through: Array("\r\n\r\n".utf8), limit: 1 << 20)
+        guard var request = ReceivedRequest(head: head) else {
+            throw Halt.failure("this is no request: \(Bytes(head).text)")
+        }
+        log.received(request, on: connection)
+        guard withBody else { return }
+        if request.values("transfer-encoding").last?.lowercased() == "chunked" {
+            try takeChunks(into: &request)
+        } else if let text = request["content-length"] {
+            guard let length = Int(text), length >= 0 else { throw Halt.failure("Content-Length is \(text)") }
+            request.body = try take(length)
+            request.raw += request.body
+        }
+        log.completed(request, on: connection)
+    }
+
+    private func takeChunks(into request: inout ReceivedRequest) throws {
+        let lineEnd = Array("\r\n".utf8)
+        while true {
+            let line = try take(through: lineEnd, limit: 4096)
+            request.raw += line
+            let digits = line.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\r") }
+            guard let size = Int(String(decoding: digits, as: UTF8.self), radix: 16), size >= 0 else {
+                throw Halt.failure("a chunk begins with \(Bytes(line).text)")
+            }
+            guard size > 0 else { break }
+            let chunk = try take(size)
+            let end = try take(2)
+            guard end == lineEnd else { throw Halt.failure("a chunk of \(size) bytes does not end there") }
+            request.body += chunk
+            request.raw += chunk + end
+        }
+        // The trailer section, through its empty line.
+        while true {
+            let line = try take(through: lineEnd, limit: 1 << 16)
+            request.raw += line
+            if line == lineEnd { return }
+        }
+    }
+
+    private func expectClose() throws {
+        do {
+            while try fill(within: patience) {}
+        } catch let error as SocketError where error.code == ECONNRESET {
+            // A reset is a way to close, too.
+        }
+    }
+
+    /// Whether the client ends its side rather than sending more.
+    private func clientHasClosed() throws -> Bool {
+        guard pending.isEmpty else { return false }
+        do {
+            try socket.wait(for: POLLIN, within: nil)
+            return try !fill(within: patience)
+        } catch let error as SocketError where error.code == ECONNRESET {
+            return true
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Looks for the client's FIN without reading what came before it.
+    private func stall() throws {
+        try socket.wait(for: Socket.peerEnded, within: nil)
+    }
+
+    private func wait(for latch: Latch) throws {
+        let end = ContinuousClock.now + patience
+        while !latch.isOpen {
+            guard ContinuousClock.now < end else { throw Halt.failure("the test did not open the latch") }
+            try interruption.pause(.milliseconds(2))
+        }
+    }
+}
+
+extension Latch {
+    /// Waits that long.
+    ///
+    /// - Throws: `Socket.WaitError.interrupted` when the latch opens before.
+    fileprivate func pause(_ duration: Duration) throws {
+        let end = ContinuousClock.now + duration
+        while true {
+            let remaining = ContinuousClock.now.duration(to: end)
+            guard remaining > .zero else { return }
+            var polled = pollfd(fd: descriptor, events: 0, revents: 0)
+            if poll(&polled, 1, remaining.pollMilliseconds) > 0 { throw Socket.WaitError.interrupted }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The index behind the first occurrence of `mark` that begins at `start` or later.
+    fileprivate func firstEnd(of mark: [UInt8], from start: Int) -> Int? {
+        guard count - start >= mark.count else { return nil }
+        return (start...(count - mark.count)).first { self[$0..<$0 + mark.count].elementsEqual(mark) }
+            .map { $0 + mark.count }
+    }
+}
