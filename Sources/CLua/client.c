@@ -8,6 +8,7 @@
 typedef struct client {
   njl_host *host;
   njl_client *handle; /* NULL: closed */
+  bool is_shared;     /* with the host program, which closes it */
 } client;
 
 static client *check_client(lua_State *L) {
@@ -20,17 +21,34 @@ static client *check_client(lua_State *L) {
   return self;
 }
 
-/* nightjar.client(options) */
+static client *push_client(lua_State *L, njl_host *host) {
+  client *self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = (client){.host = host};
+  luaL_setmetatable(L, NJL_CLIENT);
+  return self;
+}
+
+/* nightjar.client(options); without options the client of the host program, where there is one */
 int njl_client_open(lua_State *L) {
   if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
+  njl_host *host = njl_host_of(L);
+  if (lua_isnil(L, 1) && host->client != NULL) {
+    client *shared = push_client(L, host);
+    shared->handle = host->client;
+    shared->is_shared = true;
+    njl_client_retain(shared->handle);
+    return 1;
+  }
+  if (host->is_sandboxed) {
+    return luaL_error(L, host->client != NULL ? "nightjar.client: only the host's client is available here, without options"
+                                              : "nightjar.client: no client is available here");
+  }
   if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
   else njl_json_encode(L, 1, "options");
   njl_bytes options;
   options.data = lua_tolstring(L, 2, &options.length);
-  client *self = lua_newuserdatauv(L, sizeof *self, 0);
-  *self = (client){.host = njl_host_of(L)};
-  luaL_setmetatable(L, NJL_CLIENT);
+  client *self = push_client(L, host);
   njl_reply *reply = njl_error_push(L);
   lua_pushvalue(L, 3);
   self->handle = njl_client_new(options, &reply->wait.call);
@@ -102,7 +120,7 @@ static int close(lua_State *L) {
   client *self = luaL_checkudata(L, 1, NJL_CLIENT);
   njl_client *handle = self->handle;
   self->handle = NULL;
-  if (handle != NULL) njl_client_close(handle);
+  if (handle != NULL && !self->is_shared) njl_client_close(handle);
   njl_client_release(handle);
   return 0;
 }

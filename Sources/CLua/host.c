@@ -13,6 +13,8 @@ static int host_gc(lua_State *L) {
   njl_engine *engine = host->engine;
   host->engine = NULL;
   njl_engine_free(engine);
+  njl_client_release(host->client);
+  host->client = NULL;
   return 0;
 }
 

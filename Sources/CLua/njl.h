@@ -15,6 +15,7 @@
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
  *   sigint.c     what Ctrl-C does there
+ *   function.c   functions of the host program
  *   sandbox.c    the libraries of scripts that the host did not write
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
@@ -93,6 +94,8 @@ enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK };
 
 struct njl_host {
   njl_engine *engine;
+  njl_client *client;       /* the host program's, owned; NULL: there is none */
+  bool is_sandboxed;        /* no other clients */
   lua_State *volatile running; /* the coroutine that our code resumed last and may yield to it; NULL: none */
   njl_task *current;        /* never NULL */
   njl_task *first_ready, *last_ready;
@@ -199,6 +202,10 @@ void njl_push_requirer(lua_State *L, const char *name);
 bool njl_load_line(lua_State *L, njl_bytes text); /* leaves the chunk or the error */
 bool njl_is_incomplete(lua_State *L, njl_bytes text);
 int njl_print_results(lua_State *L, njl_task *task);
+
+/* function.c */
+void njl_push_function(lua_State *L, njl_function *function);
+void njl_push_value(lua_State *L, const njl_value *value);
 
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);

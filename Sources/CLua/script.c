@@ -90,6 +90,7 @@ static int open_state(lua_State *L) {
     luaL_openlibs(L);
   }
   script->host = njl_host_open(L);
+  script->host->is_sandboxed = script->options.is_sandboxed;
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
   } else {
@@ -248,4 +249,40 @@ const char *njl_lua_version(void) { return LUA_VERSION; }
 
 bool njl_script_set_arguments(njl_script *script, int count, char *const *arguments, int first) {
   return njl_set_arguments(script->L, count, arguments, first);
+}
+
+void njl_script_set_client(njl_script *script, njl_client *client) { script->host->client = client; }
+
+typedef struct global {
+  const char *name;
+  njl_function *function; /* or NULL and */
+  const njl_value *value;
+} global;
+
+static int set_global(lua_State *L) {
+  const global *global = lua_touserdata(L, 1);
+  if (global->function != NULL) njl_push_function(L, global->function);
+  else njl_push_value(L, global->value);
+  lua_setglobal(L, global->name);
+  return 0;
+}
+
+/* Leaves the stack as it is: the script may be running and have called the function that calls this. */
+static bool set(njl_script *script, global global) {
+  lua_State *L = script->L;
+  if (!lua_checkstack(L, 4)) return false;
+  int top = lua_gettop(L);
+  lua_pushcfunction(L, set_global);
+  lua_pushlightuserdata(L, &global);
+  bool is_set = lua_pcall(L, 1, 0, 0) == LUA_OK;
+  lua_settop(L, top);
+  return is_set;
+}
+
+bool njl_script_set_function(njl_script *script, const char *name, njl_function *function) {
+  return set(script, (global){.name = name, .function = function});
+}
+
+bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value) {
+  return set(script, (global){.name = name, .value = value});
 }

@@ -14,6 +14,11 @@ public func njl_client_new(_ options: njl_bytes, _ error: UnsafeMutablePointer<O
     }
 }
 
+@_cdecl("njl_client_retain") @implementation
+public func njl_client_retain(_ client: OpaquePointer?) {
+    Handle<Client>.retain(client)
+}
+
 @_cdecl("njl_client_release") @implementation
 public func njl_client_release(_ client: OpaquePointer?) {
     Handle<Client>.release(client)

@@ -6,6 +6,9 @@ import Nightjar
 /// For one thread at a time; ``interrupt()`` may be called from any. Scripts run on the thread that calls ``run(_:name:)``.
 public final class Script: @unchecked Sendable {
     let state: OpaquePointer
+    /// What the state's functions point to; kept even when a name is registered again, for the script may hold the old one.
+    private var functions: [HostFunction] = []
+    private var isRunning = false
 
     /// - Parameters:
     ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
@@ -25,9 +28,31 @@ public final class Script: @unchecked Sendable {
             throw NightjarError(.script, "there is not enough memory for a Lua state")
         }
         self.state = state
+        if let client { njl_script_set_client(state, Handle<Client>.own(client)) }
     }
 
     deinit { njl_script_free(state) }
+
+    // MARK: What scripts find
+
+    /// Makes `function` a global of the script. It runs on the thread that is inside ``run(_:name:)``; it must not run this
+    /// script.
+    public func register(_ name: String, _ function: @escaping (ScriptCall) -> Void) throws(NightjarError) {
+        let function = HostFunction(function)
+        functions.append(function)
+        let pointer = OpaquePointer(Unmanaged.passUnretained(function).toOpaque())
+        try check(njl_script_set_function(state, name, pointer))
+    }
+
+    public func setGlobal(_ name: String, _ value: ScriptValue) throws(NightjarError) {
+        try check(value.withC { value in withUnsafePointer(to: value) { njl_script_set_value(state, name, $0) } })
+    }
+
+    private func check(_ isSet: Bool) throws(NightjarError) {
+        if !isSet { throw NightjarError(.script, "the script has not enough memory") }
+    }
+
+    // MARK: Running
 
     /// Runs a chunk of Lua to its end, and the tasks that it has spawned to theirs.
     ///
@@ -48,6 +73,11 @@ public final class Script: @unchecked Sendable {
 
     @discardableResult
     func execute(_ kind: njl_source, _ text: [UInt8], name: String?) throws(NightjarError) -> njl_run_status {
+        guard !isRunning else {
+            throw NightjarError(.reentrant, "the script is running and cannot be run by a function that it called")
+        }
+        isRunning = true
+        defer { isRunning = false }
         var message: UnsafeMutablePointer<CChar>?
         defer { njl_script_free_text(message) }
         let status = text.withUnsafeBytes { text in

@@ -86,6 +86,7 @@ void njl_engine_wake(njl_engine *engine);
 
 /* `options`: a JSON object of the schema of nj_config_merge_json. NULL: `*error` says why. */
 njl_client *njl_client_new(njl_bytes options, njl_outcome **error);
+void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
@@ -127,5 +128,37 @@ bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *fiel
 
 /* Fills `text` with 36 random characters of RFC 9562 section 5.4, without a NUL. */
 void njl_random_uuid(char text[36]);
+
+/* --- Functions of the host program --- */
+
+/* Owned by the script that it was registered with. */
+typedef struct njl_function njl_function;
+/* What one call of it returned. */
+typedef struct njl_results njl_results;
+
+typedef enum njl_value_kind {
+  NJL_NIL,
+  NJL_BOOLEAN,
+  NJL_INTEGER,
+  NJL_NUMBER,
+  NJL_STRING,
+  NJL_OTHER, /* a table, a function and so on */
+} njl_value_kind;
+
+typedef struct njl_value {
+  njl_value_kind kind;
+  bool boolean;
+  int64_t integer; /* of a number without a fraction too */
+  double number;   /* of an integer too */
+  njl_bytes bytes;
+} njl_value;
+
+/* Calls it. The results are the caller's to release; `failure` is a string when the call failed, else nil, and lives as
+ * long as they do. */
+njl_results *njl_function_call(njl_function *function, const njl_value *arguments, size_t count, size_t *returned,
+                               njl_value *failure);
+/* Borrowed from the results. */
+njl_value njl_results_value(const njl_results *results, size_t index);
+void njl_results_release(njl_results *results);
 
 #endif

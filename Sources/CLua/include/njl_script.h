@@ -40,6 +40,12 @@ typedef enum njl_run_status {
 njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name, char **message);
 void njl_script_free_text(char *text);
 
+/* What nightjar.client() gives; takes over one reference. */
+void njl_script_set_client(njl_script *script, njl_client *client);
+/* Globals. False: out of memory. The function must live as long as the script. */
+bool njl_script_set_function(njl_script *script, const char *name, njl_function *function);
+bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value);
+
 /* Whether more lines could make of the text, typed at the prompt, a chunk that it is not yet. */
 bool njl_script_is_incomplete(njl_script *script, njl_bytes text);
 
