@@ -11,6 +11,8 @@ public struct ToolResult: Sendable {
 
 public struct ToolFailure: Error, CustomStringConvertible {
     public let description: String
+
+    public init(description: String) { self.description = description }
 }
 
 /// Runs a program that is found on the path, and waits for its end; its output goes through files, so it cannot block.
