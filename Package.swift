@@ -13,7 +13,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         // The C ABI, the source of truth: the compiler checks every export against it.
@@ -23,7 +22,7 @@ let package = Package(
         // Debian's zlib.
         .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         // Lua 5.4 and each call into it that may raise or yield.
-        .target(name: "CLua", linkerSettings: [.linkedLibrary("lua5.4")]),
+        .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
@@ -38,9 +37,10 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "NightjarHTTP",
+                "CLinux", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -55,7 +55,13 @@ let package = Package(
             ]
         ),
         .target(name: "NightjarLua", dependencies: ["Nightjar", "CLua", "CSimdjson"]),
-        .target(name: "NightjarABI", dependencies: ["CNightjar", "Nightjar", "NightjarLua"]),
+        .target(
+            name: "NightjarABI",
+            dependencies: [
+                "CNightjar", "Nightjar", "NightjarLua",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         .target(
             name: "NightjarDemo",
             dependencies: [
@@ -68,13 +74,22 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: [
-                "NightjarLua", "NightjarDemo",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]
+            dependencies: ["Nightjar", "NightjarLua", "NightjarDemo"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
+        .testTarget(
+            name: "NightjarHTTPTests",
+            dependencies: [
+                "NightjarHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]
+        ),
+        .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
+        .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
         // The hostile peer, certificates, waiting: what tests share.
         .target(
             name: "NightjarTestSupport",
@@ -87,7 +102,31 @@ let package = Package(
             path: "Tests/Support"
         ),
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
+        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-codec ask for it.
+if Context.environment["NIGHTJAR_FUZZ"] != nil {
+    package.targets += [
+        .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
+        .executableTarget(
+            name: "FuzzDecoder",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Decoder"),
+        .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
+    ]
+}
+if Context.environment["NIGHTJAR_MEASURE"] != nil {
+    package.targets += [
+        .target(name: "CAllocationCount", path: "Tests/Measure/CAllocationCount"),
+        .executableTarget(
+            name: "MeasureCodec",
+            dependencies: [
+                "CAllocationCount", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/Measure/Codec"),
+    ]
+}

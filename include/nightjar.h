@@ -1,6 +1,542 @@
+/* nightjar.h - embeddable API client. What is not declared here is not part of the interface.
+ *
+ * Threads. Every function may be called from any thread unless its comment says otherwise. Our threads never run your
+ * code: callbacks run inside nj_queue_poll, on the thread that calls it, or inside the blocking call that they belong
+ * to. Configurations, requests and scripts are for one thread at a time; responses and errors never change.
+ *
+ * Ownership. What a _new, _send or _start returns is yours: free it with the function named after its type. A getter's
+ * pointer is borrowed and lives as long as its handle. Arguments are copied before the call returns, except where a
+ * comment says otherwise. Every _free and _release accepts NULL.
+ *
+ * Results. A function that fails returns NULL or a status other than NJ_OK and, where it takes an `out_error` that is
+ * not NULL, leaves an error there that you free. A getter that is given NULL returns 0 or NULL. Nothing sets errno,
+ * prints, or ends the process.
+ *
+ * Text is UTF-8; NUL ends it, except where a length goes with it. Durations are doubles in seconds, sizes are bytes.
+ *
+ * Signals, fork, exit. Our threads take none of the process's signals, and the disposition of SIGPIPE stays as it was.
+ * After fork the child's handles from before answer NJ_FORKED; what the child makes anew works. The library stays
+ * mapped after dlclose.
+ */
 #ifndef NIGHTJAR_H
 #define NIGHTJAR_H
-typedef struct nj_task nj_task;
-const char *nj_version(void);
-void nj_task_cancel(nj_task *task);
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define NJ_API __attribute__((visibility("default")))
+#else
+#define NJ_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------------- version --- */
+
+#define NJ_VERSION_MAJOR 0
+#define NJ_VERSION_MINOR 1
+#define NJ_VERSION_PATCH 0
+
+/** The version of the library that is loaded, "0.1.0"; the macros above tell the one that was compiled against. */
+NJ_API const char *nj_version(void);
+
+/** The same as one number for comparing: major * 1000000 + minor * 1000 + patch. */
+NJ_API uint32_t nj_version_number(void);
+
+/* ----------------------------------------------------------------------------------------------------- values --- */
+
+/** How a call ended. Made for a switch. Members may be added: keep a default branch. */
+typedef enum nj_status {
+  NJ_OK = 0,
+  NJ_INVALID_ARGUMENT = 1, /* an argument breaks its documented bounds: NULL, bad UTF-8, a number out of range */
+  NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
+  NJ_CLOSED = 3,           /* the client or queue was closed */
+  NJ_REENTRANT = 4,        /* called from inside a callback of the object that it would wait for */
+
+  NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or queue was freed */
+  NJ_TIMEOUT = 11,         /* nj_error_phase says which limit ran out: connect, idle or total */
+  NJ_INVALID_URL = 12,
+  NJ_INVALID_REQUEST = 13, /* a header, body or option that cannot be sent */
+  NJ_OFFLINE = 14,         /* no network is there */
+  NJ_DNS = 15,             /* the host's name has no address */
+  NJ_CONNECT = 16,         /* no address accepted the connection, or the system has no thread or descriptor left */
+  NJ_TLS = 17,             /* handshake or certificate */
+  NJ_PIN_MISMATCH = 18,
+  NJ_CONNECTION_LOST = 19, /* the connection ended before the answer did */
+  NJ_PROTOCOL = 20,        /* the server broke the rules of HTTP */
+  NJ_TOO_LARGE = 21,       /* a head or body beyond its limit */
+
+  NJ_UNAUTHORIZED = 30, /* 401 */
+  NJ_FORBIDDEN = 31,    /* 403 */
+  NJ_NOT_FOUND = 32,    /* 404 */
+  NJ_RATE_LIMITED = 33, /* 429 */
+  NJ_CLIENT = 34,       /* any other unexpected status below 500 */
+  NJ_SERVER = 35,       /* 5xx */
+
+  NJ_DECODING = 40,
+  NJ_CACHE_MISS = 41,
+  NJ_STORAGE = 42,
+  NJ_SCRIPT = 43 /* an error in a Lua script */
+} nj_status;
+
+/** The name that Lua and logs use: "connection_lost". "unknown" for a number that is none. Static. */
+NJ_API const char *nj_status_name(nj_status status);
+
+/** Where in the call it went wrong; for NJ_TIMEOUT, which limit ran out. */
+typedef enum nj_phase {
+  NJ_PHASE_NONE = 0,
+  NJ_PHASE_DNS = 1,
+  NJ_PHASE_CONNECT = 2,
+  NJ_PHASE_TLS = 3,
+  NJ_PHASE_SEND = 4,
+  NJ_PHASE_RECEIVE = 5,
+  NJ_PHASE_IDLE = 6,
+  NJ_PHASE_TOTAL = 7
+} nj_phase;
+
+/** Where an answer came from. */
+typedef enum nj_source { NJ_SOURCE_NETWORK = 0 } nj_source;
+
+/** How much the log tells, from least to most. */
+typedef enum nj_log_level {
+  NJ_LOG_OFF = 0,
+  NJ_LOG_ERROR = 1,
+  NJ_LOG_WARNING = 2,
+  NJ_LOG_INFO = 3, /* a line a call */
+  NJ_LOG_DEBUG = 4
+} nj_log_level;
+
+typedef struct nj_error nj_error;       /* immutable; kind, messages, HTTP status, number of the OS or of TLS */
+typedef struct nj_config nj_config;     /* how a client will behave; mutable until a client is made of it */
+typedef struct nj_client nj_client;     /* pool, policies, and the loop they live on */
+typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
+typedef struct nj_response nj_response; /* immutable, reference counted */
+typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
+typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
+typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
+typedef struct nj_script_call nj_script_call; /* one call of a function of yours by a script; valid while it runs */
+
+/* --------------------------------------------------------------------------------------------------- log sink --- */
+
+/**
+ * One line of the log, secrets removed.
+ *
+ * @param message borrowed until the callback returns
+ */
+typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message);
+
+/**
+ * Sends the log of clients made from `config` to `log`, inside nj_queue_poll of `queue`.
+ *
+ * @param queue   retained by the clients
+ * @param context passed to `log`, never read; must live until the clients and the queue are freed
+ * @return NJ_INVALID_ARGUMENT for a NULL handle or callback, or a level that is none
+ */
+NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_queue *queue, nj_log_fn log,
+                                   void *context);
+
+/* ------------------------------------------------------------------------------------------------------ error --- */
+
+/** Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
+NJ_API nj_status nj_error_kind(const nj_error *error);
+NJ_API nj_phase nj_error_phase(const nj_error *error);
+
+/** For the developer: what happened, to what, what to do. */
+NJ_API const char *nj_error_message(const nj_error *error);
+
+/** For the person at the screen: a sentence without technical words. NULL for a cancelled call. */
+NJ_API const char *nj_error_user_message(const nj_error *error);
+
+/** The URL of the call without user info and with credentials in the query masked; NULL when there is none. */
+NJ_API const char *nj_error_url(const nj_error *error);
+
+/** The status of the answer that was not expected; 0 when there was no answer. */
+NJ_API int nj_error_http_status(const nj_error *error);
+
+/** That answer with its body, borrowed (nj_response_retain keeps it); NULL when there was none. */
+NJ_API const nj_response *nj_error_response(const nj_error *error);
+
+/** Whether the same call may succeed later without a change. */
+NJ_API bool nj_error_is_retryable(const nj_error *error);
+
+/** Whether the server may have acted on the request although no answer came: do not blindly repeat a write. */
+NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
+
+/** Seconds that the server asked to wait (Retry-After); negative when it did not say. */
+NJ_API double nj_error_retry_after(const nj_error *error);
+
+/** How many times the request was tried. */
+NJ_API int nj_error_attempts(const nj_error *error);
+
+/** The number of the operating system beneath this error; 0 when there is none. */
+NJ_API int nj_error_code(const nj_error *error);
+
+/** Keeps a borrowed error: another owner of the same. NULL for NULL. */
+NJ_API nj_error *nj_error_retain(const nj_error *error);
+
+/** Frees what an `out_error` received or nj_error_retain returned. */
+NJ_API void nj_error_free(nj_error *error);
+
+/* ----------------------------------------------------------------------------------------------------- config --- */
+
+/** The defaults: no base URL, timeouts of 5 s (connect), 30 s (idle) and 300 s (total), 64 connections a host. */
+NJ_API nj_config *nj_config_new(void);
+NJ_API void nj_config_free(nj_config *config);
+
+/** What relative targets are joined to: absolute, http or https, without a query. Checked by nj_client_new. */
+NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
+
+/**
+ * Sent with every request that does not set the same name itself, in place of what was set before; credentials
+ * (Authorization, Cookie and the like) go to the base URL's origin only.
+ *
+ * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
+ */
+NJ_API nj_status nj_config_set_header(nj_config *config, const char *name, const char *value);
+
+/** "nightjar/0.1.0" by default; NULL sends none. */
+NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_agent);
+
+/**
+ * Limits of time in seconds; NJ_NO_LIMIT for none. Connect: until a connection is open, TLS included. Idle: without a
+ * byte in either direction while the request is sent or the answer awaited. Total: the whole call.
+ *
+ * @return NJ_INVALID_ARGUMENT for NaN, infinite, other negative numbers and more than 100 years
+ */
+NJ_API nj_status nj_config_set_connect_timeout(nj_config *config, double seconds);
+NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
+NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
+#define NJ_NO_LIMIT (-1.0)
+
+/** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default. */
+NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
+
+/** Connections open at once to one origin, 1 to 65536; further calls wait in order of arrival. 64 by default. */
+NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_t count);
+
+/** Seconds that a connection is kept open without use; 60 by default. */
+NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
+
+/** A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. */
+NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
+
+/** False accepts any certificate: every connection is then open to interception. True by default. */
+NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
+
+/**
+ * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
+ * max_connections_per_host, idle_connection_lifetime, tls). What it does not name stays.
+ *
+ * @param length of `json` in bytes, which need not end in NUL
+ * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
+ *         key, what was wanted and what came); NJ_DECODING when it is not JSON. Then nothing has changed.
+ */
+NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/* ----------------------------------------------------------------------------------------------------- client --- */
+
+/**
+ * Makes a client, with a thread of its own for its event loop.
+ *
+ * @param config copied; NULL for the defaults
+ * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, ...) or there is no thread or descriptor left
+ */
+NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
+
+/**
+ * Cancels what is in flight, hands its completions to their queues, closes the connections and returns when nothing of
+ * the client runs any more. May be called from a callback.
+ */
+NJ_API void nj_client_free(nj_client *client);
+
+/**
+ * Sends `request` and waits for the whole answer on this thread, which meanwhile runs the request's own callbacks.
+ *
+ * @return the response, yours to release; NULL for a failure, an unexpected status among them (nj_request_expect_status)
+ */
+NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
+
+/**
+ * Called once for each started task, whatever happens to it: never zero times, never twice. Exactly one of `response`
+ * and `error` is non-NULL; both are borrowed until this function returns (nj_response_retain and nj_error_retain keep
+ * them). It may start, cancel and free anything. It must not unwind (no exception, no longjmp) through us.
+ */
+typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
+
+/**
+ * Starts `request` without waiting; `done` never runs before this returns.
+ *
+ * @param queue   where `done` and the other events of this task are delivered
+ * @param context passed to `done`, never read; must live until `done` has run
+ * @return the task, yours to release (which does not cancel), or NULL: an argument was wrong. What goes wrong on the
+ *         network arrives in `done`, never here.
+ */
+NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
+                                void *context, nj_error **out_error);
+
+/* ---------------------------------------------------------------------------------------------------- request --- */
+
+/**
+ * @param method a token, in its case: "GET"
+ * @param target an absolute http or https URL, or a path to be joined to the base URL; checked when it is sent
+ * @return NULL when `method` is not a token, or either is NULL or not UTF-8
+ */
+NJ_API nj_request *nj_request_new(const char *method, const char *target);
+NJ_API void nj_request_free(nj_request *request);
+
+/** Another request that is the same as this one now, callbacks and their contexts included. */
+NJ_API nj_request *nj_request_copy(const nj_request *request);
+
+/** Adds a pair to the query, in order, percent-encoded from plain text; a name may repeat. */
+NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
+
+/**
+ * Sets a header in place of those of the same name, or adds one beside them.
+ *
+ * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
+ */
+NJ_API nj_status nj_request_set_header(nj_request *request, const char *name, const char *value);
+NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, const char *value);
+
+/** The body, copied. `bytes` may be NULL when `length` is 0. */
+NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, size_t length);
+
+/** The body, copied, with Content-Type: application/json. The text is sent as it is. */
+NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
+
+/**
+ * Asked for the next part of a streamed body, inside nj_queue_poll or nj_client_send.
+ *
+ * @return bytes written to `buffer`; 0 at the end; NJ_READ_FAILED when the source is broken: the call then fails and
+ *         the connection is closed, so that the server cannot take half a body for a whole one
+ */
+typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
+#define NJ_READ_FAILED ((int64_t)-1)
+
+/**
+ * A body that is read while it is sent, and so is never sent twice.
+ *
+ * @param length  of the body in bytes; -1 when it is not known (it is then sent in chunks)
+ * @param context passed to `read`, never read; must live as long as calls of this request run
+ */
+NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
+
+/**
+ * The head of the answer, before its body: `head` has the status and the headers and an empty body, borrowed until the
+ * callback returns. Not called for an answer that becomes an error.
+ */
+typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head);
+NJ_API nj_status nj_request_on_head(nj_request *request, nj_head_fn head, void *context);
+
+/**
+ * The body in parts as it comes; the response's own body is then empty. Reading from the network pauses while more than
+ * 256 KiB wait for this callback, so memory stays flat however slow it is. The body of an answer that becomes an error
+ * goes to the error and not here. `bytes` is borrowed until the callback returns. NULL: the body is collected again.
+ */
+typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size_t length);
+NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
+
+/**
+ * Statuses from `lowest` to `highest` are an answer and not an error; may be called several times. Without it: 200 to 299
+ * and 304.
+ */
+NJ_API nj_status nj_request_expect_status(nj_request *request, int lowest, int highest);
+
+/** Limits for this request in place of the client's: see nj_config_set_connect_timeout and nj_config_set_max_body. */
+NJ_API nj_status nj_request_set_connect_timeout(nj_request *request, double seconds);
+NJ_API nj_status nj_request_set_idle_timeout(nj_request *request, double seconds);
+NJ_API nj_status nj_request_set_total_timeout(nj_request *request, double seconds);
+NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
+
+/* --------------------------------------------------------------------------------------------------- response --- */
+
+/** 100 to 999. */
+NJ_API int nj_response_status(const nj_response *response);
+
+/** The words behind the status, often empty; never for programs to read. */
+NJ_API const char *nj_response_reason(const nj_response *response);
+
+/** 10 for HTTP/1.0, 11 for HTTP/1.1. */
+NJ_API int nj_response_http_version(const nj_response *response);
+
+/** The value of the first header of that name, compared without case; NULL when there is none. */
+NJ_API const char *nj_response_header(const nj_response *response, const char *name);
+
+/** All headers in the order they came. NULL for an index that is not below the count. */
+NJ_API size_t nj_response_header_count(const nj_response *response);
+NJ_API const char *nj_response_header_name_at(const nj_response *response, size_t index);
+NJ_API const char *nj_response_header_value_at(const nj_response *response, size_t index);
+
+/** The value of the first trailer of that name: a field that came behind the body. */
+NJ_API const char *nj_response_trailer(const nj_response *response, const char *name);
+
+/**
+ * The body, never NULL; there is a NUL behind its last byte.
+ *
+ * @param out_length may be NULL
+ */
+NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
+
+/** The URL that answered, without user info and with credentials in the query masked. */
+NJ_API const char *nj_response_url(const nj_response *response);
+NJ_API nj_source nj_response_source(const nj_response *response);
+
+/** How many times the request was tried, at least 1. */
+NJ_API int nj_response_attempts(const nj_response *response);
+
+/** Seconds from the start of the call until it ended, was put on a connection, had its head; negative if it was not. */
+NJ_API double nj_response_time_total(const nj_response *response);
+NJ_API double nj_response_time_sent(const nj_response *response);
+NJ_API double nj_response_time_first_byte(const nj_response *response);
+
+/** Whether the connection had served another call before. */
+NJ_API bool nj_response_reused_connection(const nj_response *response);
+
+/** One more owner of the same response; NULL for NULL. */
+NJ_API nj_response *nj_response_retain(const nj_response *response);
+NJ_API void nj_response_release(nj_response *response);
+
+/* ------------------------------------------------------------------------------------------------------- task --- */
+
+/** Ends the call with NJ_CANCELLED unless it has ended already. Again, later, or for NULL: nothing happens. */
+NJ_API void nj_task_cancel(nj_task *task);
+
+/** Whether the task's completion has been delivered or is due at its queue. True for NULL. */
+NJ_API bool nj_task_is_finished(const nj_task *task);
+
+NJ_API nj_task *nj_task_retain(nj_task *task);
+/** Does not cancel. */
+NJ_API void nj_task_release(nj_task *task);
+
+/* ------------------------------------------------------------------------------------------------------ queue --- */
+
+NJ_API nj_queue *nj_queue_new(void);
+
+/**
+ * Cancels the tasks that deliver here and runs their completions on this thread; returns when none is left. From inside
+ * a callback of the same queue that happens as soon as the nj_queue_poll around it ends.
+ */
+NJ_API void nj_queue_free(nj_queue *queue);
+
+/**
+ * Readable while something is due: watch it with epoll, poll or an event library and call nj_queue_poll. Owned by the
+ * queue: neither read nor close it. -1 when the system has no descriptor left.
+ */
+NJ_API int nj_queue_fd(nj_queue *queue);
+
+/**
+ * Runs due callbacks on this thread, waiting up to `timeout` seconds for the first (0: do not wait; negative: no
+ * bound). One thread runs a queue's callbacks at a time.
+ *
+ * @return events handled; 0 from inside a callback of the same queue
+ */
+NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
+
+/** Makes the nj_queue_poll that waits, or the next one, return. */
+NJ_API void nj_queue_wake(nj_queue *queue);
+
+/* ----------------------------------------------------------------------------------------------------- script --- */
+
+/**
+ * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
+ * and coroutines run on the thread that calls nj_script_run.
+ *
+ * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
+ */
+NJ_API nj_script *nj_script_new(nj_client *client);
+
+/** Not while it runs. */
+NJ_API void nj_script_free(nj_script *script);
+
+/**
+ * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
+ * given a client, it can make no other. For scripts that you did not write, together with the limits below.
+ *
+ * @return NJ_INVALID_ARGUMENT when the script has been used already
+ */
+NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
+
+/* "Before it is used" below: before the first run, function or global. */
+
+/** Before it is used: bytes that Lua may have allocated at a time. No limit unless set. */
+NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
+
+/** Before it is used: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
+NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
+
+/** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */
+NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
+
+/**
+ * Runs a chunk of Lua to its end, and the tasks that it has spawned to theirs. Globals stay for the next run.
+ *
+ * @param length of `source` in bytes; bytecode is refused
+ * @param name   what messages call the chunk; NULL for "script"
+ * @return NJ_SCRIPT for a syntax error, an error that nothing caught (its message with a traceback), a limit that was
+ *         reached or an interrupt
+ */
+NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
+                               nj_error **out_error);
+NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
+
+/** What a script and its host can exchange. */
+typedef enum nj_value_kind {
+  NJ_VALUE_NIL = 0, /* also for an argument that was not given */
+  NJ_VALUE_BOOLEAN = 1,
+  NJ_VALUE_INTEGER = 2,
+  NJ_VALUE_NUMBER = 3, /* one with a fraction */
+  NJ_VALUE_STRING = 4,
+  NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on: stays inside */
+} nj_value_kind;
+
+/**
+ * A function of yours that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and leaves its
+ * results with the functions below; it must not run this script, and must not unwind (no exception, no longjmp) through us.
+ */
+typedef void (*nj_script_fn)(void *context, nj_script_call *call);
+
+/**
+ * Makes `function` a global of the script.
+ *
+ * @param context passed to `function`, never read; must live as long as the script
+ */
+NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_script_fn function, void *context,
+                                    nj_error **out_error);
+
+/** Arguments, counted from 0. A getter answers 0, false or NULL for an argument of another kind. */
+NJ_API size_t nj_script_call_count(const nj_script_call *call);
+NJ_API nj_value_kind nj_script_call_kind(const nj_script_call *call, size_t index);
+NJ_API bool nj_script_call_boolean(const nj_script_call *call, size_t index);
+NJ_API int64_t nj_script_call_integer(const nj_script_call *call, size_t index);
+NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
+/** Borrowed until the function returns; there is a NUL behind the last byte. `out_length` may be NULL. */
+NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
+
+/** Adds a result behind those before it. */
+NJ_API void nj_script_call_return_nil(nj_script_call *call);
+NJ_API void nj_script_call_return_boolean(nj_script_call *call, bool value);
+NJ_API void nj_script_call_return_integer(nj_script_call *call, int64_t value);
+NJ_API void nj_script_call_return_number(nj_script_call *call, double value);
+NJ_API void nj_script_call_return_string(nj_script_call *call, const void *bytes, size_t length);
+
+/** Raises an error in the script when the function returns; its results are dropped. */
+NJ_API void nj_script_call_fail(nj_script_call *call, const char *message);
+
+/** Sets a global of the script. */
+NJ_API nj_status nj_script_set_boolean(nj_script *script, const char *name, bool value);
+NJ_API nj_status nj_script_set_integer(nj_script *script, const char *name, int64_t value);
+NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, double value);
+NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
+
+/** Ends the run in progress with an error that the script cannot catch. Any thread; without a run, nothing happens. */
+NJ_API void nj_script_interrupt(nj_script *script);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

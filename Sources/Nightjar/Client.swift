@@ -1,12 +1,52 @@
+import NIOCore
 import NightjarHTTP
 import NightjarTransport
+import Synchronization
 
 /// An API client: a pool of connections, policies, and the event loop they live on.
 ///
 /// Any thread may use it. Clients share nothing; open one for each API, or one for each core.
 public final class Client: Sendable {
-    /// - Throws: `invalid_url`, `invalid_request` or `tls` when the configuration cannot work.
-    public init(_ configuration: Configuration = Configuration()) throws(NightjarError) {}
+    private let loop: ClientLoop
+    private let template: RequestTemplate
+    private let timeouts: Timeouts
+    private let maximumBody: Int
+    private let birth = Fork.generation
+    /// Queues of blocking calls, kept for the next.
+    private let blockingQueues = Mutex<[CompletionQueue]>([])
+
+    /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` when the configuration cannot work.
+    public convenience init(_ configuration: Configuration = Configuration()) throws(NightjarError) {
+        try self.init(configuration, transport: nil)
+    }
+
+    /// - Parameter transport: makes what carries the requests, given the client's loop; nil: the network.
+    public init(
+        _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
+    ) throws(NightjarError) {
+        template = try RequestTemplate(
+            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
+            defaults: configuration.headers, userAgent: configuration.userAgent)
+        timeouts = configuration.timeouts
+        maximumBody = configuration.maximumBody
+        let thread = try LoopThread()
+        do throws(NightjarError) {
+            let carrier: any HTTPTransport
+            if let transport {
+                carrier = transport(thread.loop)
+            } else {
+                carrier = try NetworkTransport(loop: thread.loop, configuration: configuration.transport)
+            }
+            loop = ClientLoop(
+                thread: thread, transport: carrier,
+                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }))
+        } catch {
+            thread.stop()
+            throw error
+        }
+    }
+
+    deinit { close() }
 
     /// Starts a call without waiting.
     ///
@@ -19,20 +59,54 @@ public final class Client: Sendable {
     public func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
     ) throws(NightjarError) -> ClientTask {
-        throw NightjarError(.closed, "not built yet")
+        guard !Fork.hasHappened(since: birth) else {
+            throw NightjarError(.forked, "this client belongs to the parent process; make a new one after fork")
+        }
+        let options = CallOptions(
+            timeouts: request.timeouts.filled(from: timeouts), maximumBody: request.maximumBody ?? maximumBody,
+            expectedStatuses: request.expectedStatuses)
+        let task = ClientTask(
+            try PreparedRequest(request, template), options, handlers: handlers, queue: queue, client: loop)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        guard loop.submit(.start(task)) else {
+            queue?.forget(task)
+            throw NightjarError(.closed, "the client is closed")
+        }
+        return task
     }
 
     /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
-        throw NightjarError(.closed, "not built yet")
+        guard !loop.isOnLoop else {
+            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
+        }
+        let queue = blockingQueues.withLock { $0.popLast() } ?? CompletionQueue()
+        let outcome = Outcome()
+        var told = handlers ?? TaskHandlers { _, _ in }
+        let finished = told.finished
+        told.finished = { task, result in
+            outcome.result = result
+            finished(task, result)
+        }
+        try start(request, on: queue, told)
+        while true {
+            queue.poll(timeout: nil)
+            guard let result = outcome.result else { continue }
+            blockingQueues.withLock { $0.append(queue) }
+            return try result.get()
+        }
     }
 
-    /// Sends and suspends the Swift task; cancelling that cancels the call.
-    public func send(_ request: Request) async throws(NightjarError) -> Response {
-        throw NightjarError(.closed, "not built yet")
+    /// Written and read on the thread that waits.
+    private final class Outcome: @unchecked Sendable {
+        var result: Result<Response, NightjarError>?
     }
 
     /// Cancels every call in flight, so that each finishes, closes the connections and returns when nothing of this
-    /// client runs any more. Later calls fail with `closed`. In a forked child only marks the client closed.
-    public func close() {}
+    /// client runs any more. Later calls fail with `closed`. In a forked child it does nothing: the threads are the
+    /// parent's.
+    public func close() {
+        guard !Fork.hasHappened(since: birth) else { return }
+        loop.stop()
+    }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// What the one who starts a call hears of it. The handlers run where the task delivers: inside
 /// `CompletionQueue.poll`, one after the other, in the order in which things happened.
 public struct TaskHandlers: Sendable {
-    /// The final head, before the body; never for an answer that becomes an error.
+    /// The final head, before the body; never for an answer that becomes an error, nor after a cancel.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     /// Content as it comes. When set, the response is not collected and its `body` is empty. Reading from the
     /// network pauses while more than ``ClientTask/window`` bytes are not yet handled.
@@ -32,24 +32,100 @@ public enum BodyPart: Sendable {
 }
 
 /// One call, in progress or finished: what its caller holds. Any thread may use it.
-public final class ClientTask: Sendable {
+public final class ClientTask: @unchecked Sendable {
     /// Bytes of a streamed response that may wait for their handler before reading pauses.
     public static let window = 256 * 1024
 
+    let request: PreparedRequest
+    let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
+    private let client: ClientLoop
 
-    init(handlers: TaskHandlers, queue: CompletionQueue?) {
+    /// The call on the loop while it lasts; touched there only.
+    var call: Call?
+    /// Where the queue keeps this task; under the queue's lock.
+    var placeInQueue = 0
+
+    private let wasCancelled = Atomic<Bool>(false)
+    private let hasFinished = Atomic<Bool>(false)
+    private let unhandledBytes = Atomic<Int>(0)
+    private let isHeldBack = Atomic<Bool>(false)
+
+    init(
+        _ request: PreparedRequest, _ options: CallOptions, handlers: TaskHandlers, queue: CompletionQueue?,
+        client: ClientLoop
+    ) {
+        self.request = request
+        self.options = options
         self.handlers = handlers
         self.queue = queue
+        self.client = client
     }
 
-    /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
-    public func cancel() {}
+    /// What is asked, its target joined with the base URL and its query.
+    public var url: RequestURL { request.url }
 
-    /// Tells that `count` bytes of the response are handled, where ``TaskHandlers/creditsAreManual`` is set.
-    public func consumed(_ count: Int) {}
+    /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
+    public func cancel() {
+        guard !wasCancelled.exchange(true, ordering: .relaxed), !isFinished else { return }
+        client.submit(.cancel(self))
+    }
 
     /// Whether ``TaskHandlers/finished`` has been delivered, or is due at its queue.
-    public var isFinished: Bool { false }
+    public var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+
+    /// Tells that `count` bytes of the response are handled, where ``TaskHandlers/creditsAreManual`` is set.
+    public func consumed(_ count: Int) {
+        guard count > 0 else { return }
+        let left = unhandledBytes.subtract(count, ordering: .acquiringAndReleasing).newValue
+        if left <= ClientTask.window / 2, isHeldBack.exchange(false, ordering: .acquiringAndReleasing) {
+            client.submit(.resume(self))
+        }
+    }
+
+    // MARK: On the loop
+
+    func markFinished() { hasFinished.store(true, ordering: .releasing) }
+
+    /// Counts bytes that go out to the handler.
+    ///
+    /// - Returns: true when reading has to pause until a `.resume` is submitted.
+    func holdsBack(afterAdding count: Int) -> Bool {
+        let waiting = unhandledBytes.add(count, ordering: .acquiringAndReleasing).newValue
+        guard waiting > ClientTask.window else { return false }
+        isHeldBack.store(true, ordering: .sequentiallyConsistent)
+        // The handler may have caught up before it could see the mark.
+        if unhandledBytes.load(ordering: .sequentiallyConsistent) <= ClientTask.window / 2 {
+            return !isHeldBack.exchange(false, ordering: .acquiringAndReleasing)
+        }
+        return true
+    }
+
+    // MARK: On the thread that handles the events
+
+    func deliver(head: ResponseHead) {
+        if !wasCancelled.load(ordering: .relaxed) { handlers.head?(self, head) }
+    }
+
+    func deliver(body: ByteBuffer) {
+        let isWanted = !wasCancelled.load(ordering: .relaxed)
+        if isWanted { handlers.body?(self, body) }
+        if !isWanted || !handlers.creditsAreManual { consumed(body.readableBytes) }
+    }
+
+    func deliverBodyRequest(_ maximum: Int) {
+        guard !wasCancelled.load(ordering: .relaxed) else { return }
+        let part =
+            handlers.provideBody?(self, maximum)
+            ?? .failed("the request has a streamed body but nothing provides it")
+        client.submit(.bodyPart(self, part))
+    }
+}
+
+/// What a call is bounded by, the client's settings filled in.
+struct CallOptions: Sendable {
+    var timeouts: Timeouts
+    var maximumBody: Int
+    var expectedStatuses: [StatusRange]
 }

@@ -1,23 +1,24 @@
 import CLinux
 import Glibc
+import NIOCore
 import NightjarHTTP
 
 /// Where the events of tasks wait until the thread that owns them asks.
 ///
 /// Any number of tasks, of any number of clients, deliver to one queue. Nothing of the caller runs on our threads:
-/// ``poll(timeout:)`` runs it on the thread that calls it. Every method may be called from any thread.
+/// ``poll(timeout:)`` runs it on the thread that calls it, one event at a time. Every method may be called from any
+/// thread.
 ///
 /// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue turns from empty to not empty, and
 /// one signal serves all events that pile up before it is answered.
 public final class CompletionQueue: @unchecked Sendable {
-    typealias Event = @Sendable () -> Void
-
     private let monitor = Monitor()
+    private let birth = Fork.generation
     // Under the monitor's lock:
-    private var events: [Event] = []
-    private var spare: [Event] = []
+    private var events: [QueueEvent] = []
+    private var spare: [QueueEvent] = []
     private var blockedPollers = 0
-    private var runningPollers: [pthread_t] = []
+    private var runningPoller: pthread_t?
     private var eventDescriptor: Int32 = -1
     private var descriptorIsReadable = false
     private var tasks: [ClientTask] = []
@@ -29,82 +30,148 @@ public final class CompletionQueue: @unchecked Sendable {
         if eventDescriptor >= 0 { Glibc.close(eventDescriptor) }
     }
 
-    /// Adds an event and wakes whoever waits.
-    func post(_ event: @escaping Event) {
+    // MARK: From the loops
+
+    /// Takes the events over and wakes whoever waits. Leaves `new` empty, with storage for the next.
+    func post(_ new: inout [QueueEvent]) {
+        guard !Fork.hasHappened(since: birth) else { return new.removeAll() }
+        monitor.lock()
+        let wasEmpty = events.isEmpty
+        if wasEmpty { swap(&events, &new) } else { events.append(contentsOf: new) }
+        let wakesPoller = wasEmpty && blockedPollers > 0
+        if wasEmpty { markReadable() }
+        monitor.unlock()
+        // Behind the lock: who is woken would otherwise run straight into it.
+        if wakesPoller { monitor.signal() }
+        new.removeAll(keepingCapacity: new.count <= CompletionQueue.largestSpare)
+    }
+
+    /// Under the lock, so that the descriptor is readable exactly while events are due.
+    private func markReadable() {
+        guard eventDescriptor >= 0, !descriptorIsReadable else { return }
+        eventfd_write(eventDescriptor, 1)
+        descriptorIsReadable = true
+    }
+
+    // MARK: Tasks that deliver here
+
+    /// - Returns: false when the queue is closed.
+    func register(_ task: ClientTask) -> Bool {
         monitor.withLock {
-            events.append(event)
-            if events.count == 1 { announce() }
+            if isClosed { return false }
+            task.placeInQueue = tasks.count
+            tasks.append(task)
+            return true
         }
     }
 
-    private func announce() {
-        if blockedPollers > 0 { monitor.signal() }
-        if eventDescriptor >= 0, !descriptorIsReadable {
-            eventfd_write(eventDescriptor, 1)
-            descriptorIsReadable = true
+    func forget(_ task: ClientTask) {
+        monitor.withLock {
+            let place = task.placeInQueue
+            guard place < tasks.count, tasks[place] === task, let last = tasks.popLast() else { return }
+            if last !== task {
+                tasks[place] = last
+                last.placeInQueue = place
+            }
         }
     }
+
+    // MARK: From the owner
 
     /// Runs due events on this thread, waiting for the first.
     ///
     /// - Parameter timeout: how long to wait; zero: not at all; nil: without bound.
-    /// - Returns: the number of events run; 0 also from inside an event of this queue.
+    /// - Returns: the number of events run; 0 also from inside an event of this queue, and in a forked child.
     @discardableResult
     public func poll(timeout: Duration?) -> Int {
+        guard !Fork.hasHappened(since: birth) else { return 0 }
         let me = pthread_self()
         monitor.lock()
-        if runningPollers.contains(where: { pthread_equal($0, me) != 0 }) {
+        if let runningPoller, pthread_equal(runningPoller, me) != 0 {
             monitor.unlock()
             return 0
         }
-        if events.isEmpty, timeout != .zero {
+        if events.isEmpty || runningPoller != nil, timeout != .zero, !isClosed {
             let deadline = timeout.map { timespec.monotonic(after: $0) }
             blockedPollers += 1
-            while events.isEmpty, !isClosed {
+            while events.isEmpty || runningPoller != nil, !isClosed {
                 monitor.wait(until: deadline)
-                if let deadline, events.isEmpty, deadline.hasPassed { break }
+                if let deadline, deadline.hasPassed { break }
             }
             blockedPollers -= 1
         }
+        guard !events.isEmpty, runningPoller == nil else {
+            monitor.unlock()
+            return 0
+        }
         var batch = spare
-        swap(&batch, &events)
         spare = []
+        swap(&batch, &events)
         if descriptorIsReadable {
             var count: eventfd_t = 0
             eventfd_read(eventDescriptor, &count)
             descriptorIsReadable = false
         }
-        guard !batch.isEmpty else {
-            spare = batch
-            monitor.unlock()
-            return 0
-        }
-        runningPollers.append(me)
+        runningPoller = me
         monitor.unlock()
 
         let count = batch.count
-        for event in batch { event() }
+        for event in batch { event.run(in: self) }
         batch.removeAll(keepingCapacity: count <= CompletionQueue.largestSpare)
 
-        monitor.withLock {
-            runningPollers.removeAll { pthread_equal($0, me) != 0 }
-            if spare.capacity < batch.capacity { spare = batch }
-        }
+        monitor.lock()
+        runningPoller = nil
+        spare = batch
+        if blockedPollers > 0 { monitor.broadcast() }
+        let mustDrain = isClosed && !tasks.isEmpty
+        monitor.unlock()
+        if mustDrain { drain() }
         return count
     }
 
     /// Makes a `poll` that waits, now or next, return.
     public func wake() {
-        post {}
+        var events = [QueueEvent.wake]
+        post(&events)
+    }
+
+    /// Cancels the tasks that deliver here and runs what is left of their events, each `finished` included, on this
+    /// thread. From inside an event of this queue that happens as soon as its `poll` ends. No task can be started here
+    /// afterwards.
+    public func close() {
+        guard !Fork.hasHappened(since: birth) else { return }
+        let isPolling = monitor.withLock {
+            isClosed = true
+            monitor.broadcast()
+            return runningPoller.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        }
+        if !isPolling { drain() }
+    }
+
+    private func drain() {
+        for task in monitor.withLock({ tasks }) { task.cancel() }
+        while true {
+            monitor.lock()
+            while events.isEmpty && !tasks.isEmpty || runningPoller != nil {
+                blockedPollers += 1
+                monitor.wait(until: nil)
+                blockedPollers -= 1
+            }
+            let isDone = events.isEmpty && tasks.isEmpty
+            monitor.unlock()
+            if isDone { return }
+            poll(timeout: .zero)
+        }
     }
 
     /// Readable while an event is due; -1 when the system has no descriptor left. Owned by the queue: watch it, but
     /// neither read nor close it.
     public var descriptor: Int32 {
-        monitor.withLock {
+        guard !Fork.hasHappened(since: birth) else { return -1 }
+        return monitor.withLock {
             if eventDescriptor < 0 {
                 eventDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-                if !events.isEmpty { announce() }
+                if !events.isEmpty { markReadable() }
             }
             return eventDescriptor
         }
@@ -112,6 +179,30 @@ public final class CompletionQueue: @unchecked Sendable {
 
     /// Array storage kept between polls, in events.
     private static let largestSpare = 4096
+}
+
+/// Something that happened, to be told on the polling thread.
+enum QueueEvent: Sendable {
+    case head(ClientTask, ResponseHead)
+    case body(ClientTask, ByteBuffer)
+    case provideBody(ClientTask, maximum: Int)
+    case finished(ClientTask, Result<Response, NightjarError>)
+    case log(LogSink, LogLine)
+    case wake
+
+    /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.
+    func run(in queue: CompletionQueue?) {
+        switch self {
+        case .head(let task, let head): task.deliver(head: head)
+        case .body(let task, let bytes): task.deliver(body: bytes)
+        case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)
+        case .finished(let task, let result):
+            queue?.forget(task)
+            task.handlers.finished(task, result)
+        case .log(let sink, let line): sink.write(line)
+        case .wake: break
+        }
+    }
 }
 
 extension timespec {

@@ -11,6 +11,19 @@ public enum ASCII {
     }
 
     @inlinable
+    public static func equalIgnoringCase(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+        guard a.count == b.count else { return false }
+        var at = 0
+        while at < a.count, lowercase(a[at]) == lowercase(b[at]) { at += 1 }
+        return at == a.count
+    }
+
+    /// Whether `bytes` are `text`, which is in lower case, in whatever case.
+    static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+        equalIgnoringCase(bytes, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     /// The value of a hexadecimal digit.
@@ -25,7 +38,8 @@ public enum ASCII {
     }
 }
 
-/// `text` in quotes for a message: control characters escaped, cut after 80 characters.
+/// `text` in quotes for a message: cut after 80 characters; escaped is what would act on a terminal or turn the direction
+/// of writing, for the text may come from a stranger.
 public func quoted(_ text: some StringProtocol) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
@@ -34,13 +48,37 @@ public func quoted(_ text: some StringProtocol) -> String {
             break
         }
         switch scalar {
-        case "\"": result += "\\\""
+        case "\"", "\\": result += "\\\(scalar)"
         case "\r": result += "\\r"
         case "\n": result += "\\n"
         case "\t": result += "\\t"
         case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\x" + String(scalar.value, radix: 16)
-        default: result.unicodeScalars.append(scalar)
+        case _ where scalar.isASCII: result.unicodeScalars.append(scalar)
+        default:
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse:
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
         }
     }
     return result + "\""
+}
+
+/// Bytes from the network in quotes for a message, escaped and cut as text is.
+func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
+    quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
+}
+
+extension String {
+    /// Its UTF-8, borrowed; `withUTF8` for a body that throws our errors.
+    @inline(__always)
+    func withRawBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        var text = self
+        return try text.withUTF8 { bytes in
+            Swift.Result { () throws(NightjarError) in try body(UnsafeRawBufferPointer(bytes)) }
+        }.get()
+    }
 }

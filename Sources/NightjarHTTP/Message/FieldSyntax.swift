@@ -1,30 +1,9 @@
 /// The grammar of field names and values. RFC 9110 sections 5.1, 5.5 and 5.6.2.
 public enum FieldSyntax {
-    /// One bit a byte: set when the byte may stand in a token.
-    private static let tokenBytes: (UInt64, UInt64) = {
-        var low: UInt64 = 0
-        var high: UInt64 = 0
-        for byte in "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8 {
-            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
-        }
-        return (low, high)
-    }()
+    /// Letters, digits and !#$%&'*+-.^_`|~
+    private static let token = ByteSet(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
 
-    @inlinable
-    public static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: isRareTokenByte(byte)
-        }
-    }
-
-    @usableFromInline
-    static func isRareTokenByte(_ byte: UInt8) -> Bool {
-        if byte < 64 { return tokenBytes.0 >> UInt64(byte) & 1 == 1 }
-        return byte < 128 && tokenBytes.1 >> UInt64(byte - 64) & 1 == 1
-    }
+    public static func isTokenByte(_ byte: UInt8) -> Bool { token.contains(byte) }
 
     /// Visible characters, space, tab and obs-text; no other control character.
     @inlinable
@@ -38,5 +17,62 @@ public enum FieldSyntax {
 
     public static func isValue(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.allSatisfy(isValueByte)
+    }
+
+    /// Where the run of token bytes that begins at `start` ends.
+    @inline(__always)
+    static func endOfToken(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var at = start
+        while at < bytes.count, isTokenByte(bytes[at]) { at += 1 }
+        return at
+    }
+
+    /// Where the run of value bytes that begins at `start` ends. Looks at eight bytes at a time, for values are long
+    /// and nearly all of their bytes are legal.
+    @inline(__always)
+    static func endOfValue(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var at = start
+        while bytes.count - at >= 8 {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+            let controls = controlBytes(word)
+            guard controls != 0 else {
+                at += 8
+                continue
+            }
+            at += controls.trailingZeroBitCount / 8
+            guard bytes[at] == 0x09 else { return at }
+            at += 1
+        }
+        while at < bytes.count, isValueByte(bytes[at]) { at += 1 }
+        return at
+    }
+
+    /// The high bit of each byte of `word` below 0x20 or equal to 0x7F. Only the lowest bit set can be relied on: the
+    /// borrow of a subtraction may mark bytes above a true one.
+    @inline(__always)
+    private static func controlBytes(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highBits: UInt64 = 0x8080_8080_8080_8080
+        let belowSpace = (word &- 0x20 &* ones) & ~word
+        let delete = word ^ (0x7F &* ones)
+        return (belowSpace | (delete &- ones) & ~delete) & highBits
+    }
+}
+
+/// A set of US-ASCII bytes, asked in two instructions.
+struct ByteSet: Sendable {
+    let low: UInt64
+    let high: UInt64
+
+    /// Bit n of `low` is byte n, bit n of `high` byte 64 + n.
+    @inline(__always)
+    init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte) & 1 == 1
     }
 }

@@ -1,5 +1,3 @@
-import NIOCore
-
 /// Header or trailer fields in the order they came: one buffer of bytes and the ranges in it.
 ///
 /// Names and values lie in the buffer with a NUL behind each, so a C caller borrows them without a copy and a Swift
@@ -12,16 +10,17 @@ public struct Headers: Sendable {
         var valueLength: Int32
     }
 
-    private(set) var bytes: ByteBuffer
+    private(set) var bytes: ContiguousArray<UInt8>
     private(set) var fields: ContiguousArray<Field>
 
     public init() {
-        bytes = ByteBuffer()
+        bytes = []
         fields = []
     }
 
     init(reservingFields count: Int, bytes capacity: Int) {
-        bytes = ByteBufferAllocator().buffer(capacity: capacity)
+        bytes = []
+        bytes.reserveCapacity(capacity)
         fields = []
         fields.reserveCapacity(count)
     }
@@ -30,27 +29,54 @@ public struct Headers: Sendable {
     public var isEmpty: Bool { fields.isEmpty }
 
     /// Bytes of all names and values, without separators.
-    public var byteCount: Int { bytes.writerIndex - 2 * fields.count }
+    public var byteCount: Int { fields.reduce(0) { $0 + Int($1.nameLength) + Int($1.valueLength) } }
 
-    /// Adds a field behind those already there. The caller has checked the syntax (``FieldSyntax``).
+    /// Adds a field behind those already there. The caller has checked the syntax (``FieldSyntax``) and the size.
     mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        let nameStart = bytes.writerIndex
-        bytes.writeBytes(name)
-        bytes.writeInteger(UInt8(0))
-        let valueStart = bytes.writerIndex
-        bytes.writeBytes(value)
-        bytes.writeInteger(UInt8(0))
+        let nameStart = bytes.count
+        bytes.append(contentsOf: name)
+        bytes.append(0)
+        let valueStart = bytes.count
+        bytes.append(contentsOf: value)
+        bytes.append(0)
+        appendRange(name: nameStart, nameLength: name.count, value: valueStart, valueLength: value.count)
+    }
+
+    // MARK: Field lines taken as they came
+
+    /// Where the first byte of the next ``adopt(lines:from:)`` will lie.
+    var end: Int { bytes.count }
+
+    mutating func reserve(fields count: Int) { fields.reserveCapacity(count) }
+
+    /// Notes a field whose bytes ``adopt(lines:from:)`` will bring; positions count from the start of the buffer.
+    @inline(__always)
+    mutating func appendRange(name: Int, nameLength: Int, value: Int, valueLength: Int) {
         fields.append(
             Field(
-                name: Int32(truncatingIfNeeded: nameStart), nameLength: Int32(truncatingIfNeeded: name.count),
-                value: Int32(truncatingIfNeeded: valueStart), valueLength: Int32(truncatingIfNeeded: value.count)))
+                name: Int32(truncatingIfNeeded: name), nameLength: Int32(truncatingIfNeeded: nameLength),
+                value: Int32(truncatingIfNeeded: value), valueLength: Int32(truncatingIfNeeded: valueLength)))
     }
+
+    /// Copies whole field lines in one go. The NULs go where the colon and the end of line were, so the ranges of the
+    /// fields from index `first` on, noted before, need no second copy.
+    mutating func adopt(lines: UnsafeRawBufferPointer, from first: Int) {
+        bytes.append(contentsOf: lines)
+        bytes.withUnsafeMutableBytes { all in
+            for field in fields[first...] {
+                all[Int(field.name) + Int(field.nameLength)] = 0
+                all[Int(field.value) + Int(field.valueLength)] = 0
+            }
+        }
+    }
+
+    // MARK: Changing
 
     /// Adds a field behind those already there.
     ///
     /// - Throws: ``ErrorKind/invalidRequest`` when name or value breaks the grammar (CR, LF and NUL among others).
     public mutating func add(_ name: String, _ value: String) throws(NightjarError) {
-        try Headers.check(name: name, value: value)
+        try check(name: name, value: value)
         var name = name
         var value = value
         name.withUTF8 { name in
@@ -60,15 +86,15 @@ public struct Headers: Sendable {
 
     /// Puts one field in the place of all of that name.
     public mutating func set(_ name: String, _ value: String) throws(NightjarError) {
-        try Headers.check(name: name, value: value)
+        try check(name: name, value: value)
         remove(name)
         try add(name, value)
     }
 
     public mutating func remove(_ name: String) {
         guard firstIndex(of: name) != nil else { return }
-        var kept = Headers(reservingFields: fields.count, bytes: bytes.readableBytes)
-        bytes.withUnsafeReadableBytes { all in
+        var kept = Headers(reservingFields: fields.count, bytes: bytes.count)
+        bytes.withUnsafeBytes { all in
             for index in fields.indices where !isField(index, named: name) {
                 kept.append(name: nameBytes(index, in: all), value: valueBytes(index, in: all))
             }
@@ -76,7 +102,11 @@ public struct Headers: Sendable {
         self = kept
     }
 
-    private static func check(name: String, value: String) throws(NightjarError) {
+    /// Bytes that ``add(_:_:)`` lets a value of this type grow to. No server takes a thousandth of it; it keeps the
+    /// ranges within their 32 bits.
+    static let maximumBytes = 16 << 20
+
+    private func check(name: String, value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8) else {
             throw NightjarError(
                 .invalidRequest, "header name \(quoted(name)) is not a token; use letters, digits and !#$%&'*+-.^_`|~")
@@ -84,7 +114,11 @@ public struct Headers: Sendable {
         guard FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(
                 .invalidRequest,
-                "the value of header \"\(name)\" holds a control character (CR, LF or NUL among them); remove or encode it")
+                "the value of header \"\(name)\" holds a control character, such as CR, LF or NUL; remove it")
+        }
+        guard name.utf8.count + value.utf8.count < Headers.maximumBytes - bytes.count else {
+            throw NightjarError(
+                .invalidRequest, "header \(quoted(name)) makes the headers larger than \(Headers.maximumBytes) bytes")
         }
     }
 
@@ -101,21 +135,35 @@ public struct Headers: Sendable {
     }
 
     private func isField(_ index: Int, named name: String) -> Bool {
-        guard Int(fields[index].nameLength) == name.utf8.count else { return false }
-        return bytes.withUnsafeReadableBytes { ASCII.equalIgnoringCase(nameBytes(index, in: $0), name.utf8) }
+        var name = name
+        return name.withUTF8 { isField(index, named: UnsafeRawBufferPointer($0)) }
+    }
+
+    private func isField(_ index: Int, named name: UnsafeRawBufferPointer) -> Bool {
+        guard Int(fields[index].nameLength) == name.count else { return false }
+        return bytes.withUnsafeBytes { ASCII.equalIgnoringCase(nameBytes(index, in: $0), name) }
     }
 
     public func firstIndex(of name: String) -> Int? {
-        fields.indices.first { isField($0, named: name) }
+        var name = name
+        return name.withUTF8 { firstIndex(of: UnsafeRawBufferPointer($0)) }
+    }
+
+    func firstIndex(of name: UnsafeRawBufferPointer) -> Int? {
+        bytes.withUnsafeBytes { all in
+            fields.indices.first {
+                Int(fields[$0].nameLength) == name.count && ASCII.equalIgnoringCase(nameBytes($0, in: all), name)
+            }
+        }
     }
 
     /// The name of the field at `index` as it came, in its case.
     public func name(at index: Int) -> String {
-        bytes.withUnsafeReadableBytes { String(decoding: nameBytes(index, in: $0), as: UTF8.self) }
+        bytes.withUnsafeBytes { String(decoding: nameBytes(index, in: $0), as: UTF8.self) }
     }
 
     public func value(at index: Int) -> String {
-        bytes.withUnsafeReadableBytes { String(decoding: valueBytes(index, in: $0), as: UTF8.self) }
+        bytes.withUnsafeBytes { String(decoding: valueBytes(index, in: $0), as: UTF8.self) }
     }
 
     /// The value of the first field of that name; bytes that are not UTF-8 appear as U+FFFD.
@@ -134,7 +182,7 @@ public struct Headers: Sendable {
     public func withBytes<Result>(
         at index: Int, _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Result
     ) -> Result {
-        bytes.withUnsafeReadableBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
+        bytes.withUnsafeBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
     }
 }
 
@@ -147,7 +195,14 @@ extension Headers: Sequence {
 extension Headers: Equatable {
     /// Same fields in the same order; names without case, values to the byte.
     public static func == (a: Headers, b: Headers) -> Bool {
-        a.count == b.count
-            && zip(a, b).allSatisfy { ASCII.equalIgnoringCase($0.name.utf8, $1.name.utf8) && $0.value == $1.value }
+        guard a.count == b.count else { return false }
+        return a.bytes.withUnsafeBytes { inA in
+            b.bytes.withUnsafeBytes { inB in
+                a.fields.indices.allSatisfy {
+                    ASCII.equalIgnoringCase(a.nameBytes($0, in: inA), b.nameBytes($0, in: inB))
+                        && a.valueBytes($0, in: inA).elementsEqual(b.valueBytes($0, in: inB))
+                }
+            }
+        }
     }
 }

@@ -2,9 +2,12 @@
 public struct Method: Hashable, Sendable, CustomStringConvertible {
     public let name: String
 
-    /// - Returns: nil when `name` is not a token (RFC 9110 section 5.6.2).
+    /// Bytes of a method's name. The longest registered one has 17 (UPDATEREDIRECTREF); servers stop soon behind that.
+    private static let maximumLength = 64
+
+    /// - Returns: nil when `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
     public init?(_ name: String) {
-        guard !name.isEmpty, name.utf8.allSatisfy(FieldSyntax.isTokenByte) else { return nil }
+        guard name.utf8.count <= Method.maximumLength, FieldSyntax.isToken(name.utf8) else { return nil }
         self.name = name
     }
 

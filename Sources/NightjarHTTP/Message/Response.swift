@@ -8,8 +8,13 @@ public struct ResponseHead: Sendable, Equatable {
     /// 0 or 1: the y of HTTP/1.y.
     public var minorVersion: Int
     public var headers: Headers
+    /// Bytes of content that follow, when that is known before they come.
+    public var contentLength: Int?
 
-    public init(status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers()) {
+    public init(
+        status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers(), contentLength: Int? = nil
+    ) {
+        self.contentLength = contentLength
         self.status = status
         self.reason = reason
         self.minorVersion = minorVersion
@@ -48,21 +53,24 @@ public final class Response: Sendable {
     /// The content, decoded; empty when it went to a body handler. There is a NUL in memory behind the last byte.
     public let body: ByteBuffer
     public let trailers: Headers
-    /// The URL that answered, without user info and with credentials in the query masked.
-    public let url: String
+    /// The URL that answered.
+    public let location: RequestURL
     /// How many times the request was put on a connection.
     public let attempts: Int
     public let timing: Timing
     public let source: ResponseSource
 
     public init(
-        head: ResponseHead, body: ByteBuffer, trailers: Headers = Headers(), url: String, attempts: Int = 1,
-        timing: Timing = Timing(), source: ResponseSource = .network
+        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(), url: RequestURL,
+        attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network
     ) {
         self.head = head
-        self.body = Response.terminated(body)
+        let length = body.readableBytes
+        body.writeInteger(UInt8(0))
+        body.moveWriterIndex(to: body.readerIndex + length)
+        self.body = body
         self.trailers = trailers
-        self.url = url
+        location = url
         self.attempts = attempts
         self.timing = timing
         self.source = source
@@ -70,16 +78,9 @@ public final class Response: Sendable {
 
     public var status: Int { head.status }
     public var headers: Headers { head.headers }
+    /// The URL that answered, without user info and with credentials in the query masked.
+    public var url: String { location.redacted }
 
     /// The content as text; bytes that are not UTF-8 appear as U+FFFD.
     public var text: String { String(buffer: body) }
-
-    /// Writes the NUL behind the body that C strings end with, copying only where there is no room for it.
-    private static func terminated(_ body: ByteBuffer) -> ByteBuffer {
-        var body = body
-        let length = body.readableBytes
-        body.writeInteger(UInt8(0))
-        body.moveWriterIndex(to: body.readerIndex + length)
-        return body
-    }
 }

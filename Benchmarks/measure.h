@@ -1,0 +1,45 @@
+/* What both sides of a benchmark measure with: this process's CPU time, wall time and memory. */
+#ifndef MEASURE_H
+#define MEASURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* User and system time of all threads, in microseconds. */
+static inline double cpu_us(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+}
+
+static inline double wall_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+/* "VmRSS:" or "VmHWM:" of /proc/self/status, in KiB. */
+static inline double memory_kib(const char *field) {
+  char line[256];
+  double kib = 0;
+  FILE *status = fopen("/proc/self/status", "r");
+  while (status && fgets(line, sizeof line, status)) {
+    if (strncmp(line, field, strlen(field)) == 0) kib = atof(line + strlen(field));
+  }
+  if (status) fclose(status);
+  return kib;
+}
+
+/* One line: names and numbers, read by scripts/bench. */
+static inline void report(double cpu, double wall) {
+  printf("{\"cpu_us\": %.3f, \"wall_us\": %.3f, \"rss_kib\": %.0f, \"peak_kib\": %.0f}\n", cpu, wall,
+         memory_kib("VmRSS:"), memory_kib("VmHWM:"));
+}
+
+/* Requests before the measurement begins. */
+#define WARM_UP 2000
+
+#endif

@@ -1,0 +1,126 @@
+/* The Nightjar side: MODE URL COUNT. Prints the cost of a request (of all of it, for a download). */
+#define _GNU_SOURCE
+#include "measure.h"
+#include <fcntl.h>
+#include <nightjar.h>
+#include <unistd.h>
+
+static nj_client *client;
+static nj_queue *queue;
+static nj_request *request;
+static long total, started, finished, failed;
+
+static nj_config *configuration(void) {
+  nj_config *config = nj_config_new();
+  if (getenv("NIGHTJAR_CA_FILE")) nj_config_set_ca_file(config, getenv("NIGHTJAR_CA_FILE"));
+  return config;
+}
+
+static void start(void);
+
+static void done(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
+  (void)context, (void)task, (void)res;
+  if (err && failed++ == 0) fprintf(stderr, "%s\n", nj_error_message(err));
+  finished++;
+  if (started < total) start();
+}
+
+static void start(void) {
+  started++;
+  nj_task_release(nj_client_start(client, request, queue, done, NULL, NULL));
+}
+
+/* 64 in flight; each completion starts the next. */
+static void many(void) {
+  double cpu = 0, wall = 0;
+  total += WARM_UP;
+  for (int i = 0; i < 64; i++) start();
+  long from = 0;
+  while (finished < total) {
+    nj_queue_poll(queue, -1);
+    if (!from && finished >= WARM_UP) from = finished, cpu = cpu_us(), wall = wall_us();
+  }
+  report((cpu_us() - cpu) / (double)(finished - from), (wall_us() - wall) / (double)(finished - from));
+}
+
+static void send_one(void) {
+  nj_response *res = nj_client_send(client, request, NULL);
+  if (!res) failed++;
+  nj_response_release(res);
+}
+
+static void blocking(void) {
+  for (int i = 0; i < WARM_UP; i++) send_one();
+  double cpu = cpu_us(), wall = wall_us();
+  for (long i = 0; i < total; i++) send_one();
+  report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
+}
+
+/* A connection for each request: the server is told to close. */
+static void handshake(void) {
+  for (int i = 0; i < 20; i++) send_one();
+  double cpu = cpu_us(), wall = wall_us();
+  for (long i = 0; i < total; i++) send_one();
+  report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
+}
+
+static void write_part(void *context, nj_task *task, const void *bytes, size_t length) {
+  (void)task;
+  if (write(*(int *)context, bytes, length) != (ssize_t)length) failed++;
+}
+
+static void download(const char *path) {
+  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  nj_request_on_body(request, write_part, &file);
+  double cpu = cpu_us(), wall = wall_us();
+  send_one();
+  report(cpu_us() - cpu, wall_us() - wall);
+  close(file);
+}
+
+/* Resident memory of an idle client after a request, or with `total` requests in flight. */
+static void memory(int in_flight) {
+  if (!in_flight) {
+    send_one();
+  } else {
+    double before = memory_kib("VmRSS:");
+    long count = total;
+    total = 0;
+    for (long i = 0; i < count; i++) start();
+    for (int i = 0; i < 50; i++) nj_queue_poll(queue, 0.02);
+    fprintf(stderr, "%ld in flight\n", count - finished);
+    printf("{\"bytes_each\": %.0f}\n", (memory_kib("VmRSS:") - before) * 1024 / (double)count);
+    return;
+  }
+  report(0, 0);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 4) return 2;
+  total = atol(argv[3]);
+  nj_error *err = NULL;
+  nj_config *config = configuration();
+  if (strcmp(argv[1], "memory-flight") == 0) {
+    nj_config_set_max_connections_per_host(config, 65536);
+    nj_config_set_connect_timeout(config, 60);
+  }
+  client = nj_client_new(config, &err);
+  if (!client) {
+    fprintf(stderr, "%s\n", nj_error_message(err));
+    return 1;
+  }
+  queue = nj_queue_new();
+  request = nj_request_new("GET", argv[2]);
+  if (strcmp(argv[1], "many") == 0) many();
+  else if (strcmp(argv[1], "blocking") == 0) blocking();
+  else if (strcmp(argv[1], "handshake") == 0) handshake();
+  else if (strcmp(argv[1], "download") == 0) download(argv[4]);
+  else if (strcmp(argv[1], "memory-idle") == 0) memory(0);
+  else if (strcmp(argv[1], "memory-flight") == 0) memory(1);
+  else return 2;
+  fflush(stdout);
+  if (strcmp(argv[1], "memory-flight") == 0) _exit(failed ? 1 : 0);
+  nj_client_free(client);
+  nj_queue_free(queue);
+  return failed ? 1 : 0;
+}

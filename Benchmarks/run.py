@@ -1,0 +1,148 @@
+"""Runs the two sides of each benchmark in turns and compares their medians. Called by scripts/bench."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+PREFIX, *WORDS = sys.argv[1:]
+ROUNDS = int(WORDS[WORDS.index("--rounds") + 1]) if "--rounds" in WORDS else 5
+NAMES = [word for word in WORDS if not word.startswith("--") and not word.isdigit()]
+HTTP, HTTPS = os.environ["NIGHTJAR_HTTP_URL"], os.environ["NIGHTJAR_HTTPS_URL"]
+WWW = os.environ["NIGHTJAR_WWW"]
+
+
+def measure(command, **environment):
+    """The JSON line that a side prints."""
+    result = subprocess.run(
+        [str(word) for word in command], env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, text=True
+    )
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def compare(name, key, unit, budget, ours, theirs, peer):
+    """Interleaves both sides, so that a change of the machine's mood meets both."""
+    mine, others = [], []
+    for _ in range(ROUNDS):
+        mine.append(measure(ours)[key])
+        others.append(measure(theirs)[key])
+    report(name, statistics.median(mine), peer, statistics.median(others), unit, budget)
+
+
+def report(name, value, peer, peer_value, unit, budget, **more):
+    ratio = round(value / peer_value, 3) if peer_value else None
+    line = {"bench": name, "nightjar": round(value, 3), "peer": peer, "peer_value": peer_value and round(peer_value, 3)}
+    print(json.dumps({**line, "unit": unit, "ratio": ratio, "budget": budget, **more}), flush=True)
+
+
+def sides(mode, url, count, *more):
+    return ([f"{PREFIX}/nightjar-side", mode, url, count, *more], [f"{PREFIX}/libcurl-side", mode, url, count, *more])
+
+
+def http1():
+    compare("http1", "cpu_us", "cpu_us_per_request", 0.6, *sides("many", f"{HTTP}/1k", 100_000), "libcurl-multi")
+
+
+def blocking():
+    compare("blocking", "wall_us", "wall_us_per_request", 1.25, *sides("blocking", f"{HTTP}/1k", 20_000), "curl-easy")
+
+
+def http1_tls():
+    compare("http1-tls", "cpu_us", "cpu_us_per_request", 0.5, *sides("many", f"{HTTPS}/1k", 50_000), "libcurl-multi")
+
+
+def handshake():
+    compare("handshake", "cpu_us", "cpu_us_per_connection", 0.5, *sides("handshake", f"{HTTPS}/close", 500), "curl-easy")
+
+
+def download():
+    with open(f"{WWW}/1g", "wb") as file:
+        for _ in range(1024):
+            file.write(os.urandom(1 << 20))
+    target = f"{WWW}/downloaded"
+    ours, theirs = sides("download", f"{HTTP}/1g", 1, target)
+    mine = [measure(ours) for _ in range(3)]
+    others = [measure(theirs) for _ in range(3)]
+    same = subprocess.run(["cmp", f"{WWW}/1g", target]).returncode == 0
+    median = lambda rows, key: statistics.median(row[key] for row in rows)
+    report(
+        "download", median(mine, "cpu_us") / 1e6, "curl-easy", median(others, "cpu_us") / 1e6, "cpu_s_per_gib", 1.0,
+        peak_mib=round(median(mine, "peak_kib") / 1024, 1), peer_peak_mib=round(median(others, "peak_kib") / 1024, 1),
+        peak_budget_mib=32, content_is_whole=same,
+    )
+
+
+def memory():
+    idle = measure([f"{PREFIX}/nightjar-side", "memory-idle", f"{HTTP}/1k", 1])["rss_kib"] / 1024
+    report("memory", idle, None, None, "idle_client_rss_mib", 14)
+    for name, mode in (("memory-in-flight", "memory-flight"),):
+        with Holder() as url:
+            each = measure([f"{PREFIX}/nightjar-side", mode, url, 10_000])["bytes_each"]
+        report(name, each / 1024, None, None, "kib_per_request_at_10000_in_flight", 8)
+
+
+def lua():
+    script = lambda name: os.path.join("Benchmarks", "lua", name)
+    # Debian files lua-http, and what it needs, under 5.3 and 5.2; it is all Lua.
+    os.environ["LUA_PATH"] = ";".join(f"/usr/share/lua/{v}/{name}" for v in ("5.4", "5.3", "5.2") for name in ("?.lua", "?/init.lua"))
+    ours = [f"{PREFIX}/bin/nightjar", script("nightjar.lua"), HTTP, 50_000]
+    compare("lua", "cpu_us", "cpu_us_per_request", 0.25, ours, ["lua5.4", script("lua_http.lua"), HTTP, 5_000], "lua-http")
+    compare("lua-curl", "cpu_us", "cpu_us_per_request", 0.6, ours, ["lua5.2", script("lua_curl.lua"), HTTP, 20_000], "lua-curl")
+
+
+def json_decode():
+    records = [
+        {
+            "id": i, "title": f"Article number {i}", "tags": ["swift", "lua", "http"], "score": i / 7, "published": i % 2 == 0,
+            "author": {"name": f"Author {i % 17}", "email": None}, "body": "Lorem ipsum dolor sit amet, \u00e9t\u00e9. " * 4,
+        }
+        for i in range(2850)
+    ]
+    document = f"{WWW}/document.json"
+    with open(document, "w", encoding="utf-8") as file:
+        json.dump({"results": records}, file)
+    os.environ["LUA_CPATH"] = f"{PREFIX}/lib/lua/5.4/?.so;;"
+    side = lambda name: ["lua5.4", os.path.join("Benchmarks", "lua", "json.lua"), name, document]
+    compare("json", "ms", "ms_per_megabyte", 0.65, side("nightjar"), side("cjson"), "lua-cjson")
+
+
+class Holder:
+    """A server that accepts connections and never answers."""
+
+    def __enter__(self):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+        program = (
+            "import socket,selectors,sys\n"
+            "s=socket.create_server(('127.0.0.1',0),backlog=20000);print(s.getsockname()[1],flush=True)\n"
+            "kept=[]\n"
+            "while True:\n kept.append(s.accept()[0])\n"
+        )
+        self.process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        return f"http://127.0.0.1:{self.process.stdout.readline().strip()}/held"
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def load():
+    library = os.path.realpath(f"{PREFIX}/lib/libnightjar.so.0")
+    times = [measure([f"{PREFIX}/load", library])["dlopen_ms"] for _ in range(11)]
+    report("load", statistics.median(times), None, None, "dlopen_ms", 5)
+    report("load-size", os.path.getsize(library) / (1 << 20), None, None, "stripped_mib", 25)
+
+
+BENCHES = {
+    "http1": http1, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
+    "lua": lua, "memory": memory, "load": load, "json": json_decode,
+}
+chosen = list(BENCHES) if NAMES == ["all"] else NAMES
+for name in chosen:
+    if name not in BENCHES:
+        sys.exit(f"bench: no benchmark is called {name}; there are {', '.join(BENCHES)}")
+for name in chosen:
+    BENCHES[name]()

@@ -1,0 +1,164 @@
+/* client.c - nightjar.client{...} and the verbs of what it returns. */
+#include <string.h>
+
+#include "json.h"
+#include "njl.h"
+
+/* The first part of a client's userdata. */
+typedef struct client {
+  njl_host *host;
+  njl_client *handle; /* NULL: closed */
+  bool is_shared;     /* with the host program, which closes it */
+} client;
+
+static client *check_client(lua_State *L) {
+  client *self = luaL_testudata(L, 1, NJL_CLIENT);
+  if (self == NULL) {
+    luaL_error(L, "client expected, got %s; call it with a colon, as in api:get(\"/path\")", luaL_typename(L, 1));
+    return NULL;
+  }
+  if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the client is closed");
+  return self;
+}
+
+static client *push_client(lua_State *L, njl_host *host) {
+  client *self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = (client){.host = host};
+  luaL_setmetatable(L, NJL_CLIENT);
+  return self;
+}
+
+/* nightjar.client(options); without options the client of the host program, where there is one */
+int njl_client_open(lua_State *L) {
+  if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  njl_host *host = njl_host_of(L);
+  if (lua_isnil(L, 1) && host->client != NULL) {
+    client *shared = push_client(L, host);
+    shared->handle = host->client;
+    shared->is_shared = true;
+    njl_client_retain(shared->handle);
+    return 1;
+  }
+  if (host->is_sandboxed) {
+    return luaL_error(L, host->client != NULL ? "nightjar.client: only the host's client is available here, without options"
+                                              : "nightjar.client: no client is available here");
+  }
+  if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
+  else njl_json_encode(L, 1, "options");
+  njl_bytes options;
+  options.data = lua_tolstring(L, 2, &options.length);
+  client *self = push_client(L, host);
+  njl_reply *reply = njl_error_push(L);
+  lua_pushvalue(L, 3);
+  self->handle = njl_client_new(options, &reply->wait.call);
+  if (self->handle != NULL) return 1;
+  lua_pushvalue(L, 4);
+  return lua_error(L);
+}
+
+static int answered(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  return njl_reply_finish(L, 2);
+}
+
+/* Starts the request with what lies at index 1 (the client) and waits; the rest of the stack is the request's. */
+static int send(lua_State *L, client *self, const njl_request *request) {
+  njl_host *host = self->host;
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_wait *wait = njl_reply_push(L, host);
+  njl_outcome *refusal = NULL;
+  wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  if (wait->call == NULL) {
+    wait->call = refusal;
+    wait->state = NJL_DONE;
+    return njl_reply_finish(L, 2);
+  }
+  host->calls++;
+  return njl_await(L, wait, answered);
+}
+
+static void check_options(lua_State *L, int index, const char *function) {
+  if (lua_isnoneornil(L, index) || lua_istable(L, index)) return;
+  luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, index));
+}
+
+/* api:get(path, options), by the upvalues: method, name for messages */
+static int verb(lua_State *L) {
+  client *self = check_client(L);
+  const char *name = lua_tostring(L, lua_upvalueindex(2));
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return luaL_error(L, "%s: path must be a string, got %s", name, luaL_typename(L, 2));
+  }
+  check_options(L, 3, name);
+  lua_settop(L, 3);
+  njl_request request = {0};
+  request.target.data = lua_tolstring(L, 2, &request.target.length);
+  request.method.data = lua_tolstring(L, lua_upvalueindex(1), &request.method.length);
+  njl_bytes method = request.method, target = request.target;
+  njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, &request);
+  if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
+  if (request.target.data != target.data) return luaL_error(L, "%s: the path is the first argument", name);
+  return send(L, self, &request);
+}
+
+/* api:request{ method = "GET", path = "/articles", ... } */
+static int request(lua_State *L) {
+  client *self = check_client(L);
+  if (!lua_istable(L, 2)) return luaL_error(L, "request: a table expected, got %s", luaL_typename(L, 2));
+  lua_settop(L, 2);
+  njl_request request = {.method = {"GET", 3}};
+  njl_read_options(L, 2, "request", &request);
+  if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
+  return send(L, self, &request);
+}
+
+/* api:close(), also as <close> and by the collector: cancels what is in flight. Twice is once. */
+static int close(lua_State *L) {
+  client *self = luaL_checkudata(L, 1, NJL_CLIENT);
+  njl_client *handle = self->handle;
+  self->handle = NULL;
+  if (handle != NULL && !self->is_shared) njl_client_close(handle);
+  njl_client_release(handle);
+  return 0;
+}
+
+static int describe(lua_State *L) {
+  client *self = luaL_checkudata(L, 1, NJL_CLIENT);
+  lua_pushfstring(L, "%s: %p%s", NJL_CLIENT, (void *)self, self->handle == NULL ? " (closed)" : "");
+  return 1;
+}
+
+static int unknown(lua_State *L) {
+  static const char *const names[] = {"get", "post", "put", "patch", "delete", "head", "request", "close", NULL};
+  return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
+}
+
+void njl_open_client(lua_State *L) {
+  static const struct {
+    const char *name, *method;
+  } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
+               {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
+  static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
+  luaL_newmetatable(L, NJL_CLIENT);
+  luaL_setfuncs(L, meta, 0);
+  lua_newtable(L);
+  for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {
+    lua_pushstring(L, verbs[index].method);
+    lua_pushstring(L, verbs[index].name);
+    lua_pushcclosure(L, verb, 2);
+    lua_setfield(L, -2, verbs[index].name);
+  }
+  lua_pushcfunction(L, request);
+  lua_setfield(L, -2, "request");
+  lua_pushcfunction(L, close);
+  lua_setfield(L, -2, "close");
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, unknown);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,159 @@
+/* coroutine.c - coroutine.resume, wrap and yield that know our waits.
+ *
+ * A generator that waits yields our token to whoever resumed it. That one passes the token on to its own resumer, down to
+ * the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O. */
+#include "njl.h"
+
+
+
+/* coroutine.resume: true and the results, or false and the error */
+static int finish_resume(lua_State *L, bool succeeded, int results) {
+  lua_pushboolean(L, succeeded);
+  lua_insert(L, -results - 1);
+  return results + 1;
+}
+
+/* coroutine.wrap: the results, or the error raised, with a position if it is a string */
+static int finish_wrap(lua_State *L, bool succeeded, int results) {
+  if (succeeded) return results;
+  lua_State *co = lua_tothread(L, 1);
+  int status = lua_status(co);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    status = lua_resetthread(co);
+    if (lua_checkstack(co, 1) && status != LUA_OK) {
+      lua_pop(L, 1);
+      lua_xmove(co, L, 1);
+    }
+  }
+  if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+    luaL_where(L, 1);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return lua_error(L);
+}
+
+/* --- A generator that waits is closed with whoever waits in it --- */
+
+#define NJL_GUARD "nightjar.guard"
+
+/* What lies at index 2 while a token passes; its user value is the coroutine. */
+typedef struct guard {
+  bool is_armed;
+} guard;
+
+static int guard_close(lua_State *L) {
+  guard *self = luaL_checkudata(L, 1, NJL_GUARD);
+  if (!self->is_armed) return 0;
+  self->is_armed = false;
+  lua_getiuservalue(L, 1, 1);
+  lua_State *co = lua_tothread(L, -1);
+  int status = lua_status(co);
+  if (status != LUA_YIELD || lua_resetthread(co) == LUA_OK) return 0;
+  lua_xmove(co, L, 1);
+  return lua_error(L);
+}
+
+/* Without it the <close> variables of a generator would stay open when the task is cancelled. */
+static void push_guard(lua_State *L) {
+  guard *self = lua_newuserdatauv(L, sizeof *self, 1);
+  self->is_armed = true;
+  if (luaL_newmetatable(L, NJL_GUARD)) {
+    lua_pushcfunction(L, guard_close);
+    lua_setfield(L, -2, "__close");
+  }
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1);
+  lua_toclose(L, -1);
+}
+
+/* --- Resuming --- */
+
+static int after_resume(lua_State *L, int status, lua_KContext context);
+
+/* Resumes the coroutine at index 1 with what lies above it. `context` is 0 for resume, 1 for wrap. */
+static int go(lua_State *L, int arguments, lua_KContext context) {
+  njl_host *host = njl_host_of(L);
+  lua_State *co = lua_tothread(L, 1);
+  bool succeeded = false;
+  int results = 1;
+  if (!lua_checkstack(co, arguments)) {
+    lua_pushliteral(L, "too many arguments to resume");
+  } else {
+    lua_xmove(L, co, arguments);
+    lua_State *outer = host->running;
+    /* Waits may yield through here if they may yield here. */
+    bool yields = L == outer && lua_isyieldable(L);
+    host->running = yields ? co : NULL;
+    int status = lua_resume(co, L, arguments, &results);
+    host->running = outer;
+    succeeded = status == LUA_OK || status == LUA_YIELD;
+    if (status == LUA_YIELD && yields && results == 1 && njl_is_token(co, -1)) {
+      lua_pop(co, 1);
+      lua_settop(L, 1);
+      push_guard(L);
+      njl_push_token(L);
+      return lua_yieldk(L, 1, context, after_resume);
+    }
+    if (!succeeded) {
+      results = 1;
+      lua_xmove(co, L, 1);
+    } else if (!lua_checkstack(L, results + 1)) {
+      lua_pop(co, results);
+      lua_pushliteral(L, "too many results to resume");
+      results = 1;
+      succeeded = false;
+    } else {
+      lua_xmove(co, L, results);
+    }
+  }
+  return context == 0 ? finish_resume(L, succeeded, results) : finish_wrap(L, succeeded, results);
+}
+
+static int after_resume(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  guard *self = lua_touserdata(L, 2);
+  self->is_armed = false;
+  lua_settop(L, 1);
+  return go(L, 0, context);
+}
+
+static int co_resume(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTHREAD);
+  return go(L, lua_gettop(L) - 1, 0);
+}
+
+static int call_wrapped(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_insert(L, 1);
+  return go(L, lua_gettop(L) - 1, 1);
+}
+
+static int co_wrap(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_State *co = lua_newthread(L);
+  lua_pushvalue(L, 1);
+  lua_xmove(L, co, 1);
+  lua_pushcclosure(L, call_wrapped, 2);
+  return 1;
+}
+
+/* A task has nobody to yield to: the loop waits for our token alone. */
+static int co_yield(lua_State *L) {
+  njl_task *task = njl_host_of(L)->current;
+  if (L == task->thread) return luaL_error(L, "attempt to yield from outside a coroutine");
+  return lua_yield(L, lua_gettop(L));
+}
+
+void njl_open_coroutine(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"resume", co_resume}, {"wrap", co_wrap}, {"yield", co_yield}, {NULL, NULL}};
+  njl_host *host = njl_host_open(L);
+  if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) {
+    lua_pushlightuserdata(L, host);
+    luaL_setfuncs(L, functions, 1);
+  }
+  lua_pop(L, 1);
+}

@@ -1,0 +1,159 @@
+/* failure.c - what a call comes to, and error objects: kind, message and the rest of DESIGN section 4. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "njl.h"
+
+/* The user value of a reply that is an error: its response, once asked for. */
+enum { CACHED_RESPONSE = 1 };
+
+enum { USER_VALUES = 3 };
+
+njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
+  njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, USER_VALUES);
+  njl_wait_init(&reply->wait, host);
+  luaL_setmetatable(L, NJL_REPLY);
+  return &reply->wait;
+}
+
+int njl_reply_gc(lua_State *L) {
+  njl_reply *reply = lua_touserdata(L, 1);
+  njl_wait_drop(&reply->wait);
+  return 0;
+}
+
+/* Lets the collector know of memory that is not Lua's, so that responses nobody holds do not pile up. */
+static void account(lua_State *L, size_t bytes) {
+  enum { SMALL = 16 * 1024 };
+  if (bytes >= SMALL) lua_gc(L, LUA_GCSTEP, (int)(bytes / 1024 < 1 << 20 ? bytes / 1024 : 1 << 20));
+}
+
+int njl_reply_finish(lua_State *L, int index) {
+  njl_reply *reply = lua_touserdata(L, index);
+  lua_pushvalue(L, index);
+  njl_response response;
+  if (njl_outcome_response(reply->wait.call, &response)) {
+    luaL_setmetatable(L, NJL_RESPONSE);
+    account(L, response.body.length);
+    return 1;
+  }
+  luaL_setmetatable(L, NJL_ERROR);
+  return lua_error(L);
+}
+
+njl_reply *njl_error_push(lua_State *L) {
+  njl_wait *wait = njl_reply_push(L, NULL);
+  wait->state = NJL_DONE;
+  luaL_setmetatable(L, NJL_ERROR);
+  return (njl_reply *)wait;
+}
+
+void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) {
+  njl_reply *reply = njl_error_push(L);
+  reply->wait.call = njl_outcome_failed(kind, phase, (njl_bytes){message, strlen(message)});
+}
+
+int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const char *message = lua_pushvfstring(L, format, arguments);
+  va_end(arguments);
+  njl_push_failure(L, kind, phase, message);
+  return lua_error(L);
+}
+
+static int push_text(lua_State *L, njl_outcome *outcome, njl_field field) {
+  size_t length = 0;
+  const char *text = njl_outcome_text(outcome, field, &length);
+  if (text == NULL) lua_pushnil(L);
+  else lua_pushlstring(L, text, length);
+  return 1;
+}
+
+static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
+  if (!is_there) {
+    lua_pushnil(L);
+    return 1;
+  }
+  if (lua_getiuservalue(L, 1, CACHED_RESPONSE) != LUA_TNIL) return 1;
+  lua_pop(L, 1);
+  njl_wait *wait = njl_reply_push(L, NULL);
+  wait->state = NJL_DONE;
+  wait->call = njl_outcome_error_response(outcome);
+  luaL_setmetatable(L, NJL_RESPONSE);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_RESPONSE);
+  return 1;
+}
+
+static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
+                                          "retryable", "url",   "attempts", "response",     NULL};
+enum { KIND, PHASE, MESSAGE, USER_MESSAGE, STATUS, RETRYABLE, URL, ATTEMPTS, RESPONSE };
+
+/* A name that it does not have is nil: whoever caught something may ask it anything. */
+static int error_index(lua_State *L) {
+  njl_reply *reply = luaL_checkudata(L, 1, NJL_ERROR);
+  njl_outcome *outcome = reply->wait.call;
+  njl_failure failure = {0};
+  njl_outcome_failure(outcome, &failure);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) return 1;
+  switch (lua_tointeger(L, -1)) {
+  case KIND: return push_text(L, outcome, NJL_KIND);
+  case PHASE: return push_text(L, outcome, NJL_PHASE);
+  case MESSAGE: return push_text(L, outcome, NJL_MESSAGE);
+  case USER_MESSAGE: return push_text(L, outcome, NJL_USER_MESSAGE);
+  case URL: return push_text(L, outcome, NJL_URL);
+  case RETRYABLE: lua_pushboolean(L, failure.is_retryable); return 1;
+  case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
+  case RESPONSE: return push_response(L, outcome, failure.has_response);
+  default:
+    if (failure.status == 0) lua_pushnil(L);
+    else lua_pushinteger(L, failure.status);
+    return 1;
+  }
+}
+
+static int error_describe(lua_State *L) {
+  njl_reply *reply = luaL_checkudata(L, 1, NJL_ERROR);
+  return push_text(L, reply->wait.call, NJL_SENTENCE);
+}
+
+/* "failed: " .. err */
+static int error_concat(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  luaL_tolstring(L, 2, NULL);
+  lua_concat(L, 2);
+  return 1;
+}
+
+void njl_open_failure(lua_State *L) {
+  static const luaL_Reg reply[] = {{"__gc", njl_reply_gc}, {NULL, NULL}};
+  static const luaL_Reg error[] = {
+      {"__tostring", error_describe}, {"__concat", error_concat}, {"__gc", njl_reply_gc}, {NULL, NULL}};
+  luaL_newmetatable(L, NJL_REPLY);
+  luaL_setfuncs(L, reply, 0);
+  luaL_newmetatable(L, NJL_ERROR);
+  luaL_setfuncs(L, error, 0);
+  njl_push_field_numbers(L, field_names);
+  lua_pushcclosure(L, error_index, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 2);
+}
+
+/* --- nightjar.try --- */
+
+static int tried(lua_State *L, int status, lua_KContext context) {
+  (void)context;
+  if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* nightjar.try(f, ...) -> what f returns, or nil and the error */
+int njl_try(lua_State *L) {
+  njl_check_callable(L, 1, "function");
+  return tried(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, 0, tried), 0);
+}

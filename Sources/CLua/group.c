@@ -1,0 +1,212 @@
+/* group.c - functions that run together: all, race, map, timeout.
+ *
+ * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep its
+ * result, go on. A child's failure, or the first end in a race, cancels the others; the loop returns when all have ended,
+ * so nothing runs on behind the caller's back. */
+#include <string.h>
+
+#include "njl.h"
+
+/* Stack of the calling function: what it was called with, then these. */
+enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, TOP = RESULTS };
+
+typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;
+
+typedef struct group {
+  njl_wait wait; /* ended when a child has ended that the loop has to know of */
+  mode mode;
+  lua_Integer total, started, ended, limit;
+  njl_task *finished; /* ended and not yet looked at, linked by next_ready */
+  njl_task *decisive; /* the first that failed, or the winner of a race */
+  bool has_expired;
+  double seconds;
+} group;
+
+static void cancel_children(group *g, njl_task *parent) {
+  for (njl_task *child = parent->first_child; child != NULL; child = child->next) {
+    if (child->group == &g->wait) njl_task_cancel(child);
+  }
+}
+
+void njl_group_child_ended(njl_wait *wait, njl_task *child) {
+  group *g = (group *)wait;
+  g->ended++;
+  child->next_ready = g->finished;
+  g->finished = child;
+  bool decides = g->mode == RACE || child->status != LUA_OK;
+  if (g->decisive == NULL && decides) {
+    g->decisive = child;
+    cancel_children(g, child->parent);
+  }
+  bool has_more = g->decisive == NULL && g->started < g->total;
+  if (has_more || g->ended == g->started) njl_wait_end(wait, NJL_DONE);
+}
+
+/* Spawns the function and its arguments on top of the stack as the next child. */
+static void start(lua_State *L, group *g, int arguments) {
+  njl_task *task = njl_task_spawn(L, g->wait.host, arguments);
+  lua_pushvalue(L, GROUP);
+  lua_setiuservalue(L, -2, NJL_TASK_GROUP);
+  task->group = &g->wait;
+  task->is_observed = true;
+  task->place = ++g->started;
+  lua_rawseti(L, CHILDREN, task->place);
+}
+
+static void start_next(lua_State *L, group *g) {
+  lua_Integer place = g->started + 1;
+  if (g->mode == MAP) {
+    lua_pushvalue(L, FUNCTION);
+    lua_geti(L, ITEMS, place);
+    lua_pushinteger(L, place);
+    start(L, g, 2);
+  } else {
+    lua_geti(L, ITEMS, place);
+    start(L, g, 0);
+  }
+}
+
+/* Takes the results of those that have ended and lets go of them; the decisive one stays. */
+static void collect(lua_State *L, group *g) {
+  while (g->finished != NULL) {
+    njl_task *task = g->finished;
+    if ((g->mode == ALL || g->mode == MAP) && task->status == LUA_OK && task->results > 0) {
+      int count = njl_task_push_results(L, task);
+      lua_pop(L, count - 1);
+      lua_rawseti(L, RESULTS, task->place);
+    }
+    g->finished = task->next_ready;
+    if (task == g->decisive || g->mode == TIMEOUT) continue;
+    lua_pushnil(L);
+    lua_rawseti(L, CHILDREN, task->place);
+  }
+}
+
+static int push_list(lua_State *L, lua_Integer count) {
+  luaL_checkstack(L, (int)count, "too many results");
+  for (lua_Integer place = 1; place <= count; place++) lua_rawgeti(L, RESULTS, place);
+  return (int)count;
+}
+
+static njl_task *only_child(lua_State *L) {
+  lua_rawgeti(L, CHILDREN, 1);
+  return lua_touserdata(L, -1);
+}
+
+static int conclude(lua_State *L, group *g) {
+  njl_task *decisive = g->decisive;
+  if (g->mode == TIMEOUT && decisive == NULL) return njl_task_push_results(L, only_child(L));
+  if (g->has_expired && decisive->status == NJL_WAS_CANCELLED) {
+    return njl_raise(L, NJL_KIND_TIMEOUT, NJL_PHASE_TOTAL, "timeout: the function did not return within %f seconds",
+                     g->seconds);
+  }
+  if (decisive != NULL && decisive->status != LUA_OK) {
+    njl_task_push_error(L, decisive);
+    return lua_error(L);
+  }
+  switch (g->mode) {
+  case RACE: return njl_task_push_results(L, decisive);
+  case MAP: lua_pushvalue(L, RESULTS); return 1;
+  default: return push_list(L, g->total);
+  }
+}
+
+static int go(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  group *g = (group *)context;
+  njl_wait *wait = &g->wait;
+  lua_settop(L, TOP);
+  if (wait->state == NJL_EXPIRED && g->ended < g->started) {
+    g->has_expired = true;
+    cancel_children(g, wait->host->current);
+  }
+  collect(L, g);
+  while (g->decisive == NULL && g->started < g->total && g->started - g->ended < g->limit) start_next(L, g);
+  if (g->started == g->ended) return conclude(L, g);
+  wait->state = NJL_PENDING;
+  return njl_await(L, wait, go);
+}
+
+/* Fills the stack up to TOP. */
+static group *open_group(lua_State *L, mode mode) {
+  lua_settop(L, OPTIONS);
+  group *g = (group *)njl_wait_push_sized(L, njl_host_of(L), sizeof *g);
+  g->mode = mode;
+  g->limit = LUA_MAXINTEGER;
+  lua_newtable(L);
+  lua_newtable(L);
+  return g;
+}
+
+static int run_list(lua_State *L, mode mode, const char *name) {
+  luaL_checktype(L, ITEMS, LUA_TTABLE);
+  lua_settop(L, OPTIONS);
+  lua_Integer count = luaL_len(L, ITEMS);
+  for (lua_Integer place = 1; place <= count; place++) {
+    lua_geti(L, ITEMS, place);
+    if (!njl_is_callable(L, -1)) {
+      return luaL_error(L, "%s: item %I must be a function, got %s", name, (LUAI_UACINT)place, luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+  }
+  if (mode == RACE && count == 0) return luaL_error(L, "race: the list is empty");
+  group *g = open_group(L, mode);
+  g->total = count;
+  return go(L, LUA_OK, (lua_KContext)g);
+}
+
+/* nightjar.all{f, g, ...} -> the first result of each, or the first error, raised */
+int njl_all(lua_State *L) { return run_list(L, ALL, "all"); }
+
+/* nightjar.race{f, g, ...} -> the results, or the error, of the first that ends */
+int njl_race(lua_State *L) { return run_list(L, RACE, "race"); }
+
+/* nightjar.map(list, f, {concurrency = 6}) -> a list of the first results of f(item, index) */
+int njl_map(lua_State *L) {
+  static const char *const options[] = {"concurrency", NULL};
+  luaL_checktype(L, ITEMS, LUA_TTABLE);
+  njl_check_callable(L, FUNCTION, "function");
+  lua_settop(L, OPTIONS);
+  lua_Integer limit = 6;
+  if (!lua_isnil(L, OPTIONS)) {
+    luaL_checktype(L, OPTIONS, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, OPTIONS) != 0; lua_pop(L, 1)) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      if (strcmp(name, "concurrency") != 0) return njl_unknown_option(L, "map", "", name, options);
+      if (!lua_isinteger(L, -1) || (limit = lua_tointeger(L, -1)) < 1) {
+        return luaL_error(L, "map: concurrency must be an integer from 1");
+      }
+    }
+  }
+  lua_Integer count = luaL_len(L, ITEMS);
+  group *g = open_group(L, MAP);
+  g->total = count;
+  g->limit = limit;
+  return go(L, LUA_OK, (lua_KContext)g);
+}
+
+/* nightjar.timeout(seconds, f, ...) -> what f returns; a timeout error when that takes longer, f being cancelled */
+int njl_timeout(lua_State *L) {
+  lua_Number seconds = luaL_checknumber(L, 1);
+  luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");
+  njl_check_callable(L, 2, "function");
+  /* f and its arguments come to lie above what the loop needs. */
+  int arguments = lua_gettop(L) - 2;
+  luaL_checkstack(L, TOP + LUA_MINSTACK, NULL);
+  for (int slot = 0; slot < TOP; slot++) {
+    lua_pushnil(L);
+    lua_insert(L, 1);
+  }
+  lua_remove(L, TOP + 1);
+  group *g = (group *)njl_wait_push_sized(L, njl_host_of(L), sizeof *g);
+  lua_replace(L, GROUP);
+  lua_newtable(L);
+  lua_replace(L, CHILDREN);
+  g->mode = TIMEOUT;
+  g->seconds = seconds;
+  g->total = 1;
+  start(L, g, arguments);
+  g->wait.deadline = njl_deadline_after(seconds);
+  njl_timer_add(&g->wait);
+  return go(L, LUA_OK, (lua_KContext)g);
+}

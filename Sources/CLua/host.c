@@ -1,0 +1,276 @@
+/* host.c - one host for each Lua state: the loop that polls for what has ended and resumes the tasks that waited for
+ * it. Only resume() here resumes a task; what ends a wait merely puts its task into the ready list. */
+#include "njl.h"
+
+/* Registry key of the host. */
+static char host_key;
+
+/* User value 1 of the host: tasks that have not ended, by their address. */
+enum { ANCHORS = 1 };
+
+static int host_gc(lua_State *L) {
+  njl_host *host = lua_touserdata(L, 1);
+  njl_engine *engine = host->engine;
+  host->engine = NULL;
+  njl_engine_free(engine);
+  njl_client_release(host->client);
+  host->client = NULL;
+  return 0;
+}
+
+njl_host *njl_host_open(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA) {
+    njl_host *known = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return known;
+  }
+  lua_pop(L, 1);
+  njl_host *host = lua_newuserdatauv(L, sizeof *host, 1);
+  *host = (njl_host){.stop_reason = "interrupted", .limit = NJL_NEVER};
+  host->root.host = host;
+  host->root.state = NJL_RUNNING;
+  host->current = &host->root;
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, ANCHORS);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, host_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  host->engine = njl_engine_new();
+  if (host->engine == NULL) luaL_error(L, "not enough memory");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &host_key);
+  return host;
+}
+
+njl_host *njl_host_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
+
+static void push_anchors(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key);
+  lua_getiuservalue(L, -1, ANCHORS);
+  lua_replace(L, -2);
+}
+
+void njl_anchor(lua_State *L, njl_task *task, int index) {
+  index = lua_absindex(L, index);
+  push_anchors(L);
+  lua_pushvalue(L, index);
+  lua_rawsetp(L, -2, task);
+  lua_pop(L, 1);
+}
+
+/* Takes a key away that is there, which cannot raise. */
+void njl_release_anchor(lua_State *L, njl_task *task) {
+  push_anchors(L);
+  lua_pushnil(L);
+  lua_rawsetp(L, -2, task);
+  lua_pop(L, 1);
+}
+
+void njl_make_ready(njl_task *task) {
+  if (task->is_ready) return;
+  njl_host *host = task->host;
+  task->is_ready = true;
+  task->next_ready = NULL;
+  if (host->last_ready != NULL) host->last_ready->next_ready = task;
+  else host->first_ready = task;
+  host->last_ready = task;
+  host->ready++;
+}
+
+static njl_task *take_ready(njl_host *host) {
+  njl_task *task = host->first_ready;
+  if (task == NULL) return NULL;
+  host->first_ready = task->next_ready;
+  if (host->first_ready == NULL) host->last_ready = NULL;
+  task->next_ready = NULL;
+  task->is_ready = false;
+  host->ready--;
+  return task;
+}
+
+/* --- The end of a task --- */
+
+/* An error that nobody asked for becomes the parent's own. */
+static void adopt_failure(njl_task *parent) {
+  if (parent->status != LUA_OK) return;
+  for (njl_task *child = parent->first_child; child != NULL; child = child->next) {
+    if (child->status <= LUA_OK || child->is_observed) continue;
+    if (!lua_checkstack(parent->thread, 1) || !lua_checkstack(child->thread, 1)) return;
+    lua_settop(parent->thread, 0);
+    lua_pushvalue(child->thread, -1);
+    lua_xmove(child->thread, parent->thread, 1);
+    parent->status = child->status;
+    parent->results = 1;
+    child->is_observed = true;
+    return;
+  }
+}
+
+static void forget_children(lua_State *L, njl_task *task) {
+  while (task->first_child != NULL) {
+    njl_task *child = task->first_child;
+    njl_task_leave(child);
+    njl_release_anchor(L, child);
+  }
+}
+
+/* Ends the task if its function is over and its children have ended; then perhaps its parent, and so on. */
+static void end(lua_State *L, njl_task *task) {
+  while (task != NULL && task->state == NJL_ENDING && task->unended == 0) {
+    adopt_failure(task);
+    forget_children(L, task);
+    task->state = NJL_ENDED;
+    while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
+    if (task->group != NULL) njl_group_child_ended(task->group, task);
+    njl_task *parent = task->parent;
+    parent->unended--;
+    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. */
+    if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
+      njl_task_leave(task);
+      njl_release_anchor(L, task);
+    }
+    task = parent;
+  }
+}
+
+static void finish(lua_State *L, njl_task *task) {
+  if (task->wait != NULL) njl_wait_end(task->wait, NJL_CANCELLED);
+  task->state = NJL_ENDING; /* after which the end of a wait no longer makes it ready */
+  if (task->status != LUA_OK) {
+    for (njl_task *child = task->first_child; child != NULL; child = child->next) njl_task_cancel(child);
+  }
+  end(L, task);
+}
+
+/* Runs the <close> variables of a coroutine that will not go on. They may wait, by blocking. */
+static void close_thread(njl_task *task) {
+  njl_host *host = task->host;
+  njl_task *outer = host->current;
+  lua_State *outer_thread = host->running;
+  host->current = task;
+  host->running = NULL;
+  task->state = NJL_RUNNING;
+  task->is_closing = true;
+  task->status = lua_resetthread(task->thread);
+  task->results = task->status == LUA_OK ? 0 : 1;
+  task->is_closing = false;
+  host->current = outer;
+  host->running = outer_thread;
+}
+
+/* --- Running --- */
+
+static int make_traceback(lua_State *L) {
+  njl_task *task = lua_touserdata(L, 1);
+  push_anchors(L);
+  lua_rawgetp(L, -1, task);
+  luaL_traceback(L, task->thread, NULL, 0);
+  lua_setiuservalue(L, -2, NJL_TASK_TRACEBACK);
+  return 0;
+}
+
+static void keep_traceback(lua_State *L, njl_task *task) {
+  lua_pushcfunction(L, make_traceback);
+  lua_pushlightuserdata(L, task);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: there is none. */
+}
+
+static void resume(lua_State *L, njl_task *task) {
+  njl_host *host = task->host;
+  lua_State *thread = task->thread;
+  njl_task *outer = host->current;
+  lua_State *outer_thread = host->running;
+  int arguments = task->state == NJL_NEW ? task->results : 0;
+  int count = 0;
+  host->current = task;
+  host->running = thread;
+  task->state = NJL_RUNNING;
+  int status = lua_resume(thread, L, arguments, &count);
+  host->current = outer;
+  host->running = outer_thread;
+
+  if (status == LUA_YIELD) {
+    bool waits = count == 1 && njl_is_token(thread, -1);
+    lua_pop(thread, count);
+    task->state = NJL_SUSPENDED;
+    if (!waits || task->wait == NULL) njl_make_ready(task); /* A bare yield lets the others run. */
+    return;
+  }
+  task->status = status;
+  task->results = count;
+  if (status != LUA_OK) {
+    keep_traceback(L, task);
+    close_thread(task);
+    if (task->status == LUA_OK) task->status = status;
+    if (task->is_cancelled) task->status = NJL_WAS_CANCELLED;
+  }
+  finish(L, task);
+}
+
+static void step(lua_State *L, njl_task *task) {
+  if (task->state != NJL_NEW && task->state != NJL_SUSPENDED) return;
+  if (!task->is_cancelled) return resume(L, task);
+  close_thread(task);
+  if (task->status == LUA_OK) task->status = NJL_WAS_CANCELLED;
+  finish(L, task);
+}
+
+static void expire_timers(njl_host *host, njl_moment now) {
+  while (host->timers != NULL && host->timers->deadline <= now) njl_wait_end(host->timers, NJL_EXPIRED);
+}
+
+/* Takes the calls that have ended, waiting for the first as long as nothing else is due. */
+static void poll(njl_host *host) {
+  enum { BATCH = 64 };
+  njl_wait *ended[BATCH];
+  double timeout = 0;
+  if (host->ready == 0) {
+    timeout = -1;
+    njl_moment next = host->limit;
+    if (host->timers != NULL && host->timers->deadline < next) next = host->timers->deadline;
+    if (next != NJL_NEVER) {
+      njl_moment now = njl_now();
+      timeout = next > now ? (double)(next - now) * 1e-9 : 0;
+    }
+  }
+  size_t count;
+  do {
+    count = njl_engine_poll(host->engine, timeout, ended, BATCH);
+    for (size_t index = 0; index < count; index++) njl_wait_end(ended[index], NJL_DONE);
+    timeout = 0;
+  } while (count == BATCH);
+}
+
+bool njl_turn(lua_State *L, njl_host *host) {
+  if (host->engine == NULL) return false;
+  if (host->timers != NULL) expire_timers(host, njl_now());
+  if (host->ready == 0 && host->timers == NULL && host->calls == 0) return false;
+  if (host->ready == 0 || host->calls > 0) poll(host);
+  if (host->ready == 0 && host->timers != NULL) expire_timers(host, njl_now());
+  /* Those that are ready now; what they make ready comes after the next poll. */
+  for (size_t left = host->ready; left > 0; left--) {
+    njl_task *task = take_ready(host);
+    if (task == NULL) break;
+    step(L, task);
+  }
+  return true;
+}
+
+void njl_stop(njl_host *host, const char *reason) {
+  if (atomic_load(&host->is_stopped)) return;
+  atomic_store(&host->stop_reason, reason);
+  atomic_store(&host->is_stopped, true);
+}
+
+void njl_run(lua_State *L, njl_host *host, njl_task *task) {
+  bool is_deadlock = false;
+  while (task->state != NJL_ENDED) {
+    if (njl_now() > host->limit) njl_stop(host, "the script ran longer than its limit of time");
+    if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
+    if (!njl_turn(L, host)) {
+      is_deadlock = true;
+      njl_task_cancel(task);
+    }
+  }
+  if (is_deadlock) luaL_error(L, "deadlock: each task waits for another");
+}

@@ -1,0 +1,164 @@
+/* njl_host.h - the functions that Swift gives to the Lua host.
+ *
+ * A Lua error is a longjmp, which must never cross a Swift frame. So all of Lua is used in C (this module), and the
+ * client is reached through these plain functions: they take and return C values, never see a lua_State and never
+ * raise. They belong to the thread that runs the Lua state, unless their comment says otherwise. */
+#ifndef NJL_HOST_H
+#define NJL_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The client side of one Lua state: its completion queue and the calls under way. */
+typedef struct njl_engine njl_engine;
+/* A client, shared with whoever else holds it. */
+typedef struct njl_client njl_client;
+/* One call and, once it has ended, its response or error. Also a response or an error of another origin. */
+typedef struct njl_outcome njl_outcome;
+/* What a coroutine waits for; Swift only hands the pointer back. */
+typedef struct njl_wait njl_wait;
+
+/* Bytes borrowed during the call; `data` may be NULL when `length` is 0. */
+typedef struct njl_bytes {
+  const char *data;
+  size_t length;
+} njl_bytes;
+
+typedef struct njl_pair {
+  njl_bytes name;
+  njl_bytes value;
+} njl_pair;
+
+/* Everything of a request. All that it points to is borrowed during the call. */
+typedef struct njl_request {
+  njl_bytes method;
+  njl_bytes target;
+  const njl_pair *query;
+  size_t query_count;
+  const njl_pair *headers;
+  size_t header_count;
+  bool has_body;
+  njl_bytes body;
+  const int *expected; /* statuses that are an answer; none: the client's rule */
+  size_t expected_count;
+  double connect, idle, total; /* seconds; negative: the client's limit */
+} njl_request;
+
+typedef enum njl_field {
+  NJL_URL,
+  NJL_KIND,
+  NJL_PHASE,
+  NJL_MESSAGE,
+  NJL_USER_MESSAGE,
+  NJL_SENTENCE, /* message and URL, for a person to read */
+  NJL_SOURCE,
+  NJL_TEXT, /* the body; bytes that are not UTF-8 as U+FFFD */
+} njl_field;
+
+/* A response, as long as its outcome lives. Times are seconds since the call began, negative where it did not occur. */
+typedef struct njl_response {
+  int status;
+  njl_bytes body;
+  int attempts;
+  size_t header_count;
+  double sent, first_byte, total;
+  bool reused;
+} njl_response;
+
+/* What of an error is a number. */
+typedef struct njl_failure {
+  int status; /* 0: there was no answer */
+  int attempts;
+  bool is_retryable;
+  bool has_response;
+} njl_failure;
+
+/* NULL: out of memory. */
+njl_engine *njl_engine_new(void);
+/* Cancels the calls under way, waits for their ends and forgets them. */
+void njl_engine_free(njl_engine *engine);
+/* Runs what is due, waiting up to `timeout` seconds for the first (negative: no bound), and writes the waits whose
+ * calls have ended, at most `capacity`; more are there when it returns `capacity`. */
+size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
+/* Makes a poll that waits, now or next, return. Any thread. */
+void njl_engine_wake(njl_engine *engine);
+
+/* `options`: a JSON object of the schema of nj_config_merge_json. NULL: `*error` says why. */
+njl_client *njl_client_new(njl_bytes options, njl_outcome **error);
+void njl_client_retain(njl_client *client);
+void njl_client_release(njl_client *client);
+/* Cancels what is in flight and returns when nothing of the client runs any more. */
+void njl_client_close(njl_client *client);
+
+/* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
+                            njl_outcome **error);
+/* No poll will name the call's wait any more; it is cancelled unless it has ended. */
+void njl_call_abandon(njl_outcome *call);
+/* Whether the call has ended with a response; false for errors and calls under way. */
+bool njl_outcome_is_response(const njl_outcome *outcome);
+
+/* Kinds of errors that the Lua host itself makes; the numbers are those of ErrorKind. */
+typedef enum njl_kind {
+  NJL_KIND_INVALID_ARGUMENT = 1,
+  NJL_KIND_CLOSED = 3,
+  NJL_KIND_CANCELLED = 10,
+  NJL_KIND_TIMEOUT = 11,
+  NJL_KIND_DECODING = 40,
+} njl_kind;
+
+/* An error of our own. `phase` is a number of ErrorPhase, or 0. */
+njl_outcome *njl_outcome_failed(njl_kind kind, int phase, njl_bytes message);
+#define NJL_PHASE_TOTAL 7
+/* One more owner of the same outcome. */
+void njl_outcome_retain(njl_outcome *outcome);
+void njl_outcome_release(njl_outcome *outcome);
+
+/* False: it is not a response. */
+bool njl_outcome_response(const njl_outcome *outcome, njl_response *response);
+/* False: it is not an error. */
+bool njl_outcome_failure(const njl_outcome *outcome, njl_failure *failure);
+/* The response that came with an error, as an outcome of its own; NULL: there was none. */
+njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
+/* NULL: it has no such field. The text lives as long as the outcome. */
+const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
+/* The header field at `index`, in the order they came. False: there are fewer. */
+bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *field);
+
+/* Fills `text` with 36 random characters of RFC 9562 section 5.4, without a NUL. */
+void njl_random_uuid(char text[36]);
+
+/* --- Functions of the host program --- */
+
+/* Owned by the script that it was registered with. */
+typedef struct njl_function njl_function;
+/* What one call of it returned. */
+typedef struct njl_results njl_results;
+
+typedef enum njl_value_kind {
+  NJL_NIL,
+  NJL_BOOLEAN,
+  NJL_INTEGER,
+  NJL_NUMBER,
+  NJL_STRING,
+  NJL_OTHER, /* a table, a function and so on */
+} njl_value_kind;
+
+typedef struct njl_value {
+  njl_value_kind kind;
+  bool boolean;
+  int64_t integer; /* of a number without a fraction too */
+  double number;   /* of an integer too */
+  njl_bytes bytes;
+} njl_value;
+
+/* Calls it. The results are the caller's to release; `failure` is a string when the call failed, else nil, and lives as
+ * long as they do. */
+njl_results *njl_function_call(njl_function *function, const njl_value *arguments, size_t count, size_t *returned,
+                               njl_value *failure);
+/* Borrowed from the results. */
+njl_value njl_results_value(const njl_results *results, size_t index);
+void njl_results_release(njl_results *results);
+
+#endif

@@ -1,0 +1,99 @@
+/* The table nightjar.json, nightjar.null and nightjar.array. */
+#include "json.h"
+
+#include <string.h>
+
+#include "njl.h"
+
+static const char null_key = 0, mark_key = 0;
+
+void njl_json_push_null(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); }
+void njl_json_push_array_mark(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &mark_key); }
+
+static int null_to_string(lua_State *L) {
+  lua_pushliteral(L, "null");
+  return 1;
+}
+
+static void open_values(lua_State *L) {
+  lua_newuserdatauv(L, 0, 0);
+  lua_createtable(L, 0, 3);
+  lua_pushliteral(L, "nightjar.null");
+  lua_setfield(L, -2, "__name");
+  lua_pushcfunction(L, null_to_string);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &null_key);
+
+  lua_createtable(L, 0, 2);
+  lua_pushliteral(L, "nightjar.array");
+  lua_setfield(L, -2, "__name");
+  lua_pushliteral(L, "nightjar.array");
+  lua_setfield(L, -2, "__metatable");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &mark_key);
+}
+
+/* nightjar.array(table) -> the same table, marked */
+int njl_json_array(lua_State *L) {
+  if (lua_isnoneornil(L, 1)) {
+    lua_settop(L, 0);
+    lua_newtable(L);
+  }
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  njl_json_push_array_mark(L);
+  if (lua_getmetatable(L, 1)) {
+    luaL_argcheck(L, lua_rawequal(L, 2, 3), 1, "the table has a metatable already");
+    lua_pop(L, 1);
+  }
+  lua_setmetatable(L, 1);
+  return 1;
+}
+
+/* nightjar.json.decode(text) -> value */
+static int decode(lua_State *L) {
+  size_t length;
+  luaL_checktype(L, 1, LUA_TSTRING);
+  const char *text = lua_tolstring(L, 1, &length);
+  njl_json_decode(L, "the text", text, length);
+  return 1;
+}
+
+/* The options of encode at index 2. */
+static njl_json_style read_style(lua_State *L) {
+  njl_json_style style = {.is_pretty = false, .is_sorted = true};
+  if (lua_isnoneornil(L, 2)) return style;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_pushnil(L);
+  while (lua_next(L, 2)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    bool *option = strcmp(name, "pretty") == 0 ? &style.is_pretty : strcmp(name, "sorted") == 0 ? &style.is_sorted : NULL;
+    if (option == NULL) {
+      luaL_argerror(L, 2, lua_pushfstring(L, "unknown option '%s'; known are pretty and sorted", name));
+    } else if (!lua_isboolean(L, -1)) {
+      luaL_argerror(L, 2, lua_pushfstring(L, "option '%s' must be a boolean, got %s", name, luaL_typename(L, -1)));
+    } else *option = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return style;
+}
+
+/* nightjar.json.encode(value, {pretty = false, sorted = true}) -> text */
+static int encode(lua_State *L) {
+  luaL_checkany(L, 1);
+  njl_json_style style = read_style(L);
+  size_t length;
+  const char *text = njl_json_write(L, 1, "value", style, &length);
+  lua_pushlstring(L, text, length);
+  return 1;
+}
+
+void njl_json_open(lua_State *L) {
+  static const luaL_Reg functions[] = {{"decode", decode}, {"encode", encode}, {NULL, NULL}};
+  open_values(L);
+  njl_json_open_decode(L);
+  njl_json_open_encode(L);
+  luaL_newlib(L, functions);
+}

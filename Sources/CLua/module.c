@@ -1,0 +1,29 @@
+/* module.c - what require "nightjar" returns. */
+#include "json.h"
+#include "njl.h"
+
+int luaopen_nightjar(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"client", njl_client_open}, {"spawn", njl_spawn}, {"sleep", njl_sleep},
+      {"all", njl_all},            {"race", njl_race},   {"map", njl_map},
+      {"timeout", njl_timeout},    {"try", njl_try},     {"array", njl_json_array},
+      {NULL, NULL},
+  };
+  luaL_checkversion(L);
+  njl_host *host = njl_host_open(L);
+  njl_open_coroutine(L);
+  njl_open_failure(L);
+  njl_open_response(L);
+  njl_open_task(L);
+  njl_open_client(L);
+  luaL_newlibtable(L, functions);
+  lua_pushlightuserdata(L, host); /* The registry keeps it. */
+  luaL_setfuncs(L, functions, 1);
+  njl_json_open(L);
+  lua_setfield(L, -2, "json");
+  njl_json_push_null(L);
+  lua_setfield(L, -2, "null");
+  lua_pushliteral(L, NJL_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}

@@ -1,0 +1,228 @@
+/* njl.h - the parts of the Lua host and how they fit; inside CLua only.
+ *
+ *   module.c     what require "nightjar" returns
+ *   host.c       one for each Lua state: the loop that polls, resumes and finishes tasks
+ *   timers.c     waits with a deadline, earliest first
+ *   wait.c       suspending a coroutine, or blocking where it cannot yield
+ *   task.c       task objects: spawn, join, cancel
+ *   group.c      all, race, map, timeout
+ *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
+ *   client.c     client{...} and the verbs
+ *   request.c    the options of a call
+ *   response.c   response objects
+ *   failure.c    error objects, try
+ *   json.c       nightjar.json, null and array; json.h tells how values map
+ *   names.c      names of fields and options, and the nearest to one that is unknown
+ *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
+ *   sigint.c     what Ctrl-C does there
+ *   function.c   functions of the host program
+ *   sandbox.c    the libraries of scripts that the host did not write
+ *
+ * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
+ * Swift (never raises), then push, yield or raise. */
+#ifndef NJL_H
+#define NJL_H
+
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+#include <stdatomic.h>
+
+#include "njl_host.h"
+#include "njl_script.h"
+
+typedef struct njl_task njl_task;
+typedef struct njl_host njl_host;
+
+/* Nanoseconds of the monotonic clock. */
+typedef uint64_t njl_moment;
+#define NJL_NEVER UINT64_MAX
+
+/* How a wait ended. */
+typedef enum njl_state_of_wait {
+  NJL_PENDING,
+  NJL_DONE,      /* what was waited for has occurred */
+  NJL_EXPIRED,   /* its deadline passed first */
+  NJL_CANCELLED, /* its task was cancelled, or the host stops */
+} njl_state_of_wait;
+
+/* What a coroutine waits for: a call, a moment, the end of a task, or of some of a group. The first part of a userdata
+ * that lies on the stack of the waiting C function and whose finalizer calls njl_wait_drop. */
+struct njl_wait {
+  njl_host *host;
+  njl_task *task; /* made ready at the end; NULL once that is done */
+  lua_KFunction then; /* where the C function goes on */
+  njl_state_of_wait state;
+  njl_moment deadline;                         /* NJL_NEVER: not among the timers */
+  njl_wait *heap_child, *heap_next, *heap_previous; /* timers.c */
+  njl_outcome *call;                           /* owned; in flight while pending */
+  njl_task *target;                            /* whose end is waited for */
+  njl_wait *next_joiner;                       /* of the same target */
+};
+
+typedef enum njl_state_of_task {
+  NJL_NEW,       /* not resumed yet */
+  NJL_SUSPENDED, /* in a wait */
+  NJL_RUNNING,   /* on the C stack, perhaps in a wait that could not yield */
+  NJL_ENDING,    /* its function is over; its children are not */
+  NJL_ENDED,     /* results or error lie on its thread */
+} njl_state_of_task;
+
+/* A coroutine that the loop resumes, or the main chunk of a stock interpreter (`thread` is NULL). A userdata with
+ * the user values NJL_TASK_THREAD, NJL_TASK_GROUP, NJL_TASK_TRACEBACK. Anchored by the host until it has ended. */
+struct njl_task {
+  njl_host *host;
+  lua_State *thread;
+  njl_task *parent, *first_child, *previous, *next; /* children end with their parent */
+  size_t unended;                                   /* children that have not ended */
+  njl_task *next_ready; /* in the ready list; once ended, among the finished of its group */
+  njl_wait *wait;    /* the one it is in */
+  njl_wait *joiners; /* waits for its end */
+  njl_wait *group;   /* told of its end, see group.c */
+  lua_Integer place; /* in the group */
+  njl_state_of_task state;
+  int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
+  int results;   /* on the thread's stack: arguments before the first resume, results after the end */
+  bool is_ready; /* in the ready list */
+  bool is_cancelled;
+  bool is_closing;  /* its <close> variables run: they may wait although it is cancelled */
+  bool is_observed; /* somebody joined it or will: its error is not lost */
+};
+
+#define NJL_WAS_CANCELLED (-1)
+enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK };
+
+struct njl_host {
+  njl_engine *engine;
+  njl_client *client;       /* the host program's, owned; NULL: there is none */
+  bool is_sandboxed;        /* no other clients */
+  lua_State *volatile running; /* the coroutine that our code resumed last and may yield to it; NULL: none */
+  njl_task *current;        /* never NULL */
+  njl_task *first_ready, *last_ready;
+  size_t ready;
+  njl_wait *timers;         /* root of the heap */
+  size_t calls;             /* in flight */
+  njl_task root;            /* what runs outside of any coroutine of ours */
+  njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
+  atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
+  _Atomic(const char *) stop_reason; /* for the message; static */
+};
+
+/* host.c */
+njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
+njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
+void njl_make_ready(njl_task *task);
+bool njl_turn(lua_State *L, njl_host *host);      /* one round of the loop; false: nothing can ever happen */
+/* Until the task has ended. Needs LUA_MINSTACK. */
+void njl_run(lua_State *L, njl_host *host, njl_task *task);
+void njl_stop(njl_host *host, const char *reason); /* any thread, and signal handlers; `reason` is static */
+void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
+void njl_release_anchor(lua_State *L, njl_task *task);
+
+/* timers.c */
+njl_moment njl_now(void);
+njl_moment njl_deadline_after(double seconds);
+void njl_timer_add(njl_wait *wait);
+void njl_timer_remove(njl_wait *wait);
+
+/* wait.c */
+void njl_wait_init(njl_wait *wait, njl_host *host);
+njl_wait *njl_wait_push(lua_State *L, njl_host *host); /* a plain wait as userdata */
+njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size); /* with zeros behind it */
+void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
+void njl_wait_drop(njl_wait *wait);
+/* Suspends the calling C function until `wait` is over, then goes on in `k` with the wait as its context. Call it last:
+ * return njl_await(...). `k` may run with the wait still pending, when somebody resumed the coroutine out of turn: it
+ * then calls njl_await again. A wait that was cancelled raises here and never comes to `k`. */
+int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k);
+bool njl_is_token(lua_State *L, int index);
+void njl_push_token(lua_State *L);
+
+/* task.c */
+/* Makes a child of the current task from the function and the arguments on top of the stack, which the task's userdata
+ * replaces. It runs when its turn comes, never at once. */
+njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
+void njl_task_cancel(njl_task *task);                    /* it and all below it */
+void njl_task_leave(njl_task *task);                     /* its parent's list */
+int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
+void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
+bool njl_is_callable(lua_State *L, int index);
+void njl_check_callable(lua_State *L, int index, const char *role);
+void njl_open_task(lua_State *L);
+int njl_spawn(lua_State *L);
+int njl_sleep(lua_State *L);
+
+/* group.c */
+int njl_all(lua_State *L);
+int njl_race(lua_State *L);
+int njl_map(lua_State *L);
+int njl_timeout(lua_State *L);
+void njl_group_child_ended(njl_wait *group, njl_task *child);
+
+/* coroutine.c */
+void njl_open_coroutine(lua_State *L);
+
+/* client.c */
+int njl_client_open(lua_State *L);
+void njl_open_client(lua_State *L);
+
+/* request.c */
+/* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and buffers
+ * on this stack or in the table: use it before anything is popped. Raises what is wrong, with `function` in the text. */
+void njl_read_options(lua_State *L, int options, const char *function, njl_request *request);
+
+/* names.c */
+int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
+                       const char *const known[]); /* raises */
+const char *njl_nearest(const char *name, size_t length, const char *const names[]); /* NULL: none is near */
+int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]); /* raises */
+void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table: name to index */
+
+/* failure.c */
+typedef struct njl_reply {
+  njl_wait wait; /* its call is the outcome */
+} njl_reply;
+njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
+int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
+int njl_reply_gc(lua_State *L);
+njl_reply *njl_error_push(lua_State *L);                /* an error that is yet to own its outcome */
+void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message);
+int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...);
+int njl_try(lua_State *L);
+void njl_open_failure(lua_State *L);
+
+/* response.c */
+void njl_open_response(lua_State *L);
+
+/* script.c */
+void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
+
+/* interpreter.c */
+bool njl_set_arguments(lua_State *L, int count, char *const *values, int first); /* false: out of memory */
+void njl_push_requirer(lua_State *L, const char *name);
+bool njl_load_line(lua_State *L, njl_bytes text); /* leaves the chunk or the error */
+bool njl_is_incomplete(lua_State *L, njl_bytes text);
+int njl_print_results(lua_State *L, njl_task *task);
+
+/* function.c */
+void njl_push_function(lua_State *L, njl_function *function);
+void njl_push_value(lua_State *L, const njl_value *value);
+
+/* sandbox.c */
+void njl_open_sandbox(lua_State *L);
+
+/* module.c */
+int luaopen_nightjar(lua_State *L);
+
+#define NJL_VERSION "0.1.0"
+
+/* Names of the metatables, as messages show them. */
+#define NJL_CLIENT "nightjar.client"
+#define NJL_REPLY "nightjar.reply"
+#define NJL_RESPONSE "nightjar.response"
+#define NJL_HEADERS "nightjar.headers"
+#define NJL_ERROR "nightjar.error"
+#define NJL_TASK "nightjar.task"
+#define NJL_WAIT "nightjar.wait"
+
+#endif

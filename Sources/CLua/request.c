@@ -1,0 +1,336 @@
+/* request.c - the options of a call, read from a Lua table into a plain struct. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "json.h"
+#include "njl.h"
+
+/* Options by number; the order is that of `names`. */
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, METHOD, PATH, SUPPORTED };
+
+static const char *const names[] = {"query",   "headers",         "json",   "form", "body", "expect",
+                                    "timeout", "idempotency_key", "method", "path", NULL};
+
+/* Promised by the design and to come. */
+static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};
+
+/* What is being read, for messages. */
+typedef struct reading {
+  lua_State *L;
+  const char *function; /* "get" */
+  const char *option;   /* "query" */
+  int anchors;          /* stack index of a table that keeps what was made on the way */
+} reading;
+
+/* A growing array of pairs in a userdata that the anchors keep. */
+typedef struct pairs {
+  njl_pair *items;
+  size_t count, capacity;
+} pairs;
+
+static void keep(reading *r) { lua_rawseti(r->L, r->anchors, (lua_Integer)lua_rawlen(r->L, r->anchors) + 1); }
+
+static void add(reading *r, pairs *list, njl_bytes name, njl_bytes value) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity == 0 ? 8 : list->capacity * 2;
+    njl_pair *items = lua_newuserdatauv(r->L, capacity * sizeof *items, 0);
+    if (list->count > 0) memcpy(items, list->items, list->count * sizeof *items);
+    keep(r);
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = (njl_pair){name, value};
+}
+
+static int misfit(reading *r, const char *wanted, int value) {
+  return luaL_error(r->L, "%s: %s must be %s, got %s", r->function, r->option, wanted, luaL_typename(r->L, value));
+}
+
+/* The value on top of the stack as text; stays good while the anchors live. Pops it. */
+static njl_bytes take_text(reading *r, const char *name) {
+  lua_State *L = r->L;
+  njl_bytes text;
+  switch (lua_type(L, -1)) {
+  case LUA_TBOOLEAN: text.data = lua_pushstring(L, lua_toboolean(L, -1) ? "true" : "false"); break;
+  case LUA_TNUMBER: lua_pushvalue(L, -1); break;
+  case LUA_TSTRING: lua_pushvalue(L, -1); break;
+  default:
+    luaL_error(L, "%s: %s '%s' must be a string, a number or a boolean, got %s", r->function, r->option, name,
+               luaL_typename(L, -1));
+  }
+  text.data = lua_tolstring(L, -1, &text.length);
+  keep(r);
+  lua_pop(L, 1);
+  return text;
+}
+
+/* { {"name", "value"}, ... } */
+static void read_list(reading *r, int table, pairs *list) {
+  lua_State *L = r->L;
+  lua_Integer count = (lua_Integer)lua_rawlen(L, table);
+  for (lua_Integer index = 1; index <= count; index++) {
+    if (lua_rawgeti(L, table, index) != LUA_TTABLE) misfit(r, "a list of {name, value} pairs", -1);
+    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) misfit(r, "a list of {name, value} pairs whose names are strings", -1);
+    njl_bytes name = take_text(r, "");
+    lua_rawgeti(L, -1, 2);
+    njl_bytes value = take_text(r, name.data);
+    add(r, list, name, value);
+    lua_pop(L, 1);
+  }
+}
+
+static int by_bytes(const void *left, const void *right) {
+  const njl_bytes *a = &((const njl_pair *)left)->name, *b = &((const njl_pair *)right)->name;
+  int order = memcmp(a->data, b->data, a->length < b->length ? a->length : b->length);
+  return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+/* { name = value, other = {value, value} }, in the order of the names, so that equal tables make equal requests */
+static void read_table(reading *r, int table, pairs *list) {
+  lua_State *L = r->L;
+  pairs keys = {0};
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) misfit(r, "a table whose names are strings", -2);
+    njl_bytes name;
+    name.data = lua_tolstring(L, -2, &name.length);
+    add(r, &keys, name, (njl_bytes){0});
+  }
+  if (keys.count > 1) qsort(keys.items, keys.count, sizeof *keys.items, by_bytes);
+  for (size_t index = 0; index < keys.count; index++) {
+    njl_bytes name = keys.items[index].name;
+    lua_pushlstring(L, name.data, name.length);
+    if (lua_rawget(L, table) != LUA_TTABLE) {
+      njl_bytes value = take_text(r, name.data);
+      add(r, list, name, value);
+      continue;
+    }
+    lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+    for (lua_Integer item = 1; item <= count; item++) {
+      lua_rawgeti(L, -1, item);
+      njl_bytes value = take_text(r, name.data);
+      add(r, list, name, value);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+static void read_pairs(reading *r, int table, pairs *list) {
+  if (!lua_istable(r->L, table)) misfit(r, "a table", table);
+  if (lua_rawlen(r->L, table) > 0) read_list(r, table, list);
+  else read_table(r, table, list);
+}
+
+static bool has_header(const pairs *headers, const char *name) {
+  size_t length = strlen(name);
+  for (size_t index = 0; index < headers->count; index++) {
+    njl_bytes have = headers->items[index].name;
+    if (have.length == length && strncasecmp(have.data, name, length) == 0) return true;
+  }
+  return false;
+}
+
+static void add_header(reading *r, pairs *headers, const char *name, njl_bytes value) {
+  if (!has_header(headers, name)) add(r, headers, (njl_bytes){name, strlen(name)}, value);
+}
+
+/* The string on top of the stack becomes the body. */
+static void set_body(reading *r, njl_request *request) {
+  request->has_body = true;
+  request->body.data = lua_tolstring(r->L, -1, &request->body.length);
+  keep(r);
+}
+
+/* application/x-www-form-urlencoded, as the URL standard writes it. */
+static void push_form(lua_State *L, const pairs *fields) {
+  static const char digits[] = "0123456789ABCDEF";
+  luaL_Buffer text;
+  luaL_buffinit(L, &text);
+  for (size_t index = 0; index < fields->count; index++) {
+    const njl_bytes parts[] = {fields->items[index].name, fields->items[index].value};
+    for (int part = 0; part < 2; part++) {
+      if (part == 1) luaL_addchar(&text, '=');
+      else if (index > 0) luaL_addchar(&text, '&');
+      for (size_t at = 0; at < parts[part].length; at++) {
+        unsigned char byte = (unsigned char)parts[part].data[at];
+        if (byte < 128 && (isalnum(byte) || memchr("*-._", byte, 4) != NULL)) {
+          luaL_addchar(&text, (char)byte);
+        } else if (byte == ' ') {
+          luaL_addchar(&text, '+');
+        } else {
+          luaL_addchar(&text, '%');
+          luaL_addchar(&text, digits[byte >> 4]);
+          luaL_addchar(&text, digits[byte & 15]);
+        }
+      }
+    }
+  }
+  luaL_pushresult(&text);
+}
+
+static int take_status(reading *r) {
+  int is_integer;
+  lua_Integer status = lua_tointegerx(r->L, -1, &is_integer);
+  if (!is_integer || status < 100 || status > 999) {
+    luaL_error(r->L, "%s: expect must be a status from 100 to 999 or a list of them", r->function);
+  }
+  lua_pop(r->L, 1);
+  return (int)status;
+}
+
+static void read_expected(reading *r, int value, njl_request *request) {
+  lua_State *L = r->L;
+  bool is_list = lua_istable(L, value);
+  size_t count = is_list ? lua_rawlen(L, value) : 1;
+  int *statuses = lua_newuserdatauv(L, (count + 1) * sizeof *statuses, 0);
+  keep(r);
+  for (size_t index = 0; index < count; index++) {
+    if (is_list) lua_rawgeti(L, value, (lua_Integer)index + 1);
+    else lua_pushvalue(L, value);
+    statuses[index] = take_status(r);
+  }
+  request->expected = statuses;
+  request->expected_count = count;
+}
+
+/* A length of time in seconds at `index`. */
+static double seconds(reading *r, int index, const char *name) {
+  lua_Number value = lua_type(r->L, index) == LUA_TNUMBER ? lua_tonumber(r->L, index) : -1;
+  if (!(value > 0 && value <= 1e9)) luaL_error(r->L, "%s: %s must be seconds above 0", r->function, name);
+  return value;
+}
+
+static void read_timeout(reading *r, int value, njl_request *request) {
+  static const char *const limits[] = {"connect", "idle", "total", NULL};
+  lua_State *L = r->L;
+  if (!lua_istable(L, value)) {
+    request->total = seconds(r, value, "timeout");
+    return;
+  }
+  for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    if (strcmp(name, "connect") == 0) request->connect = seconds(r, -1, "timeout.connect");
+    else if (strcmp(name, "idle") == 0) request->idle = seconds(r, -1, "timeout.idle");
+    else if (strcmp(name, "total") == 0) request->total = seconds(r, -1, "timeout.total");
+    else njl_unknown_option(L, r->function, "timeout.", name, limits);
+  }
+}
+
+/* Which options there are, as bits. All names are checked before any value is read. */
+static unsigned options_present(lua_State *L, int options, const char *function) {
+  unsigned present = 0;
+  for (lua_pushnil(L); lua_next(L, options) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
+    const char *name = lua_tostring(L, -2);
+    int option = 0;
+    while (option < SUPPORTED && strcmp(names[option], name) != 0) option++;
+    if (option == SUPPORTED) {
+      for (const char *const *known = later; *known != NULL; known++) {
+        if (strcmp(*known, name) == 0) {
+          luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
+        }
+      }
+      njl_unknown_option(L, function, "", name, names);
+    }
+    present |= 1u << option;
+  }
+  return present;
+}
+
+/* Pushes the option if it is present. */
+static bool push_option(reading *r, int options, unsigned present, int option) {
+  if ((present & 1u << option) == 0) return false;
+  r->option = names[option];
+  lua_pushstring(r->L, names[option]);
+  lua_rawget(r->L, options);
+  return true;
+}
+
+static njl_bytes read_string(reading *r) {
+  if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "a string", -1);
+  njl_bytes text;
+  text.data = lua_tolstring(r->L, -1, &text.length);
+  keep(r);
+  return text;
+}
+
+static void read_body(reading *r, int options, unsigned present, njl_request *request, pairs *headers) {
+  lua_State *L = r->L;
+  unsigned bodies = present & (1u << JSON | 1u << FORM | 1u << BODY);
+  if ((bodies & (bodies - 1)) != 0) {
+    luaL_error(L, "%s: json, form and body are three ways to give the one body; use one", r->function);
+  }
+  if (push_option(r, options, present, JSON)) {
+    njl_json_encode(L, -1, "json");
+    set_body(r, request);
+    lua_pop(L, 1);
+    add_header(r, headers, "Content-Type", (njl_bytes){"application/json", 16});
+  } else if (push_option(r, options, present, FORM)) {
+    pairs fields = {0};
+    read_pairs(r, lua_gettop(L), &fields);
+    push_form(L, &fields);
+    set_body(r, request);
+    lua_pop(L, 1);
+    add_header(r, headers, "Content-Type", (njl_bytes){"application/x-www-form-urlencoded", 33});
+  } else if (push_option(r, options, present, BODY)) {
+    request->body = read_string(r);
+    request->has_body = true;
+  }
+}
+
+static void read_idempotency_key(reading *r, pairs *headers) {
+  njl_bytes key;
+  if (lua_isboolean(r->L, -1) && lua_toboolean(r->L, -1)) {
+    char *uuid = lua_newuserdatauv(r->L, 36, 0);
+    njl_random_uuid(uuid);
+    key = (njl_bytes){uuid, 36};
+    keep(r);
+    lua_pop(r->L, 1);
+  } else if (lua_type(r->L, -1) == LUA_TSTRING) {
+    key = read_string(r);
+  } else {
+    misfit(r, "a string or true", -1);
+    return;
+  }
+  add(r, headers, (njl_bytes){"Idempotency-Key", 15}, key);
+}
+
+void njl_read_options(lua_State *L, int options, const char *function, njl_request *request) {
+  request->connect = request->idle = request->total = -1;
+  if (options == 0) return;
+  options = lua_absindex(L, options);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  unsigned present = options_present(L, options, function);
+  if (present == 0) return;
+  lua_newtable(L);
+  reading r = {.L = L, .function = function, .anchors = lua_gettop(L)};
+  pairs query = {0}, headers = {0};
+
+  if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
+  if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
+  if (push_option(&r, options, present, QUERY)) {
+    read_pairs(&r, lua_gettop(L), &query);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, HEADERS)) {
+    read_pairs(&r, lua_gettop(L), &headers);
+    lua_pop(L, 1);
+  }
+  read_body(&r, options, present, request, &headers);
+  if (push_option(&r, options, present, EXPECT)) {
+    read_expected(&r, lua_gettop(L), request);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, TIMEOUT)) {
+    read_timeout(&r, lua_gettop(L), request);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, IDEMPOTENCY_KEY)) read_idempotency_key(&r, &headers);
+
+  request->query = query.items;
+  request->query_count = query.count;
+  request->headers = headers.items;
+  request->header_count = headers.count;
+}

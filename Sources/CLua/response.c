@@ -1,0 +1,199 @@
+/* response.c - response objects: fields that are looked up when asked for. */
+#include <ctype.h>
+#include <string.h>
+
+#include "json.h"
+#include "njl.h"
+
+/* User values of a reply that is a response. */
+enum { CACHED_JSON = 1, CACHED_HEADERS, CACHED_BODY };
+
+/* The only user value of a headers object. */
+enum { OWNER = 1 };
+
+static njl_outcome *check_response(lua_State *L, int index, njl_response *response) {
+  njl_reply *reply = luaL_checkudata(L, index, NJL_RESPONSE);
+  if (!njl_outcome_response(reply->wait.call, response)) luaL_argerror(L, index, "response has no answer");
+  return reply->wait.call;
+}
+
+/* Pushes a cached user value of the userdata at index 1; false: there is none and nothing is pushed. */
+static bool push_cached(lua_State *L, int slot) {
+  if (lua_getiuservalue(L, 1, slot) != LUA_TNIL) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+static int push_text(lua_State *L, njl_outcome *outcome, njl_field field) {
+  size_t length = 0;
+  const char *text = njl_outcome_text(outcome, field, &length);
+  if (text == NULL) lua_pushnil(L);
+  else lua_pushlstring(L, text, length);
+  return 1;
+}
+
+static int push_body(lua_State *L, const njl_response *response) {
+  if (push_cached(L, CACHED_BODY)) return 1;
+  lua_pushlstring(L, response->body.data, response->body.length);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_BODY);
+  return 1;
+}
+
+static int push_json(lua_State *L, const njl_response *response) {
+  if (push_cached(L, CACHED_JSON)) return 1;
+  njl_json_decode(L, "the answer", response->body.data, response->body.length);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_JSON);
+  return 1;
+}
+
+static int push_headers(lua_State *L) {
+  if (push_cached(L, CACHED_HEADERS)) return 1;
+  lua_newuserdatauv(L, 0, 1);
+  luaL_setmetatable(L, NJL_HEADERS);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, OWNER);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_HEADERS);
+  return 1;
+}
+
+static void set_seconds(lua_State *L, const char *name, double seconds) {
+  if (seconds < 0) return;
+  lua_pushnumber(L, seconds);
+  lua_setfield(L, -2, name);
+}
+
+static int push_timing(lua_State *L, const njl_response *response) {
+  lua_createtable(L, 0, 4);
+  set_seconds(L, "sent", response->sent);
+  set_seconds(L, "first_byte", response->first_byte);
+  set_seconds(L, "total", response->total);
+  lua_pushboolean(L, response->reused);
+  lua_setfield(L, -2, "reused");
+  return 1;
+}
+
+static const char *const field_names[] = {"status", "headers", "body",     "json",   "text", "url",
+                                          "source", "attempts", "timing", "ok",     NULL};
+enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK };
+
+static int response_index(lua_State *L) {
+  njl_response response;
+  njl_outcome *outcome = check_response(L, 1, &response);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
+    return njl_unknown_field(L, "response", luaL_tolstring(L, 2, NULL), field_names);
+  }
+  switch (lua_tointeger(L, -1)) {
+  case STATUS: lua_pushinteger(L, response.status); return 1;
+  case HEADERS: return push_headers(L);
+  case BODY: return push_body(L, &response);
+  case JSON: return push_json(L, &response);
+  case TEXT: return push_text(L, outcome, NJL_TEXT);
+  case URL: return push_text(L, outcome, NJL_URL);
+  case SOURCE: return push_text(L, outcome, NJL_SOURCE);
+  case ATTEMPTS: lua_pushinteger(L, response.attempts); return 1;
+  case TIMING: return push_timing(L, &response);
+  default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
+  }
+}
+
+static int response_describe(lua_State *L) {
+  njl_response response;
+  njl_outcome *outcome = check_response(L, 1, &response);
+  lua_pushfstring(L, "response: %d, %I bytes from ", response.status, (LUAI_UACINT)response.body.length);
+  push_text(L, outcome, NJL_URL);
+  lua_concat(L, 2);
+  return 1;
+}
+
+/* --- Headers --- */
+
+static njl_outcome *check_headers(lua_State *L, njl_response *response) {
+  luaL_checkudata(L, 1, NJL_HEADERS);
+  lua_getiuservalue(L, 1, OWNER);
+  njl_outcome *outcome = check_response(L, -1, response);
+  lua_pop(L, 1);
+  return outcome;
+}
+
+/* Names compare without case, and `_` stands for `-`, so that res.headers.content_type works. */
+static bool is_named(const njl_bytes *name, const char *wanted, size_t length) {
+  if (name->length != length) return false;
+  for (size_t index = 0; index < length; index++) {
+    unsigned char a = (unsigned char)name->data[index], b = (unsigned char)wanted[index];
+    if (b == '_') b = a == '_' ? '_' : '-';
+    if (tolower(a) != tolower(b)) return false;
+  }
+  return true;
+}
+
+/* Lines of one name are one list (RFC 9110 section 5.3), save for Set-Cookie, whose first is returned; pairs() shows
+ * each line. */
+static int headers_index(lua_State *L) {
+  njl_response response;
+  njl_outcome *outcome = check_headers(L, &response);
+  if (lua_type(L, 2) != LUA_TSTRING) return 0;
+  size_t length;
+  const char *name = lua_tolstring(L, 2, &length);
+  int found = 0;
+  njl_pair field;
+  for (size_t index = 0; njl_outcome_header(outcome, index, &field); index++) {
+    if (!is_named(&field.name, name, length)) continue;
+    if (found > 0 && is_named(&field.name, "set-cookie", 10)) break;
+    if (found > 0) lua_pushliteral(L, ", ");
+    lua_pushlstring(L, field.value.data, field.value.length);
+    if (found > 0) lua_concat(L, 3);
+    found++;
+  }
+  return found > 0;
+}
+
+static int headers_next(lua_State *L) {
+  njl_response response;
+  njl_outcome *outcome = check_headers(L, &response);
+  lua_Integer index = lua_tointeger(L, lua_upvalueindex(1));
+  njl_pair field;
+  if (!njl_outcome_header(outcome, (size_t)index, &field)) return 0;
+  lua_pushinteger(L, index + 1);
+  lua_replace(L, lua_upvalueindex(1));
+  luaL_Buffer name;
+  char *lower = luaL_buffinitsize(L, &name, field.name.length);
+  for (size_t at = 0; at < field.name.length; at++) lower[at] = (char)tolower((unsigned char)field.name.data[at]);
+  luaL_pushresultsize(&name, field.name.length);
+  lua_pushlstring(L, field.value.data, field.value.length);
+  return 2;
+}
+
+/* pairs(res.headers): each line in the order it came, names in lower case */
+static int headers_pairs(lua_State *L) {
+  luaL_checkudata(L, 1, NJL_HEADERS);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, headers_next, 1);
+  lua_pushvalue(L, 1);
+  return 2;
+}
+
+static int headers_length(lua_State *L) {
+  njl_response response;
+  check_headers(L, &response);
+  lua_pushinteger(L, (lua_Integer)response.header_count);
+  return 1;
+}
+
+void njl_open_response(lua_State *L) {
+  static const luaL_Reg response[] = {{"__tostring", response_describe}, {"__gc", njl_reply_gc}, {NULL, NULL}};
+  static const luaL_Reg headers[] = {
+      {"__index", headers_index}, {"__pairs", headers_pairs}, {"__len", headers_length}, {NULL, NULL}};
+  luaL_newmetatable(L, NJL_RESPONSE);
+  luaL_setfuncs(L, response, 0);
+  njl_push_field_numbers(L, field_names);
+  lua_pushcclosure(L, response_index, 1);
+  lua_setfield(L, -2, "__index");
+  luaL_newmetatable(L, NJL_HEADERS);
+  luaL_setfuncs(L, headers, 0);
+  lua_pop(L, 2);
+}

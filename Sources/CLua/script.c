@@ -1,0 +1,289 @@
+/* script.c - Lua states of our own: their memory, their limits, and running chunks in them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "njl.h"
+
+struct njl_script {
+  lua_State *L;
+  njl_host *host;
+  njl_script_options options;
+  size_t memory;        /* in use */
+  uint64_t allocations; /* made */
+  uint64_t instructions; /* of this run, counted in steps of the hook */
+};
+
+/* Instructions between two looks at the limits. */
+enum { HOOK_STEP = 1000 };
+
+static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
+
+/* --- Memory --- */
+
+static void *allocate(void *context, void *block, size_t old_size, size_t size) {
+  njl_script *script = context;
+  if (block == NULL) old_size = 0; /* It is then the kind of the new object. */
+  if (size == 0) {
+    script->memory -= old_size;
+    free(block);
+    return NULL;
+  }
+  if (size > old_size) { /* Lua relies on shrinking to succeed. */
+    size_t limit = script->options.memory;
+    if (limit != 0 && size - old_size > (limit > script->memory ? limit - script->memory : 0)) return NULL;
+    script->allocations++;
+    if (script->options.allocations != 0 && script->allocations > script->options.allocations) return NULL;
+  }
+  void *moved = realloc(block, size);
+  if (moved == NULL) return size <= old_size ? block : NULL;
+  script->memory += size - old_size;
+  return moved;
+}
+
+/* --- Limits --- */
+
+/* Past a limit each instruction of this coroutine raises, so that pcall cannot absorb it; the others follow at their
+ * next step. It does not yield: between two waits a script is alone, and may rely on that. */
+static void hook(lua_State *L, lua_Debug *record) {
+  (void)record;
+  njl_script *script = script_of(L);
+  njl_host *host = script->host;
+  const njl_script_options *options = &script->options;
+  script->instructions += (uint64_t)lua_gethookcount(L);
+  if (options->instructions != 0 && script->instructions > options->instructions) {
+    njl_stop(host, "the script ran longer than its limit of instructions");
+  } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
+    njl_stop(host, "the script ran longer than its limit of time");
+  }
+  if (atomic_load(&host->is_stopped)) {
+    lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+    luaL_error(L, "%s", atomic_load(&host->stop_reason));
+  } else if (lua_gethookcount(L) != HOOK_STEP) {
+    if (options->is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
+    else lua_sethook(L, NULL, 0, 0);
+  }
+}
+
+void njl_script_interrupt(njl_script *script) {
+  njl_stop(script->host, "interrupted");
+  njl_engine_wake(script->host->engine);
+}
+
+void njl_script_interrupt_from_signal(njl_script *script) {
+  njl_stop(script->host, "interrupted");
+  lua_State *running = script->host->running;
+  if (running != NULL) lua_sethook(running, hook, LUA_MASKCOUNT, 1);
+}
+
+/* --- Making --- */
+
+static void open_library(lua_State *L, const char *name, lua_CFunction open) {
+  luaL_requiref(L, name, open, 1);
+  lua_pop(L, 1);
+}
+
+static int open_state(lua_State *L) {
+  njl_script *script = lua_touserdata(L, 1);
+  if (script->options.is_sandboxed) {
+    njl_open_sandbox(L);
+  } else {
+    luaL_openlibs(L);
+  }
+  script->host = njl_host_open(L);
+  script->host->is_sandboxed = script->options.is_sandboxed;
+  if (script->options.is_sandboxed) {
+    open_library(L, "nightjar", luaopen_nightjar);
+  } else {
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, luaopen_nightjar);
+    lua_setfield(L, -2, "nightjar");
+  }
+  return 0;
+}
+
+njl_script *njl_script_new(const njl_script_options *options) {
+  njl_script *script = calloc(1, sizeof *script);
+  if (script == NULL) return NULL;
+  script->options = *options;
+  if (options->instructions != 0 || options->seconds > 0) script->options.is_interruptible = true;
+  script->L = lua_newstate(allocate, script);
+  if (script->L != NULL) {
+    *(njl_script **)lua_getextraspace(script->L) = script;
+    lua_pushcfunction(script->L, open_state);
+    lua_pushlightuserdata(script->L, script);
+    if (lua_pcall(script->L, 1, 0, 0) == LUA_OK) {
+      if (script->options.is_interruptible) lua_sethook(script->L, hook, LUA_MASKCOUNT, HOOK_STEP);
+      return script;
+    }
+  }
+  njl_script_free(script);
+  return NULL;
+}
+
+void njl_script_free(njl_script *script) {
+  if (script == NULL) return;
+  if (script->L != NULL) lua_close(script->L);
+  free(script);
+}
+
+/* --- Running --- */
+
+typedef struct job {
+  njl_script *script;
+  njl_source source;
+  njl_bytes text;
+  const char *name;
+  njl_run_status status;
+  char *message;
+} job;
+
+static char *copy(const char *text, size_t length) {
+  char *bytes = malloc(length + 1);
+  if (bytes == NULL) return NULL;
+  memcpy(bytes, text, length);
+  bytes[length] = 0;
+  return bytes;
+}
+
+/* Sets the message from the error and the traceback on top of the stack. */
+static void describe(lua_State *L, job *job) {
+  size_t length;
+  const char *traceback = lua_tostring(L, -1);
+  if (lua_isnil(L, -2)) lua_pushliteral(L, "nil");
+  else luaL_tolstring(L, -2, NULL);
+  if (traceback != NULL) {
+    lua_pushliteral(L, "\n");
+    lua_pushvalue(L, -3);
+    lua_concat(L, 3);
+  }
+  const char *message = lua_tolstring(L, -1, &length);
+  job->message = copy(message, length);
+}
+
+/* Leaves the chunk on the stack; false: its error. */
+static bool load(lua_State *L, job *job) {
+  const char *mode = job->script->options.is_sandboxed ? "t" : "bt";
+  switch (job->source) {
+  case NJL_FROM_TEXT: return luaL_loadbufferx(L, job->text.data, job->text.length, job->name, mode) == LUA_OK;
+  case NJL_FROM_FILE: return luaL_loadfilex(L, job->name, mode) == LUA_OK;
+  case NJL_FROM_LINE: return njl_load_line(L, job->text);
+  case NJL_FROM_MODULE: njl_push_requirer(L, job->name); return true;
+  }
+  return false;
+}
+
+static int push_arguments(lua_State *L, const job *job) {
+  if (job->source != NJL_FROM_FILE) return 0;
+  if (lua_getglobal(L, "arg") != LUA_TTABLE) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  int table = lua_gettop(L), count = 0;
+  while (lua_rawgeti(L, table, count + 1) != LUA_TNIL) {
+    luaL_checkstack(L, 2, "too many arguments to the script");
+    count++;
+  }
+  lua_pop(L, 1);
+  lua_remove(L, table);
+  return count;
+}
+
+static int run(lua_State *L) {
+  job *job = lua_touserdata(L, 1);
+  njl_script *script = job->script;
+  njl_host *host = script->host;
+  atomic_store(&host->is_stopped, false);
+  script->instructions = 0;
+  host->limit = script->options.seconds > 0 ? njl_deadline_after(script->options.seconds) : NJL_NEVER;
+
+  if (!load(L, job)) {
+    job->status = NJL_FAILED;
+    lua_pushnil(L);
+    describe(L, job);
+    return 0;
+  }
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_task *task = njl_task_spawn(L, host, push_arguments(L, job));
+  task->is_observed = true;
+  int place = lua_gettop(L);
+  njl_run(L, host, task);
+  host->limit = NJL_NEVER;
+  if (atomic_load(&host->is_stopped)) {
+    lua_pushstring(L, atomic_load(&host->stop_reason));
+  } else if (task->status != LUA_OK) {
+    njl_task_push_error(L, task);
+  } else if (job->source == NJL_FROM_LINE) {
+    return njl_print_results(L, task);
+  } else {
+    return 0;
+  }
+  job->status = NJL_FAILED;
+  lua_getiuservalue(L, place, NJL_TASK_TRACEBACK);
+  describe(L, job);
+  return 0;
+}
+
+njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name,
+                              char **message) {
+  lua_State *L = script->L;
+  job job = {.script = script, .source = source, .text = text, .name = name, .status = NJL_RAN};
+  lua_settop(L, 0);
+  lua_pushcfunction(L, run);
+  lua_pushlightuserdata(L, &job);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) { /* Out of memory, or an error while describing one. */
+    job.status = NJL_FAILED;
+    free(job.message);
+    size_t length = 0;
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "error in error handling";
+    job.message = copy(text, length != 0 ? length : strlen(text));
+  }
+  lua_settop(L, 0);
+  *message = job.message;
+  return job.status;
+}
+
+void njl_script_free_text(char *text) { free(text); }
+
+bool njl_script_is_incomplete(njl_script *script, njl_bytes text) { return njl_is_incomplete(script->L, text); }
+
+const char *njl_lua_version(void) { return LUA_VERSION; }
+
+bool njl_script_set_arguments(njl_script *script, int count, char *const *arguments, int first) {
+  return njl_set_arguments(script->L, count, arguments, first);
+}
+
+void njl_script_set_client(njl_script *script, njl_client *client) { script->host->client = client; }
+
+typedef struct global {
+  const char *name;
+  njl_function *function; /* or NULL and */
+  const njl_value *value;
+} global;
+
+static int set_global(lua_State *L) {
+  const global *global = lua_touserdata(L, 1);
+  if (global->function != NULL) njl_push_function(L, global->function);
+  else njl_push_value(L, global->value);
+  lua_setglobal(L, global->name);
+  return 0;
+}
+
+/* Leaves the stack as it is: the script may be running and have called the function that calls this. */
+static bool set(njl_script *script, global global) {
+  lua_State *L = script->L;
+  if (!lua_checkstack(L, 4)) return false;
+  int top = lua_gettop(L);
+  lua_pushcfunction(L, set_global);
+  lua_pushlightuserdata(L, &global);
+  bool is_set = lua_pcall(L, 1, 0, 0) == LUA_OK;
+  lua_settop(L, top);
+  return is_set;
+}
+
+bool njl_script_set_function(njl_script *script, const char *name, njl_function *function) {
+  return set(script, (global){.name = name, .function = function});
+}
+
+bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value) {
+  return set(script, (global){.name = name, .value = value});
+}

@@ -1,0 +1,111 @@
+/* wait.c - suspending a coroutine until what it waits for has occurred, or blocking where it cannot yield. */
+#include <string.h>
+
+#include "njl.h"
+
+/* What our yields carry, so that coroutine.resume can tell them from a script's own. */
+static char token;
+
+void njl_push_token(lua_State *L) { lua_pushlightuserdata(L, &token); }
+
+bool njl_is_token(lua_State *L, int index) { return lua_touserdata(L, index) == &token; }
+
+void njl_wait_init(njl_wait *wait, njl_host *host) {
+  *wait = (njl_wait){.host = host, .state = NJL_PENDING, .deadline = NJL_NEVER};
+}
+
+static int wait_gc(lua_State *L) {
+  njl_wait_drop(lua_touserdata(L, 1));
+  return 0;
+}
+
+njl_wait *njl_wait_push(lua_State *L, njl_host *host) { return njl_wait_push_sized(L, host, sizeof(njl_wait)); }
+
+njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
+  njl_wait *wait = lua_newuserdatauv(L, size, 0);
+  memset(wait, 0, size);
+  njl_wait_init(wait, host);
+  if (luaL_newmetatable(L, NJL_WAIT)) {
+    lua_pushcfunction(L, wait_gc);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_setmetatable(L, -2);
+  return wait;
+}
+
+static void leave_target(njl_wait *wait) {
+  njl_wait **link = &wait->target->joiners;
+  while (*link != NULL && *link != wait) link = &(*link)->next_joiner;
+  if (*link == wait) *link = wait->next_joiner;
+  wait->target = NULL;
+}
+
+void njl_wait_end(njl_wait *wait, njl_state_of_wait state) {
+  if (wait->state != NJL_PENDING) return;
+  wait->state = state;
+  njl_timer_remove(wait);
+  if (wait->target != NULL) leave_target(wait);
+  if (wait->call != NULL) {
+    wait->host->calls--;
+    if (state != NJL_DONE) njl_call_abandon(wait->call);
+  }
+  njl_task *task = wait->task;
+  wait->task = NULL;
+  if (task == NULL || task->wait != wait) return; /* It gave up waiting, by an error, and may be in another wait. */
+  task->wait = NULL;
+  if (task->state == NJL_SUSPENDED) njl_make_ready(task);
+}
+
+void njl_wait_drop(njl_wait *wait) {
+  njl_wait_end(wait, NJL_CANCELLED);
+  njl_outcome_release(wait->call);
+  wait->call = NULL;
+}
+
+static int refuse_stopped(lua_State *L, njl_wait *wait) {
+  njl_wait_end(wait, NJL_CANCELLED);
+  return luaL_error(L, "%s", atomic_load(&wait->host->stop_reason));
+}
+
+static int refuse_cancelled(lua_State *L, njl_wait *wait) {
+  njl_wait_end(wait, NJL_CANCELLED);
+  return njl_raise(L, NJL_KIND_CANCELLED, 0, "the task was cancelled");
+}
+
+static int go_on(lua_State *L, int status, lua_KContext context) {
+  njl_wait *wait = (njl_wait *)context;
+  switch (wait->state) {
+  case NJL_DONE:
+  case NJL_EXPIRED: return wait->then(L, status, context);
+  case NJL_PENDING: /* The task that waits here finds the coroutine dead and says so. */
+    njl_wait_end(wait, NJL_CANCELLED);
+    return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed by others");
+  case NJL_CANCELLED: break;
+  }
+  if (atomic_load(&wait->host->is_stopped)) return refuse_stopped(L, wait);
+  return refuse_cancelled(L, wait);
+}
+
+int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
+  njl_host *host = wait->host;
+  njl_task *task = host->current;
+  wait->then = k;
+  if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
+  if (task->is_cancelled && !task->is_closing) return refuse_cancelled(L, wait);
+  if (wait->state != NJL_PENDING) return go_on(L, LUA_OK, (lua_KContext)wait);
+  task->wait = wait;
+  wait->task = task;
+  if (L == host->running && lua_isyieldable(L)) {
+    njl_push_token(L);
+    return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
+  }
+  luaL_checkstack(L, LUA_MINSTACK, "too many nested waits");
+  while (wait->state == NJL_PENDING) {
+    if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
+    if (!njl_turn(L, host)) {
+      njl_wait_end(wait, NJL_CANCELLED);
+      return luaL_error(L, "deadlock: each task waits for another");
+    }
+  }
+  return go_on(L, LUA_OK, (lua_KContext)wait);
+}

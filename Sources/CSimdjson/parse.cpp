@@ -1,0 +1,125 @@
+#include "CSimdjson.h"
+
+#include <simdjson.h>
+
+#include <charconv>
+#include <cstring>
+#include <new>
+#include <vector>
+
+struct njs_parser {
+  simdjson::dom::parser parser;
+  /// Bytes that the parser's memory is good for.
+  size_t capacity = 0;
+};
+
+namespace {
+
+/// Memory kept by a trim, in bytes of text; the parser holds about ten times as much.
+constexpr size_t kept_capacity = 2 << 20;
+
+/// Skips one byte order mark, as njs_validate does, and never a second: a text of nothing else is no JSON.
+simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
+  if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
+    bytes += 3;
+    length -= 3;
+  }
+  if (length == 0) return simdjson::EMPTY;
+  if (length > parser.capacity) parser.capacity = length;
+  auto error = parser.parser.parse(bytes, length).error();
+  if (error == simdjson::SUCCESS) {
+    document.tape = parser.parser.doc.tape.get();
+    document.strings = parser.parser.doc.string_buf.get();
+  }
+  return error;
+}
+
+/// The text with "e0" behind each integer that no 64 bits hold, so that simdjson reads a double.
+struct Lengthened {
+  std::vector<size_t> ends;
+  bool failed = false;
+
+  static void note(void *context, size_t end) noexcept {
+    auto self = static_cast<Lengthened *>(context);
+    try {
+      self->ends.push_back(end);
+    } catch (...) {
+      self->failed = true;
+    }
+  }
+
+  std::vector<char> text(const char *bytes, size_t length) const {
+    std::vector<char> text;
+    text.reserve(length + 2 * ends.size());
+    size_t from = 0;
+    for (size_t end : ends) {
+      text.insert(text.end(), bytes + from, bytes + end);
+      text.push_back('e');
+      text.push_back('0');
+      from = end;
+    }
+    text.insert(text.end(), bytes + from, bytes + length);
+    return text;
+  }
+};
+
+njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length, njs_document &document,
+                            njs_failure *failure) {
+  if (length >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
+    if (failure != nullptr) *failure = njs_failure{0, 1, 1, "the text has 4 GiB or more"};
+    return NJS_TOO_LARGE;
+  }
+  auto error = parse(parser, bytes, length, document);
+  if (error == simdjson::SUCCESS) return NJS_OK;
+  if (error == simdjson::MEMALLOC) return NJS_NO_MEMORY;
+
+  Lengthened lengthened;
+  njs_status status = njs_validate(bytes, length, failure, nullptr, Lengthened::note, &lengthened);
+  if (status != NJS_OK) return status;
+  if (lengthened.failed) return NJS_NO_MEMORY;
+  auto text = lengthened.text(bytes, length);
+  error = parse(parser, text.data(), text.size(), document);
+  if (error == simdjson::SUCCESS) return NJS_OK;
+  if (error == simdjson::MEMALLOC) return NJS_NO_MEMORY;
+  if (failure != nullptr) *failure = njs_failure{0, 1, 1, simdjson::error_message(error)};
+  return NJS_INVALID;
+}
+
+}  // namespace
+
+extern "C" njs_parser *njs_parser_new(void) {
+  try {
+    return new njs_parser{simdjson::dom::parser(), 0};
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+extern "C" void njs_parser_free(njs_parser *parser) { delete parser; }
+
+extern "C" njs_status njs_parse(njs_parser *parser, const char *bytes, size_t length, njs_document *document,
+                                njs_failure *failure) {
+  if (failure != nullptr) *failure = njs_failure{0, 1, 1, "out of memory"};
+  try {
+    return parse_or_explain(*parser, bytes, length, *document, failure);
+  } catch (...) {
+    return NJS_NO_MEMORY;
+  }
+}
+
+extern "C" void njs_parser_trim(njs_parser *parser) {
+  if (parser->capacity <= kept_capacity) return;
+  try {
+    parser->parser = simdjson::dom::parser();
+    parser->capacity = 0;
+  } catch (...) {
+    // It keeps its memory, then.
+  }
+}
+
+extern "C" int njs_is_utf8(const char *bytes, size_t length) { return simdjson::validate_utf8(bytes, length); }
+
+extern "C" size_t njs_format_double(double number, char text[NJS_DOUBLE_LENGTH]) {
+  auto result = std::to_chars(text, text + NJS_DOUBLE_LENGTH, number);
+  return result.ec == std::errc() ? static_cast<size_t>(result.ptr - text) : 0;
+}

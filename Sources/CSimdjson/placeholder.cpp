@@ -1,1 +1,0 @@
-#include "CSimdjson.h"

@@ -1,0 +1,294 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+
+/// Drives one call through the stages and the transport, on the client's loop.
+///
+///     begin ──stages down──▶ exchange ──head──▶ stages up ──body──▶ answer ──stages up──▶ finished
+///               ▲                                   │                          │
+///               └────────────── again ──────────────┴──────────────────────────┘
+///
+/// Carries out the stages' verdicts and thinks nothing itself. Ends exactly once.
+final class Call: ExchangeReceiver, @unchecked Sendable {
+    private enum State {
+        /// Between attempts, or in the stages.
+        case preparing
+        /// In line for a connection.
+        case waiting
+        /// On a connection, no final head yet.
+        case sent
+        case receiving
+        case finished
+    }
+
+    let task: ClientTask
+    let loop: ClientLoop
+    let started = NIODeadline.now()
+    /// What goes on the wire; stages may add to it.
+    var request: PreparedRequest
+    var limits = Limits()
+    private(set) var attempts = 0
+    /// Where the loop keeps this call.
+    var place = 0
+
+    private var state = State.preparing
+    private var exchange: (any Exchange)?
+    private var head: ResponseHead?
+    private var content = ByteBuffer()
+    private var timing = Timing()
+    private var lastProgress: NIODeadline
+    private var isPaused = false
+    private var awaitsBodyPart = false
+    /// Whether the body is kept for the response rather than handed out as it comes.
+    var collectsBody: Bool
+
+    var options: CallOptions { task.options }
+    var isOnConnection: Bool { state == .sent || state == .receiving }
+    var isReceiving: Bool { state == .receiving }
+
+    init(_ task: ClientTask, on loop: ClientLoop) {
+        self.task = task
+        self.loop = loop
+        request = task.request
+        collectsBody = task.handlers.body == nil
+        lastProgress = started
+    }
+
+    // MARK: Down
+
+    func begin() { descend(from: 0) }
+
+    private func descend(from first: Int) {
+        state = .preparing
+        for link in loop.chain.outgoing where link.position >= first {
+            switch link.stage.outgoing(self) {
+            case .proceed: continue
+            case let verdict: return carryOut(verdict, from: link.position)
+            }
+        }
+        attempts += 1
+        state = .waiting
+        let attempt = attempts
+        let begun = loop.transport.begin(
+            request, connectTimeout: options.timeouts.connect, receiver: self)
+        // Much may have happened meanwhile: it may have ended, another attempt have begun, the reader have fallen behind.
+        guard attempts == attempt, state == .waiting || isOnConnection else { return begun.cancel() }
+        exchange = begun
+        if isPaused { begun.pause() }
+    }
+
+    private func carryOut(_ verdict: Verdict, from stage: Int) {
+        switch verdict {
+        case .proceed: break
+        case .answer(let response): ascend(response, from: stage)
+        case .fail(let error): ascend(error, from: stage)
+        case .again(let delay): startOver(at: stage, after: delay)
+        }
+    }
+
+    private func startOver(at stage: Int, after delay: Duration) {
+        dropExchange()
+        head = nil
+        content = ByteBuffer()
+        collectsBody = task.handlers.body == nil
+        state = .preparing
+        if delay <= .zero { return descend(from: stage) }
+        let attempt = attempts
+        loop.after(delay) { [weak self] in
+            guard let self, state == .preparing, attempts == attempt else { return }
+            descend(from: stage)
+        }
+    }
+
+    private func dropExchange() {
+        exchange?.cancel()
+        exchange = nil
+        isPaused = false
+        awaitsBodyPart = false
+    }
+
+    // MARK: Up
+
+    private func ascend(_ response: Response, from below: Int) {
+        for link in loop.chain.answered where link.position < below {
+            switch link.stage.answered(response, self) {
+            case .proceed: continue
+            case let verdict: return carryOut(verdict, from: link.position)
+            }
+        }
+        finish(.success(response))
+    }
+
+    private func ascend(_ error: NightjarError, from below: Int) {
+        for link in loop.chain.failed where link.position < below {
+            switch link.stage.failed(error, self) {
+            case .proceed: continue
+            case let verdict: return carryOut(verdict, from: link.position)
+            }
+        }
+        finish(.failure(error))
+    }
+
+    func finish(_ result: Result<Response, NightjarError>) {
+        guard state != .finished else { return }
+        dropExchange()
+        state = .finished
+        let told = result.mapError { $0.of(url: request.url.redacted, attempts: attempts) }
+        for link in loop.chain.ended { link.stage.ended(told, self) }
+        loop.forget(self)
+        task.call = nil
+        task.markFinished()
+        loop.post(.finished(task, told), to: task.queue)
+    }
+
+    // MARK: From the caller
+
+    func cancel() {
+        finish(
+            .failure(
+                NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: isOnConnection)))
+    }
+
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        lastProgress = .now()
+        watchLimits()
+        exchange?.resume()
+    }
+
+    func send(_ part: BodyPart) {
+        guard awaitsBodyPart else { return }
+        awaitsBodyPart = false
+        lastProgress = .now()
+        watchLimits()
+        switch part {
+        case .bytes(let bytes): exchange?.send(bytes)
+        case .end: exchange?.endBody()
+        case .failed(let message):
+            ascend(
+                NightjarError(.invalidRequest, message, phase: .send, requestMayHaveBeenProcessed: true),
+                from: loop.chain.bottom)
+        }
+    }
+
+    // MARK: Limits of time
+
+    /// When the idle limit runs out, as things stand; nil while it is the caller who is waited for, or a connection.
+    private var idleDeadline: NIODeadline? {
+        guard isOnConnection, !isPaused, !awaitsBodyPart, let idle = limits.idle else { return nil }
+        return lastProgress + idle
+    }
+
+    func watchLimits() {
+        if let total = limits.total { loop.watch(until: total) }
+        if let idle = idleDeadline { loop.watch(until: idle) }
+    }
+
+    /// Ends the call when a limit has run out.
+    ///
+    /// - Returns: the moment to look again; nil when none is set or the call has ended.
+    func checkLimits(_ now: NIODeadline) -> NIODeadline? {
+        if let total = limits.total, total <= now {
+            finish(.failure(Deadline.error(.total, self)))
+            return nil
+        }
+        let idle = idleDeadline
+        if let idle, idle <= now {
+            ascend(Deadline.error(.idle, self), from: loop.chain.bottom)
+            return nil
+        }
+        guard let total = limits.total else { return idle }
+        return min(total, idle ?? total)
+    }
+
+    // MARK: ExchangeReceiver
+
+    func exchangeStarted(onReusedConnection isReused: Bool) {
+        state = .sent
+        lastProgress = .now()
+        timing.sent = elapsed(until: lastProgress)
+        timing.reusedConnection = isReused
+        if let idle = idleDeadline { loop.watch(until: idle) }
+    }
+
+    func exchangeProgressed() {
+        lastProgress = .now()
+    }
+
+    func exchangeReceived(informational: ResponseHead) {}
+
+    func exchangeReceived(head: ResponseHead) {
+        state = .receiving
+        timing.firstByte = elapsed(until: lastProgress)
+        for link in loop.chain.incoming {
+            switch link.stage.incoming(head, self) {
+            case .proceed: continue
+            case let verdict: return carryOut(verdict, from: link.position)
+            }
+        }
+        self.head = head
+        if collectsBody {
+            reserve(head)
+        } else if task.handlers.head != nil {
+            loop.post(.head(task, head), to: task.queue)
+        }
+    }
+
+    func exchangeReceived(body: ByteBuffer) {
+        guard collectsBody else { return stream(body) }
+        guard content.readableBytes + body.readableBytes <= options.maximumBody else {
+            return ascend(
+                NightjarError(
+                    .tooLarge,
+                    "the answer's body is larger than \(options.maximumBody) bytes; raise max_body or stream it",
+                    phase: .receive, requestMayHaveBeenProcessed: true), from: loop.chain.bottom)
+        }
+        content.writeImmutableBuffer(body)
+    }
+
+    private func stream(_ body: ByteBuffer) {
+        loop.post(.body(task, body), to: task.queue)
+        if task.holdsBack(afterAdding: body.readableBytes) {
+            isPaused = true
+            exchange?.pause()
+        }
+    }
+
+    func exchangeFinished(trailers: Headers) {
+        guard let head else { return }
+        exchange = nil
+        timing.total = elapsed(until: lastProgress)
+        var body = ByteBuffer()
+        swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
+        let response = Response(
+            head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing)
+        ascend(response, from: loop.chain.bottom)
+    }
+
+    func exchangeFailed(_ error: NightjarError) {
+        exchange = nil
+        ascend(error, from: loop.chain.bottom)
+    }
+
+    func exchangeWantsBody(maximum: Int) {
+        awaitsBodyPart = true
+        loop.post(.provideBody(task, maximum: maximum), to: task.queue)
+    }
+
+    // MARK: Parts
+
+    /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
+    private func reserve(_ head: ResponseHead) {
+        guard let announced = head.contentLength, announced > 0 else { return }
+        content = ByteBufferAllocator().buffer(
+            capacity: min(announced, options.maximumBody, Call.largestReserve) + 1)
+    }
+
+    private func elapsed(until moment: NIODeadline) -> Duration {
+        .nanoseconds((moment - started).nanoseconds)
+    }
+
+    /// Memory given on a head's word alone, in bytes.
+    private static let largestReserve = 1 << 20
+}

@@ -1,0 +1,35 @@
+import NIOCore
+import NightjarHTTP
+
+/// The limits of time of a call: total for all attempts, idle while bytes should move.
+final class Deadline: Stage, @unchecked Sendable {
+    let hooks: StageHooks = .outgoing
+
+    func outgoing(_ call: Call) -> Verdict {
+        let timeouts = call.options.timeouts
+        if call.attempts == 0, let total = timeouts.total {
+            call.limits.total = call.started + .nanoseconds(total.nanosecondsClamped)
+        }
+        if let idle = timeouts.idle { call.limits.idle = .nanoseconds(idle.nanosecondsClamped) }
+        call.watchLimits()
+        return .proceed
+    }
+
+    /// What ran out, said in a sentence.
+    static func error(_ phase: ErrorPhase, _ call: Call) -> NightjarError {
+        let limit = phase == .idle ? call.options.timeouts.idle : call.options.timeouts.total
+        let seconds = limit.map { "\(Double($0.nanosecondsClamped / 1_000_000) / 1000) s" } ?? "the limit"
+        let message =
+            phase == .idle
+            ? "nothing moved on the connection for \(seconds) while waiting for \(call.isReceiving ? "the rest of the answer" : "an answer")"
+            : "no complete answer within \(seconds)"
+        return NightjarError(
+            .timeout, message, phase: phase, requestMayHaveBeenProcessed: call.isOnConnection)
+    }
+}
+
+/// The moments at which a call fails unless something happens.
+struct Limits {
+    var total: NIODeadline?
+    var idle: TimeAmount?
+}

@@ -1,0 +1,23 @@
+/// The stages a call passes: downwards on the way out, upwards on the way back. Reading this is reading the client.
+enum StageKind: CaseIterable {
+    /// One total deadline for everything below, and the idle limit.
+    case deadline
+    /// Log lines, secrets removed.
+    case observe
+    /// Which statuses are an answer and which an error: here, once, for every response.
+    case validate
+
+    static let standard: [StageKind] = [
+        .deadline, .observe,  // the whole call, all attempts
+        .validate,  // the final answer
+    ]
+
+    /// The stage for a client of this configuration; nil where the client does not use it, so that it costs nothing.
+    func stage(for configuration: Configuration) -> (any Stage)? {
+        switch self {
+        case .deadline: Deadline()
+        case .observe: configuration.log.flatMap(Observe.init)
+        case .validate: Validate()
+        }
+    }
+}

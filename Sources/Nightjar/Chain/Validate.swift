@@ -1,0 +1,28 @@
+import NightjarHTTP
+
+/// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4).
+final class Validate: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.incoming, .answered]
+
+    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        // The body of an error belongs to the error, also when the caller streams.
+        if !Validate.isExpected(head.status, call.options.expectedStatuses) { call.collectsBody = true }
+        return .proceed
+    }
+
+    func answered(_ response: Response, _ call: Call) -> Verdict {
+        if Validate.isExpected(response.status, call.options.expectedStatuses) { return .proceed }
+        let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
+        return .fail(
+            NightjarError(
+                ErrorKind(unexpectedStatus: response.status),
+                "\(call.request.method) answered \(response.status)\(reason)", phase: .receive, response: response,
+                requestMayHaveBeenProcessed: true))
+    }
+
+    /// Without the caller's word: success, and 304, which only a caller's own condition can bring about.
+    static func isExpected(_ status: Int, _ expected: [StatusRange]) -> Bool {
+        if expected.isEmpty { return 200...299 ~= status || status == 304 }
+        return expected.contains { $0.contains(status) }
+    }
+}

@@ -1,0 +1,3 @@
+// `import Nightjar` is all that a user needs: requests, responses, headers and errors are part of it.
+@_exported import NightjarHTTP
+@_exported import NightjarTransport

@@ -1,0 +1,183 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+
+/// The client's side of the thread boundary: callers submit messages, the loop carries them out and sends events back.
+///
+/// What is not `submit` or `stop` lives on the loop and is touched by nothing else.
+final class ClientLoop: @unchecked Sendable {
+    enum Message {
+        case start(ClientTask)
+        case cancel(ClientTask)
+        case resume(ClientTask)
+        case bodyPart(ClientTask, BodyPart)
+        case close
+    }
+
+    private let thread: LoopThread
+    private let monitor = Monitor()
+    // Under the monitor's lock:
+    private var mail: [Message] = []
+    private var isScheduled = false
+    private var isClosed = false
+
+    // On the loop:
+    let chain: Chain
+    let transport: any HTTPTransport
+    private var spareMail: [Message] = []
+    private var calls: [Call] = []
+    private var outbox: [QueueEvent] = []
+    /// Whom ``outbox`` is for.
+    private var addressee: CompletionQueue?
+    /// Events in ``outbox`` when it was last looked at.
+    private var gatheredBefore = 0
+    private var alarm = Alarm()
+
+    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain) {
+        self.thread = thread
+        self.transport = transport
+        self.chain = chain
+    }
+
+    var isOnLoop: Bool { thread.loop.inEventLoop }
+
+    // MARK: From any thread
+
+    /// - Returns: false when the client is closed.
+    @discardableResult
+    func submit(_ message: Message) -> Bool {
+        monitor.lock()
+        if isClosed {
+            monitor.unlock()
+            return false
+        }
+        if case .close = message { isClosed = true }
+        mail.append(message)
+        let wakes = !isScheduled
+        isScheduled = true
+        monitor.unlock()
+        if wakes { thread.loop.execute { self.readMail() } }
+        return true
+    }
+
+    /// Ends every call and the thread. Later messages are refused.
+    func stop() {
+        submit(.close)
+        thread.stop()
+    }
+
+    // MARK: Mail, on the loop
+
+    private func readMail() {
+        var batch = spareMail
+        monitor.withLock {
+            swap(&batch, &mail)
+            isScheduled = false
+        }
+        for message in batch { carryOut(message) }
+        batch.removeAll(keepingCapacity: batch.count <= ClientLoop.largestSpare)
+        spareMail = batch
+    }
+
+    private func carryOut(_ message: Message) {
+        switch message {
+        case .start(let task):
+            let call = Call(task, on: self)
+            task.call = call
+            call.place = calls.count
+            calls.append(call)
+            call.begin()
+        case .cancel(let task): task.call?.cancel()
+        case .resume(let task): task.call?.resume()
+        case .bodyPart(let task, let part): task.call?.send(part)
+        case .close: close()
+        }
+    }
+
+    private func close() {
+        while let call = calls.last {
+            call.finish(.failure(NightjarError(.cancelled, "the client was closed during the call")))
+        }
+        transport.shutDown()
+        sendEvents()
+    }
+
+    // MARK: Calls
+
+    func forget(_ call: Call) {
+        guard call.place < calls.count, calls[call.place] === call, let last = calls.popLast() else { return }
+        if last !== call {
+            calls[call.place] = last
+            last.place = call.place
+        }
+    }
+
+    // MARK: Events
+
+    /// Sends an event when the loop has done what is at hand, so that one wake-up serves many completions.
+    ///
+    /// - Parameter queue: nil: the handlers run here, on the loop.
+    func post(_ event: QueueEvent, to queue: CompletionQueue?) {
+        if outbox.isEmpty {
+            thread.loop.execute { self.sendGathered() }
+        } else if queue !== addressee {
+            sendEvents()
+        }
+        addressee = queue
+        outbox.append(event)
+    }
+
+    /// Sends what has gathered, or waits for more: while many calls are in flight and completions keep coming in, one
+    /// more look at the sockets, which does not block, costs less than one more wake-up of the poller.
+    private func sendGathered() {
+        let gathered = outbox.count
+        guard gathered > gatheredBefore, gathered < ClientLoop.fullBatch, calls.count > gathered else {
+            gatheredBefore = 0
+            return sendEvents()
+        }
+        gatheredBefore = gathered
+        thread.loop.execute { self.sendGathered() }
+    }
+
+    private func sendEvents() {
+        guard !outbox.isEmpty else { return }
+        if let addressee { return addressee.post(&outbox) }
+        var events: [QueueEvent] = []
+        swap(&events, &outbox)  // the handlers may post more
+        for event in events { event.run(in: nil) }
+    }
+
+    // MARK: Time
+
+    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        thread.loop.scheduleTask(in: .nanoseconds(delay.nanosecondsClamped), body)
+    }
+
+    /// Makes sure that limits of time are looked at no later than at `moment`.
+    ///
+    /// One timer serves all calls: it costs a call a comparison, and goes off about as rarely as the limits are long.
+    func watch(until moment: NIODeadline) {
+        guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
+        thread.loop.scheduleTask(deadline: moment) { self.checkLimits(due: moment) }
+    }
+
+    private func checkLimits(due: NIODeadline) {
+        guard alarm.rang(at: due.uptimeNanoseconds) else { return }
+        let now = NIODeadline.now()
+        var earliest = NIODeadline.distantFuture
+        var index = calls.count
+        while index > 0 {
+            index -= 1
+            guard index < calls.count else { continue }
+            if let limit = calls[index].checkLimits(now) { earliest = min(earliest, limit) }
+        }
+        if earliest < .distantFuture { watch(until: max(earliest, now + ClientLoop.finestWatch)) }
+    }
+
+    /// Limits of many calls that run out close together are checked together.
+    private static let finestWatch = TimeAmount.milliseconds(2)
+    /// Events that are sent without waiting for more.
+    private static let fullBatch = 32
+    /// Array storage kept for reuse, in elements.
+    private static let largestSpare = 4096
+}

@@ -1,0 +1,80 @@
+import NightjarHTTP
+
+extension Configuration {
+    /// Sets what a JSON object names; what it does not name stays. The schema of Lua's option tables and of C's
+    /// `nj_config_merge_json`.
+    ///
+    /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
+    ///   has changed.
+    public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        var changed = self
+        try Configuration.options.apply(JSONValue(parsing: json), at: "", to: &changed)
+        self = changed
+    }
+
+    public mutating func merge(json: String) throws(NightjarError) {
+        var changed = self
+        try Configuration.options.apply(JSONValue(parsing: json), at: "", to: &changed)
+        self = changed
+    }
+
+    private static let options = OptionTable(
+        [
+            Option(name: "base_url") { value, path, configuration throws(NightjarError) in
+                configuration.baseURL = try value.text(path)
+            },
+            Option(name: "headers") { value, path, configuration throws(NightjarError) in
+                guard case .object(let fields) = value else {
+                    throw .mismatch(path, wanted: "a table of strings", value)
+                }
+                for field in fields {
+                    try configuration.headers.set(field.name, field.value.text("\(path).\(field.name)"))
+                }
+            },
+            Option(name: "user_agent") { value, path, configuration throws(NightjarError) in
+                if case .bool(false) = value { return configuration.userAgent = nil }
+                guard case .string(let text) = value else { throw .mismatch(path, wanted: "a string or false", value) }
+                configuration.userAgent = text
+            },
+            Option(name: "timeout") { value, path, configuration throws(NightjarError) in
+                guard case .object = value else {
+                    return configuration.timeouts.total = try value.limit(path)
+                }
+                try Configuration.timeoutOptions.apply(value, at: path, to: &configuration)
+            },
+            Option(name: "max_body") { value, path, configuration throws(NightjarError) in
+                configuration.maximumBody = try value.size(path)
+            },
+            Option(name: "max_connections_per_host") { value, path, configuration throws(NightjarError) in
+                configuration.transport.connectionsPerHost = try value.count(path, in: 1...65536)
+            },
+            Option(name: "idle_connection_lifetime") { value, path, configuration throws(NightjarError) in
+                configuration.transport.idleConnectionLifetime = try value.duration(path)
+            },
+            Option(name: "tls") { value, path, configuration throws(NightjarError) in
+                try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
+            },
+        ],
+        later: ["auth", "retry", "cache", "coalesce", "cookies", "rate_limit", "proxy", "redirect"])
+
+    private static let timeoutOptions = OptionTable([
+        Option(name: "connect") { value, path, configuration throws(NightjarError) in
+            configuration.timeouts.connect = try value.limit(path)
+        },
+        Option(name: "idle") { value, path, configuration throws(NightjarError) in
+            configuration.timeouts.idle = try value.limit(path)
+        },
+        Option(name: "total") { value, path, configuration throws(NightjarError) in
+            configuration.timeouts.total = try value.limit(path)
+        },
+    ])
+
+    private static let tlsOptions = OptionTable([
+        Option(name: "ca_file") { value, path, configuration throws(NightjarError) in
+            configuration.transport.certificateAuthorityFile = try value.text(path)
+        },
+        Option(name: "verify") { value, path, configuration throws(NightjarError) in
+            configuration.transport.verifiesCertificates = try value.flag(path)
+        },
+    ])
+}

@@ -1,0 +1,111 @@
+import NightjarHTTP
+
+/// One option: its name, and how its value becomes part of a configuration.
+struct Option: Sendable {
+    let name: String
+    /// - Parameter path: the option's full name, for messages.
+    let apply:
+        @Sendable (_ value: JSONValue, _ path: String, _ configuration: inout Configuration) throws(NightjarError) ->
+            Void
+}
+
+/// The options of one table, of which there may be one inside another.
+struct OptionTable: Sendable {
+    let options: [Option]
+    /// Names that a later version knows, so that they are not taken for misspelt ones.
+    let later: [String]
+
+    init(_ options: [Option], later: [String] = []) {
+        self.options = options
+        self.later = later
+    }
+
+    /// - Throws: `invalid_argument` for a name that is not known (with the nearest that is) or a value of a wrong type.
+    func apply(_ value: JSONValue, at path: String, to configuration: inout Configuration) throws(NightjarError) {
+        guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of options", value) }
+        for member in members {
+            let full = path.isEmpty ? member.name : "\(path).\(member.name)"
+            guard let option = options.first(where: { $0.name == member.name }) else {
+                throw unknown(member.name, full)
+            }
+            try option.apply(member.value, full, &configuration)
+        }
+    }
+
+    private func unknown(_ name: String, _ full: String) -> NightjarError {
+        if later.contains(name) {
+            return NightjarError(
+                .invalidArgument, "option \(quoted(full)) is not supported by version \(Version.string) yet")
+        }
+        let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean \"\($0)\"?" }
+        let all = options.map(\.name).joined(separator: ", ")
+        return NightjarError(
+            .invalidArgument, "unknown option \(quoted(full))" + (hint ?? "; known here: \(all)"))
+    }
+}
+
+extension NightjarError {
+    static func mismatch(_ path: String, wanted: String, _ found: JSONValue) -> NightjarError {
+        let place = path.isEmpty ? "the options" : "option \(quoted(path))"
+        return NightjarError(.invalidArgument, "\(place) must be \(wanted), found \(found.typeName)")
+    }
+}
+
+extension JSONValue {
+    func text(_ path: String) throws(NightjarError) -> String {
+        guard case .string(let text) = self else { throw .mismatch(path, wanted: "a string", self) }
+        return text
+    }
+
+    func flag(_ path: String) throws(NightjarError) -> Bool {
+        guard case .bool(let flag) = self else { throw .mismatch(path, wanted: "true or false", self) }
+        return flag
+    }
+
+    /// A length of time in seconds; null for none.
+    func limit(_ path: String) throws(NightjarError) -> Duration? {
+        if case .null = self { return nil }
+        return try duration(path)
+    }
+
+    func duration(_ path: String) throws(NightjarError) -> Duration {
+        let seconds: Double
+        switch self {
+        case .integer(let number): seconds = Double(number)
+        case .unsigned(let number): seconds = Double(number)
+        case .number(let number): seconds = number
+        default: throw .mismatch(path, wanted: "a number of seconds", self)
+        }
+        guard let duration = Duration(seconds: seconds) else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) is \(seconds); it must be from 0 to 100 years, in seconds")
+        }
+        return duration
+    }
+
+    func count(_ path: String, in range: ClosedRange<Int>) throws(NightjarError) -> Int {
+        guard case .integer(let number) = self else { throw .mismatch(path, wanted: "an integer", self) }
+        guard let count = Int(exactly: number), range.contains(count) else {
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) is \(number); it must be from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return count
+    }
+
+    /// A number of bytes: 65536, or "64KB", "20MB", "1GB" with a factor of 1024.
+    func size(_ path: String) throws(NightjarError) -> Int {
+        if case .integer = self { return try count(path, in: 0...Int.max) }
+        guard case .string(let text) = self else { throw .mismatch(path, wanted: "a number of bytes", self) }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = text.dropFirst(digits.count).uppercased()
+        let shift = ["": 0, "B": 0, "KB": 10, "MB": 20, "GB": 30][unit]
+        guard let shift, let number = Int(digits), number <= Int.max >> shift else {
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) is \(quoted(text)), which is no size; write 65536, \"64KB\", \"20MB\" or \"1GB\""
+            )
+        }
+        return number << shift
+    }
+}

@@ -1,0 +1,55 @@
+import CNightjar
+import Nightjar
+
+@_cdecl("nj_client_new") @implementation
+public func nj_client_new(
+    _ config: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        Handle.make(try Client(Handle<ConfigBox>.borrow(config)?.configuration ?? Configuration()))
+    }
+}
+
+@_cdecl("nj_client_free") @implementation
+public func nj_client_free(_ client: OpaquePointer?) {
+    Handle<Client>.take(client)?.close()
+}
+
+@_cdecl("nj_client_send") @implementation
+public func nj_client_send(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let request = try required(Handle<RequestBox>.borrow(request), "request")
+        let response = try client.sendBlocking(request.request, handlers: request.handlers { _, _ in })
+        return Handle.make(ResponseBox(response))
+    }
+}
+
+@_cdecl("nj_client_start") @implementation
+public func nj_client_start(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ queue: OpaquePointer?, _ done: nj_done_fn?,
+    _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let request = try required(Handle<RequestBox>.borrow(request), "request")
+        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let done = try required(done, "done")
+        let context = CallbackContext(pointer: context)
+        let handlers = request.handlers { task, result in
+            withExtendedLifetime(task) {
+                switch result {
+                case .success(let response):
+                    let box = ResponseBox(response)
+                    withExtendedLifetime(box) { done(context.pointer, Handle.lend(task), Handle.lend(box), nil) }
+                case .failure(let error):
+                    let box = ErrorBox(error)
+                    withExtendedLifetime(box) { done(context.pointer, Handle.lend(task), nil, Handle.lend(box)) }
+                }
+            }
+        }
+        return Handle.make(try client.start(request.request, on: queue, handlers))
+    }
+}

@@ -1,0 +1,143 @@
+import CNightjar
+import Nightjar
+
+/// A configuration that C fills step by step.
+final class ConfigBox {
+    var configuration = Configuration()
+}
+
+/// Changes a configuration, or says why not.
+private func change(
+    _ config: OpaquePointer?, _ body: (inout Configuration) throws(NightjarError) -> Void
+) -> nj_status {
+    setting { () throws(NightjarError) in
+        try body(&required(Handle<ConfigBox>.borrow(config), "config").configuration)
+    }
+}
+
+/// Seconds as C gives them: `NJ_NO_LIMIT` is nil.
+func limit(_ seconds: Double) throws(NightjarError) -> Duration? {
+    if seconds == NJ_NO_LIMIT { return nil }
+    return try lifetime(seconds)
+}
+
+private func lifetime(_ seconds: Double) throws(NightjarError) -> Duration {
+    guard let duration = Duration(seconds: seconds) else {
+        throw NightjarError(.invalidArgument, "\(seconds) is no length of time in seconds from 0 to 100 years")
+    }
+    return duration
+}
+
+@_cdecl("nj_config_new") @implementation
+public func nj_config_new() -> OpaquePointer! { Handle.make(ConfigBox()) }
+
+@_cdecl("nj_config_free") @implementation
+public func nj_config_free(_ config: OpaquePointer?) {
+    _ = Handle<ConfigBox>.take(config)
+}
+
+@_cdecl("nj_config_set_base_url") @implementation
+public func nj_config_set_base_url(_ config: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in configuration.baseURL = try required(text(url), "url") }
+}
+
+@_cdecl("nj_config_set_header") @implementation
+public func nj_config_set_header(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        try configuration.headers.set(required(text(name), "name"), required(text(value), "value"))
+    }
+}
+
+@_cdecl("nj_config_set_user_agent") @implementation
+public func nj_config_set_user_agent(_ config: OpaquePointer?, _ userAgent: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.userAgent = userAgent == nil ? nil : try required(text(userAgent), "user_agent")
+    }
+}
+
+@_cdecl("nj_config_set_connect_timeout") @implementation
+public func nj_config_set_connect_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(config) { configuration throws(NightjarError) in configuration.timeouts.connect = try limit(seconds) }
+}
+
+@_cdecl("nj_config_set_idle_timeout") @implementation
+public func nj_config_set_idle_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(config) { configuration throws(NightjarError) in configuration.timeouts.idle = try limit(seconds) }
+}
+
+@_cdecl("nj_config_set_total_timeout") @implementation
+public func nj_config_set_total_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(config) { configuration throws(NightjarError) in configuration.timeouts.total = try limit(seconds) }
+}
+
+@_cdecl("nj_config_set_max_body") @implementation
+public func nj_config_set_max_body(_ config: OpaquePointer?, _ bytes: Int) -> nj_status {
+    change(config) { configuration throws(NightjarError) in configuration.maximumBody = clampedSize(bytes) }
+}
+
+/// A size_t beyond what memory can hold comes as a negative number and means no limit.
+func clampedSize(_ bytes: Int) -> Int { bytes < 0 ? .max : bytes }
+
+@_cdecl("nj_config_set_max_connections_per_host") @implementation
+public func nj_config_set_max_connections_per_host(_ config: OpaquePointer?, _ count: Int) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        guard 1...65536 ~= count else { throw NightjarError(.invalidArgument, "count is not from 1 to 65536") }
+        configuration.transport.connectionsPerHost = count
+    }
+}
+
+@_cdecl("nj_config_set_idle_connection_lifetime") @implementation
+public func nj_config_set_idle_connection_lifetime(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.idleConnectionLifetime = try lifetime(seconds)
+    }
+}
+
+@_cdecl("nj_config_set_ca_file") @implementation
+public func nj_config_set_ca_file(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.certificateAuthorityFile = try required(text(path), "path")
+    }
+}
+
+@_cdecl("nj_config_set_verify_certificates") @implementation
+public func nj_config_set_verify_certificates(_ config: OpaquePointer?, _ verify: Bool) -> nj_status {
+    change(config) { configuration throws(NightjarError) in configuration.transport.verifiesCertificates = verify }
+}
+
+@_cdecl("nj_config_set_log") @implementation
+public func nj_config_set_log(
+    _ config: OpaquePointer?, _ level: nj_log_level, _ queue: OpaquePointer?, _ log: nj_log_fn?,
+    _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let log = try required(log, "log")
+        guard let level = LogLevel(rawValue: Int32(bitPattern: level.rawValue)) else {
+            throw NightjarError(.invalidArgument, "level is none of nj_log_level")
+        }
+        let context = CallbackContext(pointer: context)
+        configuration.log = LogSink(level: level, queue: queue) { line in
+            line.message.withCString { log(context.pointer, nj_log_level(UInt32(line.level.rawValue)), $0) }
+        }
+    }
+}
+
+@_cdecl("nj_config_merge_json") @implementation
+public func nj_config_merge_json(
+    _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    do throws(NightjarError) {
+        let config = try required(Handle<ConfigBox>.borrow(config), "config")
+        guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
+        let json = try required(json, "json")
+        try config.configuration.merge(json: UnsafeRawBufferPointer(start: json, count: length))
+        return NJ_OK
+    } catch {
+        outError?.pointee = Handle.make(ErrorBox(error))
+        return nj_status(error.kind)
+    }
+}

@@ -1,0 +1,87 @@
+import CNightjar
+import Nightjar
+
+/// A C handle is a retained object of the core; this is the only place where pointers turn into objects and back.
+enum Handle<Object: AnyObject> {
+    /// Gives a new handle to the caller, who owns it.
+    static func make(_ object: Object) -> OpaquePointer {
+        OpaquePointer(Unmanaged.passRetained(object).toOpaque())
+    }
+
+    /// The handle of an object that the caller may use until we return.
+    static func lend(_ object: Object) -> OpaquePointer {
+        OpaquePointer(Unmanaged.passUnretained(object).toOpaque())
+    }
+
+    static func borrow(_ handle: OpaquePointer?) -> Object? {
+        handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
+    }
+
+    /// Takes the caller's share of the object back.
+    static func take(_ handle: OpaquePointer?) -> Object? {
+        handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeRetainedValue() }
+    }
+}
+
+/// Text that came as a C string.
+///
+/// - Returns: nil for NULL and for bytes that are not UTF-8.
+func text(_ pointer: UnsafePointer<CChar>?) -> String? {
+    pointer.flatMap { String(validatingCString: $0) }
+}
+
+/// What C gave us to give back: never read, so no thread can be the wrong one.
+struct CallbackContext: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer?
+}
+
+/// A C string that lives as long as its owner.
+final class CString: Sendable {
+    nonisolated(unsafe) let pointer: UnsafePointer<CChar>
+
+    init(_ text: String) {
+        var text = text
+        pointer = text.withUTF8 { bytes in
+            let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: bytes.count + 1)
+            for (index, byte) in bytes.enumerated() { copy[index] = CChar(bitPattern: byte) }
+            copy[bytes.count] = 0
+            return UnsafePointer(copy.baseAddress.unsafelyUnwrapped)
+        }
+    }
+
+    deinit { pointer.deallocate() }
+}
+
+extension nj_status {
+    init(_ kind: ErrorKind) { self.init(UInt32(kind.rawValue)) }
+}
+
+/// Runs what may fail, leaving an error for the caller to free.
+///
+/// - Returns: nil when it failed.
+func reporting<Result>(
+    to outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Result
+) -> Result? {
+    do throws(NightjarError) {
+        return try body()
+    } catch {
+        outError?.pointee = Handle.make(ErrorBox(error))
+        return nil
+    }
+}
+
+/// A handle or a text that a function cannot do without.
+func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> Value {
+    guard let value else { throw NightjarError(.invalidArgument, "\(what) is NULL or not UTF-8") }
+    return value
+}
+
+/// Runs a setter that may refuse what it is given.
+func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
+    do throws(NightjarError) {
+        try body()
+        return NJ_OK
+    } catch {
+        return nj_status(error.kind)
+    }
+}

@@ -1,0 +1,199 @@
+import CNightjar
+import NIOCore
+import Nightjar
+
+/// A request that C fills step by step, and the callbacks that go with its calls.
+final class RequestBox {
+    var request: Request
+    private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
+    private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
+    private var provideBody: (@Sendable (ClientTask, Int) -> BodyPart)?
+
+    init(_ request: Request) {
+        self.request = request
+    }
+
+    init(copy other: RequestBox) {
+        request = other.request
+        head = other.head
+        body = other.body
+        provideBody = other.provideBody
+    }
+
+    func handlers(
+        finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
+    ) -> TaskHandlers {
+        var handlers = TaskHandlers(finished: finished)
+        handlers.head = head
+        handlers.body = body
+        handlers.provideBody = provideBody
+        return handlers
+    }
+
+    func onHead(_ callback: nj_head_fn?, _ context: CallbackContext) {
+        guard let callback else { return head = nil }
+        head = { (task: ClientTask, head: ResponseHead) in
+            let box = ResponseBox(Response(head: head, body: ByteBuffer(), url: task.url))
+            withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
+        }
+    }
+
+    func onBody(_ callback: nj_body_fn?, _ context: CallbackContext) {
+        guard let callback else { return body = nil }
+        body = { (task: ClientTask, bytes: ByteBuffer) in
+            bytes.withUnsafeReadableBytes { callback(context.pointer, Handle.lend(task), $0.baseAddress, $0.count) }
+        }
+    }
+
+    func stream(_ length: Int?, _ read: @escaping nj_read_fn, _ context: CallbackContext) {
+        request.body = .stream(length: length)
+        provideBody = { task, maximum in
+            var buffer = ByteBufferAllocator().buffer(capacity: maximum)
+            var outcome: Int64 = 0
+            buffer.withUnsafeMutableWritableBytes { space in
+                outcome = read(context.pointer, Handle.lend(task), space.baseAddress, min(space.count, maximum))
+            }
+            guard outcome >= 0, outcome <= Int64(maximum), let count = Int(exactly: outcome) else {
+                return .failed(
+                    outcome == NJ_READ_FAILED
+                        ? "the body's source failed"
+                        : "the body's source returned \(outcome), which is neither a count within its buffer nor NJ_READ_FAILED"
+                )
+            }
+            if count == 0 { return .end }
+            buffer.moveWriterIndex(forwardBy: count)
+            return .bytes(buffer)
+        }
+    }
+}
+
+private func change(_ request: OpaquePointer?, _ body: (RequestBox) throws(NightjarError) -> Void) -> nj_status {
+    setting { () throws(NightjarError) in try body(required(Handle<RequestBox>.borrow(request), "request")) }
+}
+
+private func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) -> ByteBuffer {
+    guard length >= 0, pointer != nil || length == 0 else {
+        throw NightjarError(.invalidArgument, "the body is NULL but its length is not 0")
+    }
+    return ByteBuffer(bytes: UnsafeRawBufferPointer(start: pointer, count: length))
+}
+
+@_cdecl("nj_request_new") @implementation
+public func nj_request_new(_ method: UnsafePointer<CChar>?, _ target: UnsafePointer<CChar>?) -> OpaquePointer? {
+    guard let method = text(method).flatMap(Method.init), let target = text(target) else { return nil }
+    return Handle.make(RequestBox(Request(method, target)))
+}
+
+@_cdecl("nj_request_free") @implementation
+public func nj_request_free(_ request: OpaquePointer?) {
+    _ = Handle<RequestBox>.take(request)
+}
+
+@_cdecl("nj_request_copy") @implementation
+public func nj_request_copy(_ request: OpaquePointer?) -> OpaquePointer? {
+    Handle<RequestBox>.borrow(request).map { Handle.make(RequestBox(copy: $0)) }
+}
+
+@_cdecl("nj_request_add_query") @implementation
+public func nj_request_add_query(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        box.request.query.append((try required(text(name), "name"), try required(text(value), "value")))
+    }
+}
+
+@_cdecl("nj_request_set_header") @implementation
+public func nj_request_set_header(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        try box.request.headers.set(required(text(name), "name"), required(text(value), "value"))
+    }
+}
+
+@_cdecl("nj_request_add_header") @implementation
+public func nj_request_add_header(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        try box.request.headers.add(required(text(name), "name"), required(text(value), "value"))
+    }
+}
+
+@_cdecl("nj_request_set_body") @implementation
+public func nj_request_set_body(_ request: OpaquePointer?, _ bytes: UnsafeRawPointer?, _ length: Int) -> nj_status {
+    change(request) { box throws(NightjarError) in box.request.body = .bytes(try NightjarABI.bytes(bytes, length)) }
+}
+
+@_cdecl("nj_request_set_body_json") @implementation
+public func nj_request_set_body_json(
+    _ request: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        box.request.body = .bytes(try bytes(json, length))
+        try box.request.headers.set("Content-Type", "application/json")
+    }
+}
+
+@_cdecl("nj_request_set_body_stream") @implementation
+public func nj_request_set_body_stream(
+    _ request: OpaquePointer?, _ length: Int64, _ read: nj_read_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        let read = try required(read, "read")
+        guard length >= -1, let count = Int(exactly: length) else {
+            throw NightjarError(.invalidArgument, "length is \(length); -1 means unknown")
+        }
+        box.stream(count < 0 ? nil : count, read, CallbackContext(pointer: context))
+    }
+}
+
+@_cdecl("nj_request_on_head") @implementation
+public func nj_request_on_head(
+    _ request: OpaquePointer?, _ head: nj_head_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in box.onHead(head, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_on_body") @implementation
+public func nj_request_on_body(
+    _ request: OpaquePointer?, _ body: nj_body_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in box.onBody(body, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_expect_status") @implementation
+public func nj_request_expect_status(_ request: OpaquePointer?, _ lowest: Int32, _ highest: Int32) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        guard 100 <= lowest, lowest <= highest, highest <= 999 else {
+            throw NightjarError(.invalidArgument, "\(lowest) to \(highest) is no run of statuses from 100 to 999")
+        }
+        box.request.expectedStatuses.append(StatusRange(Int(lowest), Int(highest)))
+    }
+}
+
+@_cdecl("nj_request_set_connect_timeout") @implementation
+public func nj_request_set_connect_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(request) { box throws(NightjarError) in box.request.timeouts.connect = try requestLimit(seconds) }
+}
+
+@_cdecl("nj_request_set_idle_timeout") @implementation
+public func nj_request_set_idle_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(request) { box throws(NightjarError) in box.request.timeouts.idle = try requestLimit(seconds) }
+}
+
+@_cdecl("nj_request_set_total_timeout") @implementation
+public func nj_request_set_total_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
+    change(request) { box throws(NightjarError) in box.request.timeouts.total = try requestLimit(seconds) }
+}
+
+/// No limit, for one request, is a limit that outlives the process: nil would mean the client's.
+private func requestLimit(_ seconds: Double) throws(NightjarError) -> Duration {
+    try limit(seconds) ?? .seconds(3_155_760_000)
+}
+
+@_cdecl("nj_request_set_max_body") @implementation
+public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> nj_status {
+    change(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
+}

@@ -1,0 +1,144 @@
+import CNightjar
+import NIOCore
+import Nightjar
+import Synchronization
+
+/// An answer, with the texts that C asked for kept as long as it lives.
+final class ResponseBox: Sendable {
+    let response: Response
+    private let texts = Mutex<(url: CString?, reason: CString?)>((nil, nil))
+
+    init(_ response: Response) {
+        self.response = response
+    }
+
+    var url: UnsafePointer<CChar> {
+        texts.withLock { texts in
+            let text = texts.url ?? CString(response.url)
+            texts.url = text
+            return text.pointer
+        }
+    }
+
+    var reason: UnsafePointer<CChar> {
+        texts.withLock { texts in
+            let text = texts.reason ?? CString(response.head.reason)
+            texts.reason = text
+            return text.pointer
+        }
+    }
+}
+
+/// The value of a field, in the buffer of `headers`, which ends it with NUL.
+private func value(_ headers: Headers, _ name: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
+    guard let name = text(name), let index = headers.firstIndex(of: name) else { return nil }
+    return headers.withBytes(at: index) { $1.baseAddress?.assumingMemoryBound(to: CChar.self) }
+}
+
+@_cdecl("nj_response_status") @implementation
+public func nj_response_status(_ response: OpaquePointer?) -> Int32 {
+    Int32(clamping: Handle<ResponseBox>.borrow(response)?.response.status ?? 0)
+}
+
+@_cdecl("nj_response_reason") @implementation
+public func nj_response_reason(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.reason
+}
+
+@_cdecl("nj_response_http_version") @implementation
+public func nj_response_http_version(_ response: OpaquePointer?) -> Int32 {
+    Handle<ResponseBox>.borrow(response).map { 10 + Int32(clamping: $0.response.head.minorVersion) } ?? 0
+}
+
+@_cdecl("nj_response_header") @implementation
+public func nj_response_header(
+    _ response: OpaquePointer?, _ name: UnsafePointer<CChar>?
+) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response).flatMap { value($0.response.headers, name) }
+}
+
+@_cdecl("nj_response_header_count") @implementation
+public func nj_response_header_count(_ response: OpaquePointer?) -> Int {
+    Handle<ResponseBox>.borrow(response)?.response.headers.count ?? 0
+}
+
+@_cdecl("nj_response_header_name_at") @implementation
+public func nj_response_header_name_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    guard let headers = Handle<ResponseBox>.borrow(response)?.response.headers, 0..<headers.count ~= index else {
+        return nil
+    }
+    return headers.withBytes(at: index) { name, _ in name.baseAddress?.assumingMemoryBound(to: CChar.self) }
+}
+
+@_cdecl("nj_response_header_value_at") @implementation
+public func nj_response_header_value_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    guard let headers = Handle<ResponseBox>.borrow(response)?.response.headers, 0..<headers.count ~= index else {
+        return nil
+    }
+    return headers.withBytes(at: index) { _, value in value.baseAddress?.assumingMemoryBound(to: CChar.self) }
+}
+
+@_cdecl("nj_response_trailer") @implementation
+public func nj_response_trailer(
+    _ response: OpaquePointer?, _ name: UnsafePointer<CChar>?
+) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response).flatMap { value($0.response.trailers, name) }
+}
+
+@_cdecl("nj_response_body") @implementation
+public func nj_response_body(
+    _ response: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    guard let body = Handle<ResponseBox>.borrow(response)?.response.body else {
+        outLength?.pointee = 0
+        return nil
+    }
+    outLength?.pointee = body.readableBytes
+    // The response owns the bytes and never changes them, so they stay where they are as long as it lives.
+    return body.withUnsafeReadableBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+}
+
+@_cdecl("nj_response_url") @implementation
+public func nj_response_url(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.url
+}
+
+@_cdecl("nj_response_source") @implementation
+public func nj_response_source(_ response: OpaquePointer?) -> nj_source {
+    nj_source(UInt32(Handle<ResponseBox>.borrow(response)?.response.source.rawValue ?? 0))
+}
+
+@_cdecl("nj_response_attempts") @implementation
+public func nj_response_attempts(_ response: OpaquePointer?) -> Int32 {
+    Int32(clamping: Handle<ResponseBox>.borrow(response)?.response.attempts ?? 0)
+}
+
+@_cdecl("nj_response_time_total") @implementation
+public func nj_response_time_total(_ response: OpaquePointer?) -> Double {
+    Handle<ResponseBox>.borrow(response)?.response.timing.total.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_time_sent") @implementation
+public func nj_response_time_sent(_ response: OpaquePointer?) -> Double {
+    Handle<ResponseBox>.borrow(response)?.response.timing.sent?.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_time_first_byte") @implementation
+public func nj_response_time_first_byte(_ response: OpaquePointer?) -> Double {
+    Handle<ResponseBox>.borrow(response)?.response.timing.firstByte?.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_reused_connection") @implementation
+public func nj_response_reused_connection(_ response: OpaquePointer?) -> Bool {
+    Handle<ResponseBox>.borrow(response)?.response.timing.reusedConnection ?? false
+}
+
+@_cdecl("nj_response_retain") @implementation
+public func nj_response_retain(_ response: OpaquePointer?) -> OpaquePointer? {
+    Handle<ResponseBox>.borrow(response).map { Handle.make($0) }
+}
+
+@_cdecl("nj_response_release") @implementation
+public func nj_response_release(_ response: OpaquePointer?) {
+    _ = Handle<ResponseBox>.take(response)
+}

@@ -1,0 +1,51 @@
+import Glibc
+import Nightjar
+import NightjarDemo
+import NightjarLua
+
+/// Carries out an invocation.
+struct Command {
+    /// As the process got them, its own name first.
+    let arguments: [String]
+
+    /// - Returns: the exit status.
+    func run(_ invocation: Invocation) -> Int32 {
+        if invocation.showsHelp {
+            Console.write(Invocation.usage, to: .output)
+            return 0
+        }
+        if invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }
+        do throws(NightjarError) {
+            if case .demo(let port) = invocation.main { return Demo.serve(port: port) }
+            return try interpret(invocation)
+        } catch {
+            Console.complain(error.message)
+            return 1
+        }
+    }
+
+    private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
+        let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
+        for step in invocation.steps {
+            switch step {
+            case .code(let code): try interpreter.runCode(code)
+            case .module(let name): try interpreter.require(name)
+            }
+        }
+        switch invocation.main {
+        case .file(let path): try interpreter.runFile(path)
+        case .standardInput: try interpreter.runFile(nil)
+        case .none, .demo: break
+        }
+        let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
+        if invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal {
+            if !invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }
+            Prompt(interpreter).run()
+        } else if hasNothingToDo {
+            try interpreter.runFile(nil)
+        }
+        return 0
+    }
+
+    private static let version = "nightjar \(Version.string), \(Interpreter.luaVersion)"
+}

@@ -1,0 +1,98 @@
+/// What the command line asks for. The options are those of `lua`.
+struct Invocation {
+    /// Something to run before the script, in the order given.
+    enum Step: Equatable {
+        /// `-e`
+        case code(String)
+        /// `-l`
+        case module(String)
+    }
+
+    enum Main: Equatable {
+        case none
+        case file(String)
+        case standardInput
+        /// `nightjar demo`
+        case demo(port: Int)
+    }
+
+    var steps: [Step] = []
+    var main = Main.none
+    /// Where in the arguments the script's name stands; their number when there is no script.
+    var scriptPosition: Int
+    var isInteractive = false
+    var showsVersion = false
+    var showsHelp = false
+
+    /// - Parameter arguments: the program's name first.
+    init(_ arguments: [String]) throws(UsageError) {
+        scriptPosition = arguments.count
+        var position = 1
+        while position < arguments.count {
+            let argument = arguments[position]
+            guard argument.hasPrefix("-"), argument != "-" else { break }
+            position += 1
+            if argument == "--" { break }
+            switch argument.dropFirst().first {
+            case "-" where argument == "--help": showsHelp = true
+            case "-" where argument == "--version": showsVersion = true
+            case "h" where argument == "-h": showsHelp = true
+            case "v" where argument == "-v": showsVersion = true
+            case "i" where argument == "-i": isInteractive = true
+            case "e": steps.append(.code(try Invocation.value(of: argument, arguments, &position)))
+            case "l": steps.append(.module(try Invocation.value(of: argument, arguments, &position)))
+            default: throw UsageError("unrecognized option '\(argument)'")
+            }
+        }
+        guard position < arguments.count else { return }
+        scriptPosition = position
+        switch arguments[position] {
+        case "-": main = .standardInput
+        case "demo": main = .demo(port: try Invocation.port(arguments[(position + 1)...]))
+        case let path: main = .file(path)
+        }
+    }
+
+    /// The rest of `-ecode`, or the argument after `-e`.
+    private static func value(
+        of option: String, _ arguments: [String], _ position: inout Int
+    ) throws(UsageError) -> String {
+        if option.utf8.count > 2 { return String(option.dropFirst(2)) }
+        guard position < arguments.count else { throw UsageError("'\(option)' needs argument") }
+        defer { position += 1 }
+        return arguments[position]
+    }
+
+    private static func port(_ arguments: ArraySlice<String>) throws(UsageError) -> Int {
+        var rest = arguments
+        guard let option = rest.popFirst() else { return 8080 }
+        guard option == "--port" else { throw UsageError("demo: unrecognized option '\(option)'") }
+        guard let text = rest.popFirst(), let port = Int(text), 0...65535 ~= port else {
+            throw UsageError("demo: --port needs a number from 0 to 65535")
+        }
+        guard rest.isEmpty else { throw UsageError("demo: unexpected '\(rest[rest.startIndex])'") }
+        return port
+    }
+
+    static let usage = """
+        usage: nightjar [options] [script [args]]
+          -e code    execute the string 'code'
+          -l mod     require library 'mod' into global 'mod'
+          -l g=mod   require library 'mod' into global 'g'
+          -i         enter the prompt after executing 'script'
+          -v         show the version
+          --         stop handling options
+          -          execute standard input
+        Without a script, options or input it is a prompt.
+
+        usage: nightjar demo [--port N]
+          serves the demo API on 127.0.0.1, port 8080 or N (0: a free one), until Ctrl-C
+
+        """
+}
+
+/// The command line makes no sense; exit status 2.
+struct UsageError: Error {
+    let message: String
+    init(_ message: String) { self.message = message }
+}

@@ -1,0 +1,109 @@
+import NIOCore
+
+/// Takes the chunked coding off a body. RFC 9112 section 7.1.
+///
+///     size ──n──▶ data(n) ──▶ dataEnd ──CRLF──▶ size
+///       └───0──▶ trailers ──empty line──▶ done
+struct ChunkedBody: Sendable {
+    enum Event {
+        case data(ByteBuffer)
+        case end(trailers: Headers)
+    }
+
+    private enum State {
+        case size
+        case data(remaining: Int)
+        /// The CRLF behind a chunk's data, of which `seen` bytes have come.
+        case dataEnd(seen: Int)
+        case trailers
+        case done
+    }
+
+    private var state = State.size
+    private var lines = LineBuffer()
+    private var trailers: FieldSection
+    private let maximumLine: Int
+
+    /// - Parameter maximumLine: bytes that a chunk-size line may have with its extensions.
+    init(maximumLine: Int, maximumTrailers: Int, maximumFields: Int) {
+        self.maximumLine = maximumLine
+        trailers = FieldSection(maximumSize: maximumTrailers, maximumFields: maximumFields)
+    }
+
+    /// The next event; nil: all of `buffer` was consumed, and more is needed.
+    mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
+        while true {
+            switch state {
+            case .size:
+                guard let line = lines.next(&buffer) else {
+                    try checkLine(lines.partial.readableBytes)
+                    return nil
+                }
+                try checkLine(line.readableBytes)
+                let size: Int = try ChunkSizeLine.parse(line)
+                state = size == 0 ? .trailers : .data(remaining: size)
+            case .data(let remaining):
+                let count = min(remaining, buffer.readableBytes)
+                guard count > 0, let data = buffer.readSlice(length: count) else { return nil }
+                state = count == remaining ? .dataEnd(seen: 0) : .data(remaining: remaining - count)
+                return .data(data)
+            case .dataEnd(let seen):
+                guard let byte: UInt8 = buffer.readInteger() else { return nil }
+                guard byte == (seen == 0 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) else {
+                    throw .malformedResponse("a chunk is longer than its size says: no CRLF is behind its last byte")
+                }
+                state = seen == 0 ? .dataEnd(seen: 1) : .size
+            case .trailers:
+                guard try trailers.read(&buffer) else { return nil }
+                if let name = trailers.framing.framingFieldName {
+                    throw .malformedResponse("\(name) stands in the trailers, but frames a message")
+                }
+                state = .done
+                return .end(trailers: trailers.headers)
+            case .done:
+                return nil
+            }
+        }
+    }
+
+    private func checkLine(_ count: Int) throws(NightjarError) {
+        guard count <= maximumLine else {
+            throw .oversizedResponse("a chunk-size line is longer than the limit of \(maximumLine) bytes")
+        }
+    }
+}
+
+/// `chunk-size [ chunk-ext ] CRLF`. Extensions are checked for control characters and dropped: no one has defined any.
+enum ChunkSizeLine {
+    /// - Parameter line: a line with its LF.
+    static func parse(_ line: ByteBuffer) throws(NightjarError) -> Int {
+        switch line.withUnsafeReadableBytes(parse) {
+        case .success(let size): return size
+        case .failure(let error): throw error
+        }
+    }
+
+    private static func parse(_ line: UnsafeRawBufferPointer) -> Result<Int, NightjarError> {
+        var size = 0
+        var at = 0
+        while let digit = ASCII.hexValue(line[at]) {
+            guard size <= Int.max >> 4 else {
+                return .failure(.malformedResponse("the chunk size \(quoted(line)) is too large for any machine"))
+            }
+            size = size << 4 | Int(digit)
+            at += 1
+        }
+        let digits = at
+        while line[at] == UInt8(ascii: " ") || line[at] == UInt8(ascii: "\t") { at += 1 }
+        let isExtended = line[at] == UInt8(ascii: ";")
+        let stop = FieldSyntax.endOfValue(line, from: at)
+        // Blanks may stand before an extension (BWS), not before the end of the line.
+        guard digits > 0, isExtended || at == digits, isExtended || stop == at,
+            line.count - stop == 2, line[stop] == UInt8(ascii: "\r")
+        else {
+            return .failure(
+                .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number and CRLF"))
+        }
+        return .success(size)
+    }
+}

@@ -1,0 +1,48 @@
+import NIOCore
+
+/// Writes request lines and field lines. RFC 9112 sections 3 and 5.
+enum HeadWriter {
+    @inline(__always)
+    static func writeField(
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, into buffer: inout ByteBuffer
+    ) {
+        buffer.writeBytes(name)
+        buffer.writeStaticString(": ")
+        buffer.writeBytes(value)
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// The field that says where the request's content ends. RFC 9112 section 6.
+    static func writeFraming(
+        of body: RequestBody, method: Method, into buffer: inout ByteBuffer
+    ) throws(NightjarError) {
+        let length: Int
+        switch body {
+        case .none:
+            // Where a method foresees content, that there is none is said. RFC 9110 section 8.6.
+            guard method == .post || method == .put || method == .patch else { return }
+            length = 0
+        case .bytes(let bytes): length = bytes.readableBytes
+        case .stream(length: nil):
+            buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+            return
+        case .stream(length: .some(let count)):
+            guard count >= 0 else {
+                throw NightjarError(.invalidRequest, "the length of the request's body is negative: \(count)")
+            }
+            length = count
+        }
+        buffer.writeStaticString("Content-Length: ")
+        writeDecimal(length, into: &buffer)
+        buffer.writeStaticString("\r\n")
+    }
+
+    private static func writeDecimal(_ number: Int, into buffer: inout ByteBuffer) {
+        if number < 10 {
+            buffer.writeInteger(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number))
+        } else {
+            // 15 digits fit a String without an allocation.
+            buffer.writeString(String(number))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import NIOCore
+
+/// The first line of a response. RFC 9112 section 4.
+///
+///     HTTP/1.1 SP 3DIGIT SP reason CRLF
+///
+/// The space before an empty reason may be missing: servers leave it out, and nothing can be mistaken for it.
+struct StatusLine: Sendable, Equatable {
+    var minorVersion: Int
+    var status: Int
+    var reason: String
+
+    private static let prefix: StaticString = "HTTP/1."
+    /// "HTTP/1.1 200" and CRLF.
+    private static let shortest = 14
+
+    /// Why `bytes`, all there is of the line so far, cannot become a status line; nil when they can. Asked before the
+    /// line is complete: a peer that speaks something else may never send an LF.
+    static func rejection(of bytes: UnsafeRawBufferPointer) -> NightjarError? {
+        let known = UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
+        if zip(bytes, known).allSatisfy({ $0 == $1 }) { return nil }
+        return .malformedResponse("the peer did not answer in HTTP/1: its answer begins with \(quoted(bytes))")
+    }
+
+    /// - Parameter line: a line with its LF, for which ``rejection(of:)`` found no reason.
+    init(parsing line: UnsafeRawBufferPointer) throws(NightjarError) {
+        guard line.count >= 2, line[line.count - 2] == UInt8(ascii: "\r") else {
+            throw .malformedResponse("the status line \(quoted(line)) ends in LF without CR")
+        }
+        guard line.count >= StatusLine.shortest, ASCII.isDigit(line[7]), line[8] == UInt8(ascii: " ") else {
+            throw .malformedResponse("the status line \(quoted(line)) has no version, space and status")
+        }
+        // A higher minor version is answered by the rules of the highest we know. RFC 9110 section 2.5.
+        minorVersion = line[7] == UInt8(ascii: "0") ? 0 : 1
+
+        guard ASCII.isDigit(line[9]), ASCII.isDigit(line[10]), ASCII.isDigit(line[11]) else {
+            throw .malformedResponse("the status in \(quoted(line)) is not three digits")
+        }
+        status = Int(line[9] & 0xF) * 100 + Int(line[10] & 0xF) * 10 + Int(line[11] & 0xF)
+        guard status >= 100 else { throw .malformedResponse("the status \(status) is below 100") }
+
+        let rest = UnsafeRawBufferPointer(rebasing: line[12..<line.count - 2])
+        guard let separator = rest.first else {
+            reason = ""
+            return
+        }
+        guard separator == UInt8(ascii: " ") else {
+            throw .malformedResponse("the status in \(quoted(line)) is not three digits and a space")
+        }
+        guard FieldSyntax.endOfValue(rest, from: 1) == rest.count else {
+            throw .malformedResponse("the reason in \(quoted(line)) holds a control character")
+        }
+        let phrase = UnsafeRawBufferPointer(rebasing: rest[1...])
+        reason = phrase.elementsEqual("OK".utf8) ? "OK" : String(decoding: phrase, as: UTF8.self)
+    }
+}
+
+extension NightjarError {
+    /// The peer broke the rules of HTTP.
+    static func malformedResponse(_ what: String) -> NightjarError {
+        NightjarError(.protocol, what, phase: .receive)
+    }
+
+    /// The peer sent more than a limit allows.
+    static func oversizedResponse(_ what: String) -> NightjarError {
+        NightjarError(.tooLarge, what, phase: .receive)
+    }
+}

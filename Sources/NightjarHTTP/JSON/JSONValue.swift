@@ -1,0 +1,153 @@
+import CSimdjson
+
+/// A JSON text as a value. RFC 8259.
+///
+/// For what is read once and is small: configurations, error bodies. Object members keep their order and may repeat.
+public enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    /// Above the range of ``integer(_:)``.
+    case unsigned(UInt64)
+    /// Also integers beyond 64 bits.
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    public struct Member: Sendable, Equatable {
+        public var name: String
+        public var value: JSONValue
+
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// - Throws: `decoding` with the place and what was wanted there; also beyond 1024 levels.
+    public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
+        guard let parser = njs_parser_new() else { throw NightjarError(.decoding, "out of memory") }
+        defer { njs_parser_free(parser) }
+        var document = njs_document()
+        var failure = njs_failure()
+        let bytes = text.assumingMemoryBound(to: CChar.self)
+        let status = njs_parse(parser, bytes.baseAddress, bytes.count, &document, &failure)
+        guard status == NJS_OK, let tape = document.tape, let strings = document.strings else {
+            throw NightjarError(.decoding, JSONValue.describe(status, failure))
+        }
+        var reader = TapeReader(tape: tape, strings: UnsafeRawPointer(strings))
+        self = reader.value()
+    }
+
+    public init(parsing text: String) throws(NightjarError) {
+        var text = text
+        var result: Result<JSONValue, NightjarError>?
+        text.withUTF8 { bytes in
+            do throws(NightjarError) {
+                result = .success(try JSONValue(parsing: UnsafeRawBufferPointer(bytes)))
+            } catch {
+                result = .failure(error)
+            }
+        }
+        guard let result else { throw NightjarError(.decoding, "the text has no bytes to read") }
+        self = try result.get()
+    }
+
+    /// The value of the first member of that name; nil also for what is no object.
+    public subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    /// What it is, for messages: "an object".
+    public var typeName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .integer, .unsigned: "an integer"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
+    private static func describe(_ status: njs_status, _ failure: njs_failure) -> String {
+        guard status != NJS_NO_MEMORY, let problem = failure.problem else { return "not enough memory for the JSON" }
+        return "not JSON: \(String(cString: problem)) at line \(failure.line) column \(failure.column)"
+    }
+}
+
+/// Reads simdjson's tape, whose format CSimdjson.h tells. The parser has checked it, and its depth.
+///
+/// A loop: how deep a text nests must not decide how much of the host's stack is used.
+private struct TapeReader {
+    /// A container whose end has not come yet.
+    private struct Open {
+        let isObject: Bool
+        var name: String?
+        var values: [JSONValue] = []
+        var members: [JSONValue.Member] = []
+
+        mutating func append(_ value: JSONValue) {
+            if isObject {
+                members.append(JSONValue.Member(name ?? "", value))
+                name = nil
+            } else {
+                values.append(value)
+            }
+        }
+    }
+
+    let tape: UnsafePointer<UInt64>
+    let strings: UnsafeRawPointer
+    private var at = 1
+    private var open: [Open] = []
+
+    init(tape: UnsafePointer<UInt64>, strings: UnsafeRawPointer) {
+        self.tape = tape
+        self.strings = strings
+    }
+
+    mutating func value() -> JSONValue {
+        while true {
+            let word = tape[at]
+            at += 1
+            let value: JSONValue
+            switch UInt8(truncatingIfNeeded: word >> 56) {
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                open.append(Open(isObject: UInt8(truncatingIfNeeded: word >> 56) == UInt8(ascii: "{")))
+                continue
+            case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                guard let ended = open.popLast() else { return .null }
+                value = ended.isObject ? .object(ended.members) : .array(ended.values)
+            case UInt8(ascii: "\""):
+                let text = string(Int(word & 0x00ff_ffff_ffff_ffff))
+                if let last = open.indices.last, open[last].isObject, open[last].name == nil {
+                    open[last].name = text
+                    continue
+                }
+                value = .string(text)
+            case UInt8(ascii: "l"): value = .integer(Int64(bitPattern: number()))
+            case UInt8(ascii: "u"): value = .unsigned(number())
+            case UInt8(ascii: "d"): value = .number(Double(bitPattern: number()))
+            case UInt8(ascii: "t"): value = .bool(true)
+            case UInt8(ascii: "f"): value = .bool(false)
+            default: value = .null
+            }
+            guard let last = open.indices.last else { return value }
+            open[last].append(value)
+        }
+    }
+
+    private mutating func number() -> UInt64 {
+        defer { at += 1 }
+        return tape[at]
+    }
+
+    private func string(_ offset: Int) -> String {
+        let length = Int(strings.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        return String(decoding: UnsafeRawBufferPointer(start: strings + offset + 4, count: length), as: UTF8.self)
+    }
+}

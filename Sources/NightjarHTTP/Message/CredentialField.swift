@@ -1,0 +1,11 @@
+/// Fields that carry credentials. As defaults they are meant for the base URL's origin and go to no other: a path taken
+/// from elsewhere that happens to be an absolute URL must not carry them away.
+enum CredentialField {
+    private static let names: Set<String> = ["authorization", "proxy-authorization", "cookie"]
+    private static let parts = ["token", "secret", "apikey", "password", "session", "credential", "signature", "-auth"]
+
+    static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
+        let text = String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
+        return names.contains(text) || parts.contains { text.contains($0) } || text.hasSuffix("-key")
+    }
+}

@@ -1,0 +1,163 @@
+import NIOCore
+
+/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
+/// caller's thread.
+///
+/// Immutable and shared: task, call and exchange hold the same one.
+public final class PreparedRequest: Sendable {
+    public let method: Method
+    public let url: RequestURL
+    public let body: RequestBody
+    /// Request line and field lines with the empty line behind them, ready to be written.
+    public let wireHead: ByteBuffer
+
+    public var origin: Origin { url.origin }
+
+    /// Request line and field lines without the empty line.
+    public var head: ByteBuffer {
+        var head = wireHead
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        return head
+    }
+
+    public convenience init(
+        _ request: Request, base: RequestURL?, defaults: Headers, userAgent: String?
+    ) throws(NightjarError) {
+        try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
+    }
+
+    /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
+    public init(_ request: borrowing Request, _ template: RequestTemplate) throws(NightjarError) {
+        method = request.method
+        body = request.body
+        try PreparedRequest.check(request)
+
+        let method = request.method.name
+        var head = ByteBufferAllocator().buffer(
+            capacity: PreparedRequest.capacity(request, template, method: method.utf8.count))
+        head.writeString(method)
+        head.writeInteger(UInt8(ascii: " "))
+        let targetStart = head.writerIndex
+        let resolution = try PreparedRequest.writeTarget(request, template, into: &head)
+        let target = head.getString(at: targetStart, length: head.writerIndex - targetStart) ?? ""
+        url = RequestURL(origin: resolution.origin, target: target, userInfo: resolution.userInfo)
+        head.writeStaticString(" HTTP/1.1\r\n")
+
+        let isForeign = url.origin != template.base?.origin
+        try PreparedRequest.writeFields(request, template, foreign: isForeign ? url.origin : nil, into: &head)
+        try HeadWriter.writeFraming(of: request.body, method: request.method, into: &head)
+        head.writeStaticString("\r\n")
+        wireHead = head
+    }
+
+    /// The same with a field line behind the others, for the stages of the chain. The caller answers for the name.
+    ///
+    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+        guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) holds a character that is not allowed in it")
+        }
+        var longer = head
+        longer.writeString(name)
+        longer.writeStaticString(": ")
+        longer.writeString(value)
+        longer.writeStaticString("\r\n\r\n")
+        return PreparedRequest(method: method, url: url, body: body, wireHead: longer)
+    }
+
+    private init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
+        self.method = method
+        self.url = url
+        self.body = body
+        self.wireHead = wireHead
+    }
+
+    // MARK: Parts of the head
+
+    private static func check(_ request: Request) throws(NightjarError) {
+        if request.method.name == "CONNECT" {
+            throw NightjarError(.invalidRequest, "CONNECT makes tunnels, which are the transport's; give it a proxy")
+        }
+        if request.method == .trace {
+            guard case .none = request.body else {
+                throw NightjarError(.invalidRequest, "TRACE has no body (RFC 9110 section 9.3.8)")
+            }
+        }
+    }
+
+    private static func capacity(_ request: Request, _ template: RequestTemplate, method: Int) -> Int {
+        let target = (template.base?.target.utf8.count ?? 0) + request.target.utf8.count
+        let fields = request.headers.byteCount + 4 * request.headers.count
+        return method + target + template.hostLine.readableBytes + template.fieldLines.readableBytes + fields + 64
+    }
+
+    private static func writeTarget(
+        _ request: borrowing Request, _ template: RequestTemplate, into head: inout ByteBuffer
+    ) throws(NightjarError) -> URLResolution {
+        let query = request.query
+        return try request.target.withRawBytes { bytes throws(NightjarError) in
+            guard let resolution = try URLResolution(bytes, base: template.base) else {
+                throw NightjarError(
+                    .invalidURL,
+                    "the target is a path and there is no base URL to put it behind; set one, or write http://host")
+            }
+            try RequestTarget.write(
+                UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,
+                into: &head)
+            return resolution
+        }
+    }
+
+    /// - Parameter foreign: the origin, when it is not that of the template's base.
+    private static func writeFields(
+        _ request: Request, _ template: RequestTemplate, foreign: Origin?, into head: inout ByteBuffer
+    ) throws(NightjarError) {
+        let headers = request.headers
+        var host: Int?
+        var replacesDefault = false
+        for index in 0..<headers.count {
+            let name = headers.withBytes(at: index) { name, _ in
+                (
+                    reserved: ReservedField.reason(name), isHost: name.count == 4 && ASCII.isCaseless(name, "host"),
+                    replaces: template.mayHaveField(namedLike: name)
+                )
+            }
+            if let reason = name.reserved {
+                throw NightjarError(.invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")
+            }
+            replacesDefault = replacesDefault || name.replaces
+            guard name.isHost else { continue }
+            guard host == nil else {
+                throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; a request has one")
+            }
+            try HostField.check(headers.value(at: index))
+            host = index
+        }
+
+        if let host {
+            headers.withBytes(at: host) { HeadWriter.writeField($0, $1, into: &head) }
+        } else if let foreign, template.base != nil || template.hostLine.readableBytes == 0 {
+            head.writeStaticString("Host: ")
+            head.writeString(foreign.hostField)
+            head.writeStaticString("\r\n")
+        } else {
+            head.writeImmutableBuffer(template.hostLine)
+        }
+
+        let isElsewhere = foreign != nil && template.base != nil
+        if !isElsewhere, !replacesDefault {
+            head.writeImmutableBuffer(template.fieldLines)
+        } else {
+            let defaults = isElsewhere ? template.publicFields : template.fields
+            for index in 0..<defaults.count {
+                defaults.withBytes(at: index) { name, value in
+                    guard headers.firstIndex(of: name) == nil else { return }
+                    HeadWriter.writeField(name, value, into: &head)
+                }
+            }
+        }
+        for index in 0..<headers.count where index != host {
+            headers.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
+        }
+    }
+}

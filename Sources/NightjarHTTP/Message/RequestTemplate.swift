@@ -1,0 +1,65 @@
+import NIOCore
+
+/// What all requests of a client have in common, made into bytes once. Immutable and shared.
+public final class RequestTemplate: Sendable {
+    /// What relative targets are put behind.
+    public let base: RequestURL?
+    /// The Host line for the origin of ``base``, with its CRLF.
+    let hostLine: ByteBuffer
+    /// The default field lines, Host apart, each with its CRLF.
+    let fieldLines: ByteBuffer
+    /// Those fields, for a request that replaces one of them.
+    let fields: Headers
+    /// Fields that may go to another origin than that of ``base``.
+    let publicFields: Headers
+    /// Bit n: a field in ``fields`` has a name of n bytes, modulo 64. Tells most names apart without looking at them.
+    let nameLengths: UInt64
+
+    /// - Parameters:
+    ///   - base: absolute and without a query.
+    ///   - defaults: sent with each request that does not set the same name.
+    ///   - userAgent: the User-Agent field, where `defaults` have none; nil for none.
+    /// - Throws: `invalid_url` or `invalid_request`, with the reason.
+    public init(base: RequestURL?, defaults: Headers, userAgent: String?) throws(NightjarError) {
+        if base?.query != nil {
+            throw NightjarError(
+                .invalidURL, "the base URL has a query, which a joined path would end up in; give it to each request")
+        }
+        try ReservedField.check(defaults)
+        self.base = base
+
+        var fields = defaults
+        if let userAgent, fields.firstIndex(of: "User-Agent") == nil { try fields.add("User-Agent", userAgent) }
+        let hosts = fields.values("Host")
+        guard hosts.count <= 1 else {
+            throw NightjarError(.invalidRequest, "header \"Host\" is set \(hosts.count) times; a request has one")
+        }
+        fields.remove("Host")
+        var hostLine = ByteBuffer()
+        if let host = hosts.first ?? base?.origin.hostField {
+            try HostField.check(host)
+            hostLine.writeString("Host: \(host)\r\n")
+        }
+
+        var lines = ByteBuffer()
+        var lengths: UInt64 = 0
+        var publicFields = Headers()
+        for index in 0..<fields.count {
+            fields.withBytes(at: index) { name, value in
+                HeadWriter.writeField(name, value, into: &lines)
+                lengths |= 1 << UInt64(name.count & 63)
+                if !CredentialField.isOne(name) { publicFields.append(name: name, value: value) }
+            }
+        }
+        self.hostLine = hostLine
+        self.fields = fields
+        self.publicFields = publicFields
+        fieldLines = lines
+        nameLengths = lengths
+    }
+
+    /// False: no default field has this name.
+    func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
+        nameLengths &>> UInt64(name.count & 63) & 1 == 1
+    }
+}

@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// What may stand between `//` and the port of a URL. RFC 3986 section 3.2.2, narrowed to what can be connected to: DNS
+/// names, IPv4 addresses of four decimal numbers, IPv6 addresses in brackets.
+enum HostSyntax {
+    /// RFC 1035 section 2.3.4, in bytes, without a final dot.
+    private static let maximumName = 253
+    private static let maximumLabel = 63
+
+    /// The host as it is connected to and compared: in lower case; an IPv6 address in its one shortest form (RFC 5952),
+    /// without brackets.
+    static func canonical(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
+        guard let first = text.first else {
+            throw NightjarError(.invalidURL, "the URL has no host; write http://host/path")
+        }
+        if first == UInt8(ascii: "[") { return try canonicalIPv6(text) }
+        let name = text.last == UInt8(ascii: ".") ? text.dropLast() : text[...]
+        try checkName(name)
+        if endsInNumber(name) { try checkIPv4(text) }
+        return String(unsafeUninitializedCapacity: text.count) { buffer in
+            for (position, byte) in text.enumerated() { buffer[position] = ASCII.lowercase(byte) }
+            return text.count
+        }
+    }
+
+    private static func canonicalIPv6(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
+        var address = in6_addr()
+        let inside = text.dropFirst().dropLast()
+        guard text.last == UInt8(ascii: "]"), inside.count < INET6_ADDRSTRLEN, parse(inside, AF_INET6, into: &address)
+        else {
+            throw NightjarError(.invalidURL, "the host \(quoted(text)) is not an IPv6 address in brackets, like [::1]")
+        }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+            guard let start = buffer.baseAddress, inet_ntop(AF_INET6, &address, start, socklen_t(buffer.count)) != nil
+            else { return String(decoding: inside.map(ASCII.lowercase), as: UTF8.self) }
+            return String(cString: start)
+        }
+    }
+
+    /// Resolvers read 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and a check of the name does not see it; so what
+    /// ends like a number must be an address in full.
+    private static func endsInNumber(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let start = name.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? name.startIndex
+        let label = name[start...]
+        if label.allSatisfy(ASCII.isDigit) { return !label.isEmpty }
+        return label.first == UInt8(ascii: "0") && label.dropFirst().first.map(ASCII.lowercase) == UInt8(ascii: "x")
+            && label.dropFirst(2).allSatisfy { ASCII.hexValue($0) != nil }
+    }
+
+    private static func checkIPv4(_ text: UnsafeRawBufferPointer) throws(NightjarError) {
+        var address = in_addr()
+        guard text.count < INET_ADDRSTRLEN, parse(text[...], AF_INET, into: &address) else {
+            throw NightjarError(
+                .invalidURL,
+                "the host \(quoted(text)) ends in a number and is not an IPv4 address of four, like 127.0.0.1")
+        }
+    }
+
+    private static func parse<Address>(
+        _ text: Slice<UnsafeRawBufferPointer>, _ family: CInt, into address: inout Address
+    ) -> Bool {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: text.count + 1) { copy in
+            for (position, byte) in text.enumerated() { copy[position] = CChar(bitPattern: byte) }
+            copy[text.count] = 0
+            guard let start = copy.baseAddress else { return false }
+            return withUnsafeMutableBytes(of: &address) { inet_pton(family, start, $0.baseAddress) == 1 }
+        }
+    }
+
+    /// - Parameter name: without a final dot.
+    private static func checkName(_ name: Slice<UnsafeRawBufferPointer>) throws(NightjarError) {
+        var label = 0
+        var hasBadLabel = false
+        for byte in name {
+            if byte == UInt8(ascii: ".") {
+                hasBadLabel = hasBadLabel || label == 0
+                label = 0
+                continue
+            }
+            guard PercentEncoding.unreserved.contains(byte) else { throw notAllowed(byte, in: name) }
+            label += 1
+            hasBadLabel = hasBadLabel || label > maximumLabel
+        }
+        guard name.count <= maximumName, label > 0, !hasBadLabel else {
+            let host = quoted(UnsafeRawBufferPointer(rebasing: name))
+            throw NightjarError(
+                .invalidURL,
+                "the host \(host) has an empty label, one over \(maximumLabel) bytes, or in all over \(maximumName)")
+        }
+    }
+
+    private static func notAllowed(_ byte: UInt8, in name: Slice<UnsafeRawBufferPointer>) -> NightjarError {
+        guard byte < 0x80 else {
+            let host = quoted(UnsafeRawBufferPointer(rebasing: name))
+            return NightjarError(
+                .invalidURL,
+                "the host \(host) is not US-ASCII; internationalized names are not converted yet, write its xn-- form")
+        }
+        let offender = quoted(String(decoding: CollectionOfOne(byte), as: UTF8.self))
+        return NightjarError(.invalidURL, "\(offender) is not allowed in a host name")
+    }
+}

@@ -1,0 +1,63 @@
+/// Scheme, host and port: what connections, credentials and caches belong to. RFC 6454 section 4.
+///
+/// Small to pass around, and cheap to compare: it is a key of every pool.
+public struct Origin: Hashable, Sendable, CustomStringConvertible {
+    private final class Storage: Sendable {
+        let isTLS: Bool
+        let host: String
+        let port: Int
+        let hostField: String
+        let fingerprint: Int
+
+        init(isTLS: Bool, host: String, port: Int) {
+            self.isTLS = isTLS
+            self.host = host
+            self.port = port
+            let written = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+            hostField = port == Origin.defaultPort(isTLS: isTLS) ? written : written + ":" + String(port)
+            var hasher = Hasher()
+            hasher.combine(isTLS)
+            hasher.combine(port)
+            hasher.combine(host)
+            fingerprint = hasher.finalize()
+        }
+    }
+
+    private let storage: Storage
+
+    /// The caller has checked `host` (``HostSyntax``) and `port`.
+    init(isTLS: Bool, host: String, port: Int) {
+        storage = Storage(isTLS: isTLS, host: host, port: port)
+    }
+
+    /// https.
+    public var isTLS: Bool { storage.isTLS }
+    /// In lower case; an IPv6 address without brackets.
+    public var host: String { storage.host }
+    /// 1 to 65535.
+    public var port: Int { storage.port }
+    /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section
+    /// 7.2.
+    public var hostField: String { storage.hostField }
+
+    /// Host and port, the port always: what a message names. RFC 3986 section 3.2.
+    public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
+
+    public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
+
+    /// Whether `authority` is just how this origin is written.
+    func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
+        isTLS == storage.isTLS && authority.elementsEqual(storage.hostField.utf8)
+    }
+
+    public static func == (a: Origin, b: Origin) -> Bool {
+        if a.storage === b.storage { return true }
+        return a.storage.fingerprint == b.storage.fingerprint && a.isTLS == b.isTLS && a.port == b.port
+            && a.host == b.host
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.fingerprint) }
+
+    /// `https://example.com:8443`
+    public var description: String { (isTLS ? "https://" : "http://") + hostField }
+}

@@ -1,0 +1,84 @@
+import NIOCore
+
+/// RFC 3986 section 2.
+enum PercentEncoding {
+    /// Section 2.3: bytes that mean themselves everywhere.
+    static let unreserved = ByteSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
+
+    /// What may stand in a path or a query as it is (sections 3.3 and 3.4), `%` apart.
+    private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
+
+    /// RFC 3986 section 3.2.1.
+    static func isUserInfoByte(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
+    }
+
+    /// Writes a path or a query that somebody wrote by hand: what is legal stays, `%XX` too, and the rest (spaces,
+    /// quotes, UTF-8, a lone `%`) is encoded.
+    ///
+    /// - Throws: `invalid_url` for a control character, which never belongs in a URL and often is an injection.
+    static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {
+        var start = 0
+        while true {
+            var end = start
+            while end < bytes.count, target.contains(bytes[end]) { end += 1 }
+            buffer.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            guard end < bytes.count else { return }
+            let byte = bytes[end]
+            guard byte >= 0x20, byte != 0x7F else { throw controlCharacter(byte) }
+            if byte == UInt8(ascii: "%"), end + 2 < bytes.count, ASCII.hexValue(bytes[end + 1]) != nil,
+                ASCII.hexValue(bytes[end + 2]) != nil
+            {
+                buffer.writeInteger(byte)
+            } else {
+                writeEncoded(byte, into: &buffer)
+            }
+            start = end + 1
+        }
+    }
+
+    static func controlCharacter(_ byte: UInt8) -> NightjarError {
+        NightjarError(
+            .invalidURL,
+            "the URL holds the control character 0x\(String(byte, radix: 16)); remove it, or encode it if it is data")
+    }
+
+    /// Writes data, so that it is read back as it was: all but the unreserved bytes are encoded.
+    static func writeComponent(_ text: String, into buffer: inout ByteBuffer) {
+        var text = text
+        text.withUTF8 { bytes in
+            var start = 0
+            while true {
+                var end = start
+                while end < bytes.count, unreserved.contains(bytes[end]) { end += 1 }
+                buffer.writeBytes(UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                guard end < bytes.count else { return }
+                writeEncoded(bytes[end], into: &buffer)
+                start = end + 1
+            }
+        }
+    }
+
+    private static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
+        buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
+    }
+
+    /// `text` with the byte in the place of each `%XX`; what is no escape stays.
+    static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(ASCII.hexValue),
+                let low = rest.dropFirst().first.flatMap(ASCII.hexValue)
+            {
+                result.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,63 @@
+import NIOCore
+
+/// How the path and query of a request line come about. RFC 9112 section 3.2.1, origin-form.
+enum RequestTarget {
+    /// Bytes of a URL, before and after encoding. Servers stop at 8 KiB to 64 KiB.
+    static let maximumLength = 64 * 1024
+
+    /// Writes path and query: `text` behind the base's path with one slash between, then `query`. The fragment is left
+    /// out: it is not the server's (RFC 9110 section 7.1).
+    ///
+    /// - Parameters:
+    ///   - text: path, query and fragment as somebody wrote them, each of which may be missing.
+    ///   - base: the path that `text` is put behind, encoded; empty for none.
+    static func write(
+        _ text: UnsafeRawBufferPointer, behind base: String, query: [(name: String, value: String)],
+        into buffer: inout ByteBuffer
+    ) throws(NightjarError) {
+        let start = buffer.writerIndex
+        let whole = text.prefix { $0 != UInt8(ascii: "#") }
+        let path = UnsafeRawBufferPointer(rebasing: whole.prefix { $0 != UInt8(ascii: "?") })
+        let ownQuery = UnsafeRawBufferPointer(rebasing: whole.dropFirst(path.count + 1))
+
+        buffer.writeString(base)
+        if let first = path.first {
+            let baseEndsInSlash = base.utf8.last == UInt8(ascii: "/")
+            if baseEndsInSlash, first == UInt8(ascii: "/") {
+                buffer.moveWriterIndex(to: buffer.writerIndex - 1)
+            } else if !baseEndsInSlash, first != UInt8(ascii: "/") {
+                buffer.writeInteger(UInt8(ascii: "/"))
+            }
+            try PercentEncoding.writeTarget(path, into: &buffer)
+        } else if base.isEmpty {
+            buffer.writeInteger(UInt8(ascii: "/"))
+        }
+
+        var separator = UInt8(ascii: "?")
+        if !ownQuery.isEmpty {
+            buffer.writeInteger(separator)
+            try PercentEncoding.writeTarget(ownQuery, into: &buffer)
+            separator = UInt8(ascii: "&")
+        }
+        var needsSeparator = ownQuery.last != UInt8(ascii: "&")
+        for item in query {
+            // Checked before it is encoded: nothing is made that is thrown away for its length.
+            try checkLength(item.name.utf8.count + item.value.utf8.count)
+            if needsSeparator { buffer.writeInteger(separator) }
+            PercentEncoding.writeComponent(item.name, into: &buffer)
+            buffer.writeInteger(UInt8(ascii: "="))
+            PercentEncoding.writeComponent(item.value, into: &buffer)
+            separator = UInt8(ascii: "&")
+            needsSeparator = true
+            try checkLength(buffer.writerIndex - start)
+        }
+        try checkLength(buffer.writerIndex - start)
+    }
+
+    static func checkLength(_ count: Int) throws(NightjarError) {
+        guard count <= maximumLength else {
+            throw NightjarError(
+                .invalidURL, "the URL is longer than \(maximumLength) bytes; send the data in the request's body")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// What a target that somebody wrote refers to: an absolute URL, or a path behind a base.
+struct URLResolution {
+    let origin: Origin
+    let userInfo: UserInfo?
+    /// Encoded; empty for an absolute URL.
+    let basePath: String
+    /// Where path and query begin in the target.
+    let rest: Int
+
+    /// - Returns: nil for a relative target without a base.
+    /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.
+    init?(_ text: UnsafeRawBufferPointer, base: RequestURL?) throws(NightjarError) {
+        try RequestTarget.checkLength(text.count)
+        if let (isTLS, start) = try URLResolution.scheme(text) {
+            let authority = URLResolution.authority(text, from: start)
+            rest = start + authority.count
+            basePath = ""
+            // Most absolute targets are those of the client's own server.
+            if let base, base.origin.isWritten(authority, isTLS: isTLS) {
+                origin = base.origin
+                userInfo = nil
+            } else {
+                (origin, userInfo) = try URLResolution.read(authority, isTLS: isTLS)
+            }
+        } else {
+            guard text.count < 2 || text[0] != UInt8(ascii: "/") || text[1] != UInt8(ascii: "/") else {
+                throw NightjarError(
+                    .invalidURL,
+                    "the target begins with //, which could be a host or a path; write the scheme, or one slash")
+            }
+            guard let base else { return nil }
+            origin = base.origin
+            userInfo = base.userInfo
+            basePath = base.path
+            rest = 0
+        }
+    }
+
+    /// Whether the scheme is https, and where what is behind `://` begins; nil when `text` is relative.
+    private static func scheme(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> (isTLS: Bool, end: Int)? {
+        var end = 0
+        while end < text.count, isSchemeByte(text[end]) { end += 1 }
+        guard end > 0, end < text.count, text[end] == UInt8(ascii: ":") else { return nil }
+        let name = UnsafeRawBufferPointer(rebasing: text[..<end])
+        let isTLS = ASCII.isCaseless(name, "https")
+        let isKnown = isTLS || ASCII.isCaseless(name, "http")
+        guard text[end...].starts(with: "://".utf8) else {
+            guard isKnown else { return nil }
+            throw NightjarError(.invalidURL, "\(quoted(name)) is not followed by ://; write http://host/path")
+        }
+        guard isKnown else { throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https") }
+        return (isTLS, end + 3)
+    }
+
+    /// RFC 3986 section 3.1.
+    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+        ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
+            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    }
+
+    private static func authority(_ text: UnsafeRawBufferPointer, from start: Int) -> UnsafeRawBufferPointer {
+        var end = start
+        while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?"),
+            text[end] != UInt8(ascii: "#")
+        {
+            end += 1
+        }
+        return UnsafeRawBufferPointer(rebasing: text[start..<end])
+    }
+
+    private static func read(
+        _ authority: UnsafeRawBufferPointer, isTLS: Bool
+    ) throws(NightjarError) -> (Origin, UserInfo?) {
+        if let byte = authority.first(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw PercentEncoding.controlCharacter(byte)
+        }
+        var userInfo: UserInfo?
+        var hostAndPort = authority
+        if let at = authority.firstIndex(of: UInt8(ascii: "@")) {
+            userInfo = try readUserInfo(UnsafeRawBufferPointer(rebasing: authority[..<at]))
+            hostAndPort = UnsafeRawBufferPointer(rebasing: authority[(at + 1)...])
+        }
+        let (host, port) = try splitPort(hostAndPort, isTLS: isTLS)
+        return (Origin(isTLS: isTLS, host: try HostSyntax.canonical(host), port: port), userInfo)
+    }
+
+    private static func readUserInfo(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> UserInfo {
+        // A backslash, above all: browsers end the host there, and others do not.
+        guard text.allSatisfy(PercentEncoding.isUserInfoByte) else {
+            throw NightjarError(
+                .invalidURL, "a character of the URL's user name or password must be percent-encoded, like %5C for \\")
+        }
+        return UserInfo(parsing: text)
+    }
+
+    private static func splitPort(
+        _ text: UnsafeRawBufferPointer, isTLS: Bool
+    ) throws(NightjarError) -> (host: UnsafeRawBufferPointer, port: Int) {
+        // The colons of an IPv6 address are inside its brackets; where the second is missing, the host is wrong.
+        let isAddress = text.first == UInt8(ascii: "[")
+        let hostEnd = isAddress ? text.lastIndex(of: UInt8(ascii: "]")) ?? text.count : 0
+        guard let colon = text[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
+            return (text, Origin.defaultPort(isTLS: isTLS))
+        }
+        let host = UnsafeRawBufferPointer(rebasing: text[..<colon])
+        let digits = text[(colon + 1)...]
+        // An empty port is the default one. RFC 3986 section 3.2.3.
+        if digits.isEmpty { return (host, Origin.defaultPort(isTLS: isTLS)) }
+        var port = 0
+        for digit in digits {
+            guard ASCII.isDigit(digit), port <= 65535 else { throw invalidPort }
+            port = port * 10 + Int(digit & 0xF)
+        }
+        guard (1...65535).contains(port) else { throw invalidPort }
+        return (host, port)
+    }
+
+    /// The port is not quoted: when a password holds a slash, what looks like a port is the beginning of the password.
+    private static var invalidPort: NightjarError {
+        NightjarError(
+            .invalidURL, "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it")
+    }
+}

@@ -1,0 +1,23 @@
+/// User name and password of a URL, decoded. Shows itself to nobody.
+public final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    public let user: String
+    /// Nil when there was no colon.
+    public let password: String?
+
+    init(parsing text: UnsafeRawBufferPointer) {
+        let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        let decoded = parts.map { String(decoding: PercentEncoding.decoded($0), as: UTF8.self) }
+        user = decoded.first ?? ""
+        password = decoded.dropFirst().first
+    }
+
+    public static func == (a: UserInfo, b: UserInfo) -> Bool { a.user == b.user && a.password == b.password }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(user)
+        hasher.combine(password)
+    }
+
+    public var description: String { "***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,127 @@
+import CLua
+import Glibc
+import NIOCore
+import Nightjar
+
+// Clients and the calls that scripts make on them. Every function catches what goes wrong as an outcome.
+
+@_cdecl("njl_client_new") @implementation
+public func njl_client_new(_ options: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        var configuration = Configuration()
+        try configuration.merge(json: options.buffer)
+        return Handle<Client>.own(try Client(configuration))
+    }
+}
+
+@_cdecl("njl_client_retain") @implementation
+public func njl_client_retain(_ client: OpaquePointer?) {
+    Handle<Client>.retain(client)
+}
+
+@_cdecl("njl_client_release") @implementation
+public func njl_client_release(_ client: OpaquePointer?) {
+    Handle<Client>.release(client)
+}
+
+@_cdecl("njl_client_close") @implementation
+public func njl_client_close(_ client: OpaquePointer?) {
+    Handle<Client>.borrow(client)?.close()
+}
+
+@_cdecl("njl_call_start") @implementation
+public func njl_call_start(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?, _ wait: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
+            let request = request?.pointee, let wait
+        else { throw NightjarError(.invalidArgument, "the client is closed") }
+        return Handle<Outcome>.own(try engine.start(try Request(request), on: client, for: wait))
+    }
+}
+
+@_cdecl("njl_call_abandon") @implementation
+public func njl_call_abandon(_ call: OpaquePointer?) {
+    guard let outcome = Handle<Outcome>.borrow(call) else { return }
+    outcome.wait = nil
+    outcome.task?.cancel()
+}
+
+@_cdecl("njl_random_uuid") @implementation
+public func njl_random_uuid(_ text: UnsafeMutablePointer<CChar>?) {
+    guard let text else { return }
+    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    bytes[6] = bytes[6] & 0x0F | 0x40
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    let digits = Array("0123456789abcdef".utf8)
+    var position = 0
+    for (index, byte) in bytes.enumerated() {
+        if [4, 6, 8, 10].contains(index) {
+            text[position] = CChar(UInt8(ascii: "-"))
+            position += 1
+        }
+        text[position] = CChar(digits[Int(byte >> 4)])
+        text[position + 1] = CChar(digits[Int(byte & 0xF)])
+        position += 2
+    }
+}
+
+/// Runs `body`; what it throws becomes an outcome.
+private func refusing(
+    _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> OpaquePointer
+) -> OpaquePointer? {
+    do throws(NightjarError) {
+        return try body()
+    } catch let failure {
+        error?.pointee = Handle<Outcome>.own(Outcome(.failure(failure)))
+        return nil
+    }
+}
+
+extension Request {
+    fileprivate init(_ source: njl_request) throws(NightjarError) {
+        self.init(try Method(source.method), try source.target.text("the path"))
+        for pair in UnsafeBufferPointer(start: source.query, count: source.query_count) {
+            query.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
+        }
+        for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
+            try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
+        }
+        if source.has_body { body = .bytes(ByteBuffer(bytes: source.body.buffer)) }
+        for status in UnsafeBufferPointer(start: source.expected, count: source.expected_count) {
+            expectedStatuses.append(StatusRange(Int(status)))
+        }
+        timeouts = Timeouts(
+            connect: Duration(seconds: source.connect), idle: Duration(seconds: source.idle),
+            total: Duration(seconds: source.total))
+    }
+}
+
+extension Method {
+    /// The verbs are compared by their bytes, so that the usual call makes no string.
+    fileprivate init(_ name: njl_bytes) throws(NightjarError) {
+        for method in Method.usual where name.buffer.elementsEqual(method.name.utf8) {
+            self = method
+            return
+        }
+        let text = try name.text("the method")
+        guard let method = Method(text) else {
+            throw NightjarError(.invalidRequest, "\"\(text)\" is not a request method; use letters, as in PATCH")
+        }
+        self = method
+    }
+
+    private static let usual: [Method] = [.get, .post, .put, .patch, .delete, .head]
+}
+
+extension njl_bytes {
+    /// - Parameter role: names the bytes in the message, as in "the path".
+    fileprivate func text(_ role: String) throws(NightjarError) -> String {
+        guard let text = String(validating: buffer, as: UTF8.self) else {
+            throw NightjarError(.invalidRequest, "\(role) is not UTF-8")
+        }
+        return text
+    }
+}

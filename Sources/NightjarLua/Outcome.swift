@@ -1,0 +1,158 @@
+import CLua
+import Glibc
+import Nightjar
+
+/// One call and, once it has ended, its response or error; also a response or an error of another origin.
+///
+/// Belongs to the thread that runs the Lua state.
+final class Outcome: @unchecked Sendable {
+    /// What the poll that reports the end names; nil: nobody waits (any more).
+    var wait: OpaquePointer?
+    /// While the call is under way.
+    var task: ClientTask?
+    /// Nil while the call is under way.
+    var result: Result<Response, NightjarError>?
+    /// Texts that were asked for, NUL-terminated, by field; C borrows them.
+    private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
+
+    init(wait: OpaquePointer) { self.wait = wait }
+
+    init(_ result: Result<Response, NightjarError>) { self.result = result }
+
+    deinit {
+        for text in texts { text.bytes.deallocate() }
+    }
+
+    var response: Response? {
+        if case .success(let response) = result { response } else { nil }
+    }
+
+    var error: NightjarError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    /// - Returns: without its NUL; nil when there is no such field.
+    func text(_ field: njl_field) -> UnsafeBufferPointer<CChar>? {
+        let known = texts.first { $0.field == field.rawValue }?.bytes
+        guard let bytes = known ?? makeText(field) else { return nil }
+        return UnsafeBufferPointer(rebasing: bytes.dropLast())
+    }
+
+    private func makeText(_ field: njl_field) -> UnsafeMutableBufferPointer<CChar>? {
+        guard var text = describe(field) else { return nil }
+        let bytes = text.withUTF8 { source in
+            let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: source.count + 1)
+            for (index, byte) in source.enumerated() { copy.initializeElement(at: index, to: CChar(bitPattern: byte)) }
+            copy.initializeElement(at: source.count, to: 0)
+            return copy
+        }
+        texts.append((field.rawValue, bytes))
+        return bytes
+    }
+
+    private func describe(_ field: njl_field) -> String? {
+        switch field {
+        case NJL_URL: response?.url ?? error?.url
+        case NJL_SOURCE: response?.source.name
+        case NJL_TEXT: response?.text
+        case NJL_KIND: error?.kind.name
+        case NJL_PHASE: error?.phase?.name
+        case NJL_MESSAGE: error?.message
+        case NJL_USER_MESSAGE: error?.userMessage
+        case NJL_SENTENCE: error.map(Outcome.sentence)
+        default: nil
+        }
+    }
+
+    private static func sentence(_ error: NightjarError) -> String {
+        error.url.map { "\(error.message) (\($0))" } ?? error.message
+    }
+}
+
+// MARK: Ownership
+
+@_cdecl("njl_outcome_retain") @implementation
+public func njl_outcome_retain(_ outcome: OpaquePointer?) {
+    Handle<Outcome>.retain(outcome)
+}
+
+@_cdecl("njl_outcome_release") @implementation
+public func njl_outcome_release(_ outcome: OpaquePointer?) {
+    Handle<Outcome>.release(outcome)
+}
+
+@_cdecl("njl_outcome_failed") @implementation
+public func njl_outcome_failed(
+    _ kind: njl_kind, _ phase: Int32, _ message: njl_bytes
+) -> OpaquePointer? {
+    let kind = ErrorKind(rawValue: Int32(bitPattern: kind.rawValue)) ?? .script
+    let phase = ErrorPhase(rawValue: phase)
+    let error = NightjarError(kind, String(decoding: message.buffer, as: UTF8.self), phase: phase)
+    return Handle<Outcome>.own(Outcome(.failure(error)))
+}
+
+@_cdecl("njl_outcome_error_response") @implementation
+public func njl_outcome_error_response(_ outcome: OpaquePointer?) -> OpaquePointer? {
+    guard let response = Handle<Outcome>.borrow(outcome)?.error?.response else { return nil }
+    return Handle<Outcome>.own(Outcome(.success(response)))
+}
+
+// MARK: Reading
+
+@_cdecl("njl_outcome_is_response") @implementation
+public func njl_outcome_is_response(_ outcome: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(outcome)?.response != nil
+}
+
+@_cdecl("njl_outcome_response") @implementation
+public func njl_outcome_response(_ outcome: OpaquePointer?, _ view: UnsafeMutablePointer<njl_response>?) -> Bool {
+    guard let response = Handle<Outcome>.borrow(outcome)?.response else { return false }
+    view?.pointee = njl_response(
+        status: Int32(clamping: response.status),
+        // The outcome keeps the response, and that its buffer, in place.
+        body: response.body.withUnsafeReadableBytes(njl_bytes.init),
+        attempts: Int32(clamping: response.attempts),
+        header_count: response.headers.count,
+        sent: response.timing.sent?.inSeconds ?? -1,
+        first_byte: response.timing.firstByte?.inSeconds ?? -1,
+        total: response.timing.total.inSeconds,
+        reused: response.timing.reusedConnection)
+    return true
+}
+
+@_cdecl("njl_outcome_failure") @implementation
+public func njl_outcome_failure(_ outcome: OpaquePointer?, _ view: UnsafeMutablePointer<njl_failure>?) -> Bool {
+    guard let error = Handle<Outcome>.borrow(outcome)?.error else { return false }
+    view?.pointee = njl_failure(
+        status: Int32(clamping: error.status ?? 0), attempts: Int32(clamping: error.attempts),
+        is_retryable: error.isRetryable, has_response: error.response != nil)
+    return true
+}
+
+@_cdecl("njl_outcome_text") @implementation
+public func njl_outcome_text(
+    _ outcome: OpaquePointer?, _ field: njl_field, _ length: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    guard let text = Handle<Outcome>.borrow(outcome)?.text(field) else { return nil }
+    length?.pointee = text.count
+    return text.baseAddress
+}
+
+@_cdecl("njl_outcome_header") @implementation
+public func njl_outcome_header(
+    _ outcome: OpaquePointer?, _ index: Int, _ field: UnsafeMutablePointer<njl_pair>?
+) -> Bool {
+    guard let headers = Handle<Outcome>.borrow(outcome)?.response?.headers, 0..<headers.count ~= index else {
+        return false
+    }
+    field?.pointee = headers.withBytes(at: index) { njl_pair(name: njl_bytes($0), value: njl_bytes($1)) }
+    return true
+}
+
+extension njl_bytes {
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(data: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
+    }
+
+    var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : length) }
+}

@@ -1,0 +1,118 @@
+import CLua
+import Nightjar
+
+/// A Lua interpreter with `nightjar` in it, for hosts that run scripts.
+///
+/// For one thread at a time; ``interrupt()`` may be called from any. Scripts run on the thread that calls ``run(_:name:)``.
+public final class Script: @unchecked Sendable {
+    let state: OpaquePointer
+    /// What the state's functions point to; kept even when a name is registered again, for the script may hold the old one.
+    private var functions: [HostFunction] = []
+    private var isRunning = false
+
+    /// - Parameters:
+    ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
+    ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other.
+    /// - Throws: `script` when the limit of memory is too low to start, or there is none left.
+    public init(client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits())
+        throws(NightjarError)
+    {
+        var options = njl_script_options()
+        options.is_sandboxed = sandboxed
+        options.is_interruptible = limits.isInterruptible
+        options.memory = limits.memory ?? 0
+        options.instructions = limits.instructions ?? 0
+        options.seconds = limits.time?.inSeconds ?? 0
+        options.allocations = limits.allocations ?? 0
+        guard let state = njl_script_new(&options) else {
+            throw NightjarError(.script, "there is not enough memory for a Lua state")
+        }
+        self.state = state
+        if let client { njl_script_set_client(state, Handle<Client>.own(client)) }
+    }
+
+    deinit { njl_script_free(state) }
+
+    // MARK: What scripts find
+
+    /// Makes `function` a global of the script. It runs on the thread that is inside ``run(_:name:)``; it must not run this
+    /// script.
+    public func register(_ name: String, _ function: @escaping (ScriptCall) -> Void) throws(NightjarError) {
+        let function = HostFunction(function)
+        functions.append(function)
+        let pointer = OpaquePointer(Unmanaged.passUnretained(function).toOpaque())
+        try check(njl_script_set_function(state, name, pointer))
+    }
+
+    public func setGlobal(_ name: String, _ value: ScriptValue) throws(NightjarError) {
+        try check(value.withC { value in withUnsafePointer(to: value) { njl_script_set_value(state, name, $0) } })
+    }
+
+    private func check(_ isSet: Bool) throws(NightjarError) {
+        if !isSet { throw NightjarError(.script, "the script has not enough memory") }
+    }
+
+    // MARK: Running
+
+    /// Runs a chunk of Lua to its end, and the tasks that it has spawned to theirs.
+    ///
+    /// - Parameter name: what messages call the chunk.
+    /// - Throws: `script`, the message with a traceback.
+    public func run(_ source: [UInt8], name: String = "script") throws(NightjarError) {
+        try execute(NJL_FROM_TEXT, source, name: "=" + name)
+    }
+
+    public func run(_ source: String, name: String = "script") throws(NightjarError) {
+        try run(Array(source.utf8), name: name)
+    }
+
+    /// - Parameter path: nil: standard input.
+    public func runFile(_ path: String?) throws(NightjarError) {
+        try execute(NJL_FROM_FILE, [], name: path)
+    }
+
+    @discardableResult
+    func execute(_ kind: njl_source, _ text: [UInt8], name: String?) throws(NightjarError) -> njl_run_status {
+        guard !isRunning else {
+            throw NightjarError(.reentrant, "the script is running and cannot be run by a function that it called")
+        }
+        isRunning = true
+        defer { isRunning = false }
+        var message: UnsafeMutablePointer<CChar>?
+        defer { njl_script_free_text(message) }
+        let status = text.withUnsafeBytes { text in
+            let bytes = njl_bytes(text)
+            guard let name else { return njl_script_run(state, kind, bytes, nil, &message) }
+            return name.withCString { njl_script_run(state, kind, bytes, $0, &message) }
+        }
+        guard status != NJL_FAILED else {
+            throw NightjarError(.script, message.map { String(cString: $0) } ?? "not enough memory")
+        }
+        return status
+    }
+
+    /// Ends the run in progress with an error that the script cannot catch. Any thread; without a run, nothing happens.
+    public func interrupt() {
+        njl_script_interrupt(state)
+    }
+}
+
+/// What a script may use; nil: no bound.
+public struct ScriptLimits: Sendable {
+    /// Bytes that Lua may have allocated.
+    public var memory: Int?
+    /// Of one run, in steps of 1000.
+    public var instructions: UInt64?
+    /// Of one run, by the wall clock.
+    public var time: Duration?
+    /// Whether ``Script/interrupt()`` also ends a computation; that costs some speed.
+    public var isInterruptible = true
+    /// Every allocation after so many fails. For tests.
+    var allocations: UInt64?
+
+    public init(memory: Int? = nil, instructions: UInt64? = nil, time: Duration? = nil) {
+        self.memory = memory
+        self.instructions = instructions
+        self.time = time
+    }
+}

@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+import NIOCore
+import NIOPosix
+import NightjarHTTP
+
+/// Looks up addresses with the system's resolver, which blocks, on threads of its own.
+///
+/// Not NIO's resolver: that uses Dispatch's shared threads, which do not survive a fork.
+final class AddressResolver: Resolver, @unchecked Sendable {
+    private let loop: any EventLoop
+    private let threads = NIOThreadPool(numberOfThreads: 2)
+    private var isRunning = false
+    private var lookups: [String: EventLoopFuture<[SocketAddress]>] = [:]
+    /// What is known of names, so that connections opened one after the other do not each ask.
+    private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
+
+    init(loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func shutDown() {
+        // Not waited for: getaddrinfo has no way to be interrupted, and touches nothing of ours.
+        if isRunning { threads.shutdownGracefully { _ in } }
+        isRunning = false
+    }
+
+    // MARK: Resolver, called on the loop
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        addresses(host, port).map { $0.filter { $0.protocol == .inet } }
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        addresses(host, port).map { $0.filter { $0.protocol == .inet6 } }
+    }
+
+    func cancelQueries() {}
+
+    /// Forgets a host whose addresses did not answer: it may have moved.
+    func forget(_ host: String, _ port: Int) {
+        known["\(host):\(port)"] = nil
+    }
+
+    /// Both queries of one connection, and those of others at the same moment, share one look-up.
+    private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+        let key = "\(host):\(port)"
+        if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
+        if let lookup = lookups[key] { return lookup }
+        if !isRunning {
+            withSignalsBlocked { threads.start() }
+            isRunning = true
+        }
+        let lookup = threads.runIfActive(eventLoop: loop) { try AddressResolver.lookUp(host, port) }
+        lookups[key] = lookup
+        lookup.assumeIsolated().whenComplete { result in
+            self.lookups[key] = nil
+            guard case .success(let addresses) = result else { return }
+            if self.known.count >= AddressResolver.mostKnown { self.known.removeAll() }
+            self.known[key] = (addresses, .now() + AddressResolver.lifetime)
+        }
+        return lookup
+    }
+
+    /// getaddrinfo does not tell how long an answer is good for; curl keeps one for a minute, and so do we.
+    private static let lifetime = TimeAmount.seconds(60)
+    private static let mostKnown = 1024
+
+    private static func lookUp(_ host: String, _ port: Int) throws -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_protocol = Int32(IPPROTO_TCP)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &list)
+        guard status == 0 else {
+            throw LookupFailure(status: status, code: status == EAI_SYSTEM ? errno : 0)
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let current = entry?.pointee {
+            if let address = current.ai_addr {
+                switch current.ai_family {
+                case AF_INET:
+                    address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                        addresses.append(SocketAddress($0.pointee, host: host))
+                    }
+                case AF_INET6:
+                    address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                        addresses.append(SocketAddress($0.pointee, host: host))
+                    }
+                default: break
+                }
+            }
+            entry = current.ai_next
+        }
+        return addresses
+    }
+}
+
+/// What getaddrinfo said.
+struct LookupFailure: Error {
+    var status: Int32
+    var code: Int32
+
+    var reason: String {
+        code != 0 ? String(cString: strerror(code)) : String(cString: gai_strerror(status))
+    }
+}

@@ -1,0 +1,290 @@
+import NIOCore
+import NIOTLS
+import NightjarHTTP
+
+/// One HTTP/1.1 connection, the last handler of its channel: bytes in, events of the exchange out.
+///
+///     connecting ──open──▶ idle ──start──▶ busy ──end, reusable──▶ idle
+///          └───────────────┴─────────────────┴──── failure, close ────▶ closed
+///
+/// One exchange at a time, never pipelined. Whatever breaks the protocol closes the connection.
+final class HTTP1Connection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// What is known of a request whose connection is gone.
+    struct Loss {
+        var wasReused: Bool
+        var requestWasStarted: Bool
+        var answerHasBegun: Bool
+    }
+
+    private enum Phase { case connecting, idle, busy, closed }
+
+    /// Holds this connection in turn, until it is closed. Not unowned: that costs two atomic operations at each use.
+    private let transport: NetworkTransport
+    let host: NetworkTransport.Host
+    /// The place in line on whose behalf the connection was made.
+    let attempt: NetworkTransport.Pool.Ticket
+
+    private var phase = Phase.connecting
+    private var context: ChannelHandlerContext?
+    private var decoder = HTTP1ResponseDecoder()
+    private var exchange: NetworkExchange?
+    private var isReused = false
+    private var requestIsComplete = false
+    private var answerHasBegun = false
+    /// What is left to write of a request's body.
+    private var outgoing = OutgoingBody.none
+    /// What broke the channel, told before it closes.
+    private var cause: (any Error)?
+    /// Runs out when the connection does not open in time.
+    var connectTimer: Scheduled<Void>?
+
+    init(transport: NetworkTransport, host: NetworkTransport.Host, attempt: NetworkTransport.Pool.Ticket) {
+        self.transport = transport
+        self.host = host
+        self.attempt = attempt
+    }
+
+    // MARK: Opening
+
+    /// The channel is open: told by the connector, or over TLS by the end of the handshake.
+    func opened() {
+        guard phase == .connecting else { return }
+        phase = .idle
+        connectTimer?.cancel()
+        connectTimer = nil
+        transport.connected(self)
+    }
+
+    func connectFailed(_ error: NightjarError) {
+        guard phase == .connecting else { return }
+        phase = .closed
+        connectTimer?.cancel()
+        connectTimer = nil
+        context?.close(promise: nil)
+        transport.connectFailed(self, error)
+    }
+
+    /// Whether the attempt still runs.
+    var isConnecting: Bool { phase == .connecting }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if phase == .closed { context.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted = event as? TLSUserEvent { opened() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    // MARK: Sending
+
+    func start(_ exchange: NetworkExchange, reused: Bool) {
+        guard phase == .idle, let context else {
+            phase = .closed
+            self.context?.close(promise: nil)
+            transport.lost(self)
+            exchange.connectionFailed(
+                NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
+                Loss(wasReused: reused, requestWasStarted: false, answerHasBegun: false))
+            return
+        }
+        phase = .busy
+        self.exchange = exchange
+        isReused = reused
+        answerHasBegun = false
+        decoder.expectResponse(to: exchange.request.method)
+
+        var head = exchange.request.wireHead
+        outgoing = OutgoingBody(exchange.request.body, inlinedInto: &head)
+        requestIsComplete = outgoing.isComplete
+        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        if !requestIsComplete { continueBody(context) }
+    }
+
+    /// Writes what is at hand as long as the channel takes it, then asks for more.
+    private func continueBody(_ context: ChannelHandlerContext) {
+        while phase == .busy, !requestIsComplete, context.channel.isWritable {
+            switch outgoing.next() {
+            case .write(let part, more: true):
+                context.write(wrapOutboundOut(part), promise: nil)
+            case .write(let part, more: false):
+                context.writeAndFlush(wrapOutboundOut(part), promise: nil)
+            case .ask(let maximum):
+                exchange?.receiver?.exchangeWantsBody(maximum: maximum)
+                return
+            case .wait:
+                return
+            case .complete:
+                requestIsComplete = true
+            }
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if phase == .busy, !requestIsComplete, context.channel.isWritable {
+            exchange?.receiver?.exchangeProgressed()
+            continueBody(context)
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// The next part of a streamed body.
+    func send(_ part: ByteBuffer) {
+        guard phase == .busy, let context else { return }
+        do throws(NightjarError) {
+            try outgoing.receive(part)
+        } catch {
+            return fail(error)
+        }
+        continueBody(context)
+    }
+
+    func endBody() {
+        guard phase == .busy, let context else { return }
+        do throws(NightjarError) {
+            try outgoing.end()
+        } catch {
+            return fail(error)
+        }
+        continueBody(context)
+    }
+
+    // MARK: Receiving
+
+    /// False holds the peer back by flow control.
+    var isReading = true {
+        didSet {
+            guard isReading != oldValue, let context, phase == .busy else { return }
+            context.channel.setOption(.autoRead, value: isReading).whenFailure { _ in }
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        guard phase == .busy else {
+            if phase == .idle { close() }  // bytes that answer nothing (RFC 9112 section 9.2)
+            return
+        }
+        answerHasBegun = true
+        exchange?.receiver?.exchangeProgressed()
+        do throws(NightjarError) {
+            while phase == .busy, let event = try decoder.next(&buffer) {
+                try handle(event, rest: buffer.readableBytes)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func handle(_ event: HTTP1ResponseDecoder.Event, rest: Int) throws(NightjarError) {
+        switch event {
+        case .informational(let head): exchange?.receiver?.exchangeReceived(informational: head)
+        case .head(let head): exchange?.receiver?.exchangeReceived(head: head)
+        case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
+        case .end(let trailers):
+            guard rest == 0 else {
+                throw NightjarError(
+                    .protocol, "the server sent \(rest) bytes more than the answer it announced", phase: .receive)
+            }
+            finish(trailers: trailers)
+        }
+    }
+
+    private func finish(trailers: Headers) {
+        guard let exchange else { return }
+        self.exchange = nil
+        outgoing = .none
+        let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
+        isReading = true
+        phase = canBeReused ? .idle : .closed
+        exchange.finished(trailers: trailers)
+        if canBeReused {
+            transport.released(self)
+        } else {
+            context?.close(promise: nil)
+            transport.lost(self)
+        }
+    }
+
+    // MARK: Ending
+
+    func channelInactive(context: ChannelHandlerContext) {
+        switch phase {
+        case .connecting:
+            connectFailed(ConnectFailure.describe(cause, host.origin))
+        case .idle:
+            phase = .closed
+            transport.lostIdle(self)
+        case .busy:
+            endOfStream()
+        case .closed:
+            break
+        }
+        context.fireChannelInactive()
+    }
+
+    private func endOfStream() {
+        do throws(NightjarError) {
+            if let cause { throw ConnectionFailure.describe(cause, answerHasBegun: answerHasBegun) }
+            while phase == .busy, let event = try decoder.endOfStream() { try handle(event, rest: 0) }
+            if phase == .busy {
+                throw NightjarError(.connectionLost, "the server closed the connection", phase: .receive)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if cause == nil { cause = error }
+        switch phase {
+        case .connecting: connectFailed(ConnectFailure.describe(error, host.origin))
+        case .busy: fail(ConnectionFailure.describe(error, answerHasBegun: answerHasBegun))
+        case .idle: close()
+        case .closed: break
+        }
+    }
+
+    private func fail(_ error: NightjarError) {
+        guard phase == .busy, let exchange else { return }
+        abandon()
+        exchange.connectionFailed(
+            error, Loss(wasReused: isReused, requestWasStarted: true, answerHasBegun: answerHasBegun))
+    }
+
+    /// The exchange gives up: half a request or half an answer is on the wire, so nothing else can follow it.
+    func abandon() {
+        guard phase == .busy else { return }
+        phase = .closed
+        exchange = nil
+        outgoing = .none
+        context?.close(promise: nil)
+        transport.lost(self)
+    }
+
+    /// Closes an idle connection that the pool has already let go, or that the peer has spoiled.
+    func close() {
+        guard phase == .idle else { return }
+        phase = .closed
+        context?.close(promise: nil)
+        transport.lostIdle(self)
+    }
+
+    /// The client closes: ends whatever goes on.
+    func abort(_ error: NightjarError) {
+        switch phase {
+        case .connecting: connectFailed(error)
+        case .idle: close()
+        case .busy: fail(error)
+        case .closed: break
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import CLinux
+import Dispatch
+import Glibc
+import NIOCore
+import NIOPosix
+import NightjarHTTP
+import Synchronization
+
+/// One thread that runs one event loop, made so that the host does not notice it: it takes no signals of the process,
+/// and SIGPIPE keeps the disposition that the host gave it although SwiftNIO wants it ignored.
+public final class LoopThread: Sendable {
+    public let loop: any EventLoop
+    private let thread: Mutex<pthread_t?>
+
+    /// - Throws: `connect` with the system's number when there is no thread or descriptor left.
+    public init(name: String = "nightjar") throws(NightjarError) {
+        try LoopThread.checkDescriptors()
+        let start = Start()
+        var thread = pthread_t()
+        let failure = withSignalsBlocked { () -> Int32 in
+            pthread_create(
+                &thread, nil,
+                { argument in
+                    let start = Unmanaged<Start>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue()
+                    MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { start.publish($0) }
+                    return nil
+                }, Unmanaged.passRetained(start).toOpaque())
+        }
+        guard failure == 0 else {
+            Unmanaged.passUnretained(start).release()
+            throw NightjarError(
+                .connect, "cannot start the client's thread: \(String(cString: strerror(failure)))", code: failure)
+        }
+        pthread_setname_np(thread, name)
+        loop = start.wait()
+        self.thread = Mutex(thread)
+        SigPipe.keepDisposition(loop)
+    }
+
+    /// Stops the loop and returns when its thread has ended; on that thread itself, at once.
+    public func stop() {
+        guard let thread = self.thread.withLock({ $0.take() }) else { return }
+        loop.shutdownGracefully(queue: LoopThread.farewells) { _ in }
+        if loop.inEventLoop { pthread_detach(thread) } else { pthread_join(thread, nil) }
+    }
+
+    /// Where NIO reports that a loop has stopped; nothing else runs there.
+    private static let farewells = DispatchQueue(label: "nightjar.farewells")
+
+    /// Hands the loop from the new thread to the one that made it.
+    private final class Start: @unchecked Sendable {
+        private var loop: (any EventLoop)?
+        private let ready = DispatchSemaphore(value: 0)
+
+        func publish(_ loop: any EventLoop) {
+            self.loop = loop
+            ready.signal()
+        }
+
+        func wait() -> any EventLoop {
+            ready.wait()
+            // Set before the signal, on the only path that signals.
+            return loop.unsafelyUnwrapped
+        }
+    }
+
+    /// NIO ends the process when it finds no descriptor for its selector, so look first.
+    private static func checkDescriptors() throws(NightjarError) {
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { Glibc.close(descriptor) } }
+        for _ in 0..<4 {
+            let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+            guard descriptor >= 0 else {
+                let code = errno
+                throw NightjarError(
+                    .connect, "cannot start a client: \(String(cString: strerror(code)))", phase: .connect, code: code)
+            }
+            descriptors.append(descriptor)
+        }
+    }
+}
+
+/// Runs `body` with every signal blocked on this thread, which a thread made in it inherits.
+func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
+    var all = sigset_t()
+    var previous = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &previous)
+    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+    return body()
+}
+
+/// SwiftNIO ignores SIGPIPE for the whole process when it makes its first socket. Our threads block the signal, which
+/// serves as well, so a first socket is made here, and the disposition goes back to what the host had.
+private enum SigPipe {
+    private static let isKept = Mutex(false)
+
+    static func keepDisposition(_ loop: any EventLoop) {
+        isKept.withLock { isKept in
+            guard !isKept else { return }
+            var ends: [Int32] = [-1, -1]
+            guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return }
+            var before = sigaction()
+            sigaction(SIGPIPE, nil, &before)
+            let done = DispatchSemaphore(value: 0)
+            ClientBootstrap(group: loop).withConnectedSocket(ends[0]).flatMap { $0.close() }.whenComplete { _ in
+                done.signal()
+            }
+            done.wait()
+            sigaction(SIGPIPE, &before, nil)
+            Glibc.close(ends[1])
+            isKept = true
+        }
+    }
+}

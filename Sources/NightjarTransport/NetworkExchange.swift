@@ -1,0 +1,105 @@
+import NIOCore
+import NightjarHTTP
+
+/// One attempt over the network: first in a pool's line, then on a connection; and once more on another when the
+/// first proves to have been stale (``Replacement``).
+final class NetworkExchange: Exchange {
+    private enum State {
+        case acquiring
+        case waiting(NetworkTransport.Pool.Ticket)
+        case active(HTTP1Connection)
+        case ended
+    }
+
+    let request: PreparedRequest
+    let connectTimeout: Duration?
+    let host: NetworkTransport.Host
+    private let transport: NetworkTransport
+    /// Let go when the exchange ends, which is what breaks the circle of who holds whom.
+    private(set) var receiver: (any ExchangeReceiver)?
+    private var state = State.acquiring
+    private var wasReplaced = false
+
+    init(
+        _ request: PreparedRequest, connectTimeout: Duration?, host: NetworkTransport.Host,
+        transport: NetworkTransport, receiver: any ExchangeReceiver
+    ) {
+        self.request = request
+        self.connectTimeout = connectTimeout
+        self.host = host
+        self.transport = transport
+        self.receiver = receiver
+    }
+
+    // MARK: From the pool
+
+    func wait(_ ticket: NetworkTransport.Pool.Ticket) {
+        state = .waiting(ticket)
+    }
+
+    func start(on connection: HTTP1Connection, reused: Bool) {
+        state = .active(connection)
+        receiver?.exchangeStarted(onReusedConnection: reused)
+        connection.start(self, reused: reused)
+    }
+
+    func connectFailed(_ error: NightjarError) {
+        end()?.exchangeFailed(error)
+    }
+
+    // MARK: From the connection
+
+    func finished(trailers: Headers) {
+        end()?.exchangeFinished(trailers: trailers)
+    }
+
+    /// The connection is gone; `loss` says what is known of the request's fate.
+    func connectionFailed(_ error: NightjarError, _ loss: HTTP1Connection.Loss) {
+        let replacement = Replacement(
+            connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
+            answerHasBegun: loss.answerHasBegun, alreadyReplaced: wasReplaced)
+        if error.kind == .connectionLost, replacement.isAllowed(for: request.method, request.body) {
+            wasReplaced = true
+            state = .acquiring
+            transport.acquire(for: self, fresh: true)
+            return
+        }
+        end()?.exchangeFailed(
+            NightjarError(
+                error.kind, error.message, phase: error.phase, code: error.code,
+                requestMayHaveBeenProcessed: loss.requestWasStarted))
+    }
+
+    // MARK: From the caller
+
+    func cancel() {
+        let before = state
+        _ = end()
+        switch before {
+        case .waiting(let ticket): host.pool.cancel(ticket)
+        case .active(let connection): connection.abandon()
+        case .acquiring, .ended: break
+        }
+    }
+
+    private func end() -> (any ExchangeReceiver)? {
+        state = .ended
+        return receiver.take()
+    }
+
+    func pause() {
+        if case .active(let connection) = state { connection.isReading = false }
+    }
+
+    func resume() {
+        if case .active(let connection) = state { connection.isReading = true }
+    }
+
+    func send(_ part: ByteBuffer) {
+        if case .active(let connection) = state { connection.send(part) }
+    }
+
+    func endBody() {
+        if case .active(let connection) = state { connection.endBody() }
+    }
+}

@@ -1,0 +1,169 @@
+import NIOCore
+import NightjarHTTP
+
+/// Sends requests over TCP and TLS, keeping connections an origin for the next.
+///
+/// `Sendable` only so that its timer may hold it: everything here runs on the loop.
+public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
+    typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
+
+    /// The pool of one origin. A class, so that an exchange finds it again without looking up its origin.
+    final class Host {
+        let origin: Origin
+        var pool: Pool
+
+        init(origin: Origin, limit: Int) {
+            self.origin = origin
+            pool = Pool(limit: limit)
+        }
+    }
+
+    private let loop: any EventLoop
+    private let connector: Connector
+    private let configuration: TransportConfiguration
+    private var hosts: [Origin: Host] = [:]
+    private var latestHost: Host?
+    /// Connections that are open or being made, so that shutting down reaches each.
+    private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    private var expiry: Scheduled<Void>?
+    private var hostsBeforeSweep = 64
+    private var isShutDown = false
+
+    /// - Throws: `tls` or `invalid_argument` when the certificate authorities cannot be read.
+    public init(loop: any EventLoop, configuration: TransportConfiguration) throws(NightjarError) {
+        self.loop = loop
+        self.configuration = configuration
+        connector = try Connector(loop: loop, configuration: configuration)
+    }
+
+    public func begin(
+        _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+    ) -> any Exchange {
+        let exchange = NetworkExchange(
+            request, connectTimeout: connectTimeout, host: host(for: request.origin), transport: self,
+            receiver: receiver)
+        acquire(for: exchange, fresh: false)
+        return exchange
+    }
+
+    public func shutDown() {
+        isShutDown = true
+        expiry?.cancel()
+        expiry = nil
+        for connection in connections.values {
+            connection.abort(NightjarError(.cancelled, "the client was closed"))
+        }
+        connector.shutDown()
+    }
+
+    // MARK: Finding a connection
+
+    private func host(for origin: Origin) -> Host {
+        if let latestHost, latestHost.origin == origin { return latestHost }
+        let host: Host
+        if let known = hosts[origin] {
+            host = known
+        } else {
+            forgetUnusedHosts()
+            host = Host(origin: origin, limit: configuration.connectionsPerHost)
+            hosts[origin] = host
+        }
+        latestHost = host
+        return host
+    }
+
+    /// A crawler meets many hosts once; those without a connection are dropped when their number has doubled.
+    private func forgetUnusedHosts() {
+        guard hosts.count >= hostsBeforeSweep else { return }
+        hosts = hosts.filter { !$0.value.pool.isUnused }
+        hostsBeforeSweep = max(64, hosts.count * 2)
+    }
+
+    func acquire(for exchange: NetworkExchange, fresh: Bool) {
+        let host = exchange.host
+        switch host.pool.acquire(exchange, fresh: fresh) {
+        case .use(let connection):
+            exchange.start(on: connection, reused: true)
+        case .connect(let ticket):
+            exchange.wait(ticket)
+            connect(host, for: ticket, timeout: exchange.connectTimeout)
+        case .wait(let ticket):
+            exchange.wait(ticket)
+            if fresh, let (idle, attempt) = host.pool.replaceOldestIdle() {
+                connections[ObjectIdentifier(idle)] = nil
+                idle.close()
+                connect(host, attempt)
+            }
+        }
+    }
+
+    private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
+        guard let attempt, !isShutDown else { return }
+        connect(host, for: attempt.ticket, timeout: attempt.waiter.connectTimeout)
+    }
+
+    private func connect(_ host: Host, for ticket: Pool.Ticket, timeout: Duration?) {
+        let connection = HTTP1Connection(transport: self, host: host, attempt: ticket)
+        connections[ObjectIdentifier(connection)] = connection
+        connector.connect(connection, to: host.origin, timeout: timeout)
+    }
+
+    // MARK: What connections report
+
+    func connected(_ connection: HTTP1Connection) {
+        place(connection, connection.host.pool.connected(), reused: false)
+    }
+
+    func connectFailed(_ connection: HTTP1Connection, _ error: NightjarError) {
+        connections[ObjectIdentifier(connection)] = nil
+        let (failed, next) = connection.host.pool.connectFailed(for: connection.attempt)
+        connect(connection.host, next)
+        failed?.connectFailed(error)
+    }
+
+    /// The exchange is complete and the connection can carry another.
+    func released(_ connection: HTTP1Connection) {
+        place(connection, connection.host.pool.released(), reused: true)
+    }
+
+    /// The connection ended while it served an exchange.
+    func lost(_ connection: HTTP1Connection) {
+        connections[ObjectIdentifier(connection)] = nil
+        connect(connection.host, connection.host.pool.lost())
+    }
+
+    func lostIdle(_ connection: HTTP1Connection) {
+        connections[ObjectIdentifier(connection)] = nil
+        _ = connection.host.pool.lostIdle(connection)
+    }
+
+    private func place(_ connection: HTTP1Connection, _ placed: Pool.Placed, reused: Bool) {
+        switch placed {
+        case .assign(let exchange): exchange.start(on: connection, reused: reused)
+        case .park:
+            connection.host.pool.park(connection, now: .now())
+            armExpiry()
+        }
+    }
+
+    // MARK: Expiry of idle connections
+
+    private var lifetime: TimeAmount { .nanoseconds(configuration.idleConnectionLifetime.nanosecondsClamped) }
+
+    private func armExpiry() {
+        guard expiry == nil, !isShutDown, let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return }
+        expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
+    }
+
+    private func expire() {
+        expiry = nil
+        let moment = NIODeadline.now() - lifetime
+        for host in hosts.values {
+            for connection in host.pool.expire(idleSince: moment) {
+                connections[ObjectIdentifier(connection)] = nil
+                connection.close()
+            }
+        }
+        armExpiry()
+    }
+}

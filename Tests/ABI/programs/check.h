@@ -1,0 +1,31 @@
+/* One line a claim, the first failure's place, and an exit status: all that a C test needs. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int checks_failed;
+
+#define CHECK(claim)                                                  \
+  do {                                                                \
+    if (!(claim)) {                                                   \
+      checks_failed++;                                                \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim); \
+    }                                                                 \
+  } while (0)
+
+#define CHECK_TEXT(actual, expected)                                                               \
+  do {                                                                                             \
+    const char *text_ = (actual);                                                                  \
+    if (!text_ || strcmp(text_, (expected)) != 0) {                                                \
+      checks_failed++;                                                                             \
+      fprintf(stderr, "%s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, #actual,            \
+              text_ ? text_ : "(null)", (expected));                                               \
+    }                                                                                              \
+  } while (0)
+
+#define FINISH() return checks_failed ? 1 : 0
+
+#endif

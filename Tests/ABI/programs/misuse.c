@@ -1,0 +1,230 @@
+/* Every function with NULL, empty, broken UTF-8, numbers out of range, closed queues: an answer and no crash. */
+#include "check.h"
+#include <math.h>
+#include <nightjar.h>
+
+static const char *bad_text[] = {NULL, "\xff\xfe", "\xc3\x28", "\xed\xa0\x80"};
+static const char *bad_header[] = {"a\rb", "a\nb", "a\r\nX-Injected: 1", "\x01", "\x7f"};
+
+static void never(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
+  (void)context, (void)task, (void)res, (void)err;
+  CHECK(!"called");
+}
+
+static void null_handles_are_answered(void) {
+  nj_error *err = NULL;
+  CHECK(nj_error_kind(NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_error_phase(NULL) == NJ_PHASE_NONE);
+  CHECK(nj_error_message(NULL) == NULL && nj_error_user_message(NULL) == NULL && nj_error_url(NULL) == NULL);
+  CHECK(nj_error_http_status(NULL) == 0 && nj_error_response(NULL) == NULL && nj_error_attempts(NULL) == 0);
+  CHECK(!nj_error_is_retryable(NULL) && !nj_error_may_have_been_processed(NULL) && nj_error_code(NULL) == 0);
+  CHECK(nj_error_retry_after(NULL) < 0 && nj_error_retain(NULL) == NULL);
+  nj_error_free(NULL);
+
+  CHECK(nj_config_set_base_url(NULL, "http://h") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_user_agent(NULL, "a") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_connect_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_idle_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_total_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_body(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_connections_per_host(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_idle_connection_lifetime(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_ca_file(NULL, "x") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_verify_certificates(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_log(NULL, NJ_LOG_INFO, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_merge_json(NULL, "{}", 2, NULL) == NJ_INVALID_ARGUMENT);
+  nj_config_free(NULL);
+
+  CHECK(nj_client_send(NULL, NULL, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
+  CHECK_TEXT(nj_error_message(err), "client is NULL or not UTF-8");
+  nj_error_free(err);
+  CHECK(nj_client_start(NULL, NULL, NULL, NULL, NULL, NULL) == NULL);
+  nj_client_free(NULL);
+
+  CHECK(nj_request_copy(NULL) == NULL);
+  CHECK(nj_request_add_query(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_add_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body(NULL, "a", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_json(NULL, "1", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_stream(NULL, 1, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_head(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_body(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_expect_status(NULL, 200, 200) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_connect_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_idle_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_total_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_max_body(NULL, 1) == NJ_INVALID_ARGUMENT);
+  nj_request_free(NULL);
+
+  size_t length = 7;
+  CHECK(nj_response_status(NULL) == 0 && nj_response_reason(NULL) == NULL && nj_response_http_version(NULL) == 0);
+  CHECK(nj_response_header(NULL, "a") == NULL && nj_response_header_count(NULL) == 0);
+  CHECK(nj_response_header_name_at(NULL, 0) == NULL && nj_response_header_value_at(NULL, 0) == NULL);
+  CHECK(nj_response_trailer(NULL, "a") == NULL && nj_response_body(NULL, &length) == NULL && length == 0);
+  CHECK(nj_response_body(NULL, NULL) == NULL && nj_response_url(NULL) == NULL && nj_response_attempts(NULL) == 0);
+  CHECK(nj_response_time_total(NULL) < 0 && nj_response_time_sent(NULL) < 0 && nj_response_time_first_byte(NULL) < 0);
+  CHECK(!nj_response_reused_connection(NULL) && nj_response_source(NULL) == NJ_SOURCE_NETWORK);
+  CHECK(nj_response_retain(NULL) == NULL);
+  nj_response_release(NULL);
+
+  nj_task_cancel(NULL);
+  CHECK(nj_task_is_finished(NULL) && nj_task_retain(NULL) == NULL);
+  nj_task_release(NULL);
+
+  CHECK(nj_queue_fd(NULL) == -1 && nj_queue_poll(NULL, -1) == 0);
+  nj_queue_wake(NULL);
+  nj_queue_free(NULL);
+}
+
+static void texts_are_checked(void) {
+  nj_config *config = nj_config_new();
+  nj_request *req = nj_request_new("GET", "/");
+  for (size_t i = 0; i < sizeof bad_text / sizeof *bad_text; i++) {
+    const char *bad = bad_text[i];
+    CHECK(nj_config_set_base_url(config, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_header(config, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_header(config, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_ca_file(config, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_user_agent(config, bad) == (bad ? NJ_INVALID_ARGUMENT : NJ_OK));
+    CHECK(nj_request_new(bad, "/") == NULL && nj_request_new("GET", bad) == NULL);
+    CHECK(nj_request_add_query(req, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_add_query(req, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_set_header(req, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_add_header(req, "x", bad) == NJ_INVALID_ARGUMENT);
+  }
+  for (size_t i = 0; i < sizeof bad_header / sizeof *bad_header; i++) {
+    CHECK(nj_request_set_header(req, "X", bad_header[i]) == NJ_INVALID_REQUEST);
+    CHECK(nj_request_add_header(req, bad_header[i], "x") == NJ_INVALID_REQUEST);
+    CHECK(nj_config_set_header(config, "X", bad_header[i]) == NJ_INVALID_REQUEST);
+    CHECK(nj_request_new(bad_header[i], "/") == NULL);
+  }
+  CHECK(nj_request_set_header(req, "", "x") == NJ_INVALID_REQUEST);
+  CHECK(nj_request_new("", "/") == NULL);
+  CHECK(nj_request_new("GE T", "/") == NULL);
+  CHECK(nj_request_set_body(req, NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body(req, NULL, 0) == NJ_OK);
+  CHECK(nj_request_set_body_stream(req, -2, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  nj_request_free(req);
+  nj_config_free(config);
+}
+
+static void numbers_are_checked(void) {
+  nj_config *config = nj_config_new();
+  nj_request *req = nj_request_new("GET", "/");
+  double bad[] = {NAN, INFINITY, -INFINITY, -0.5, -2, 1e300};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK(nj_config_set_connect_timeout(config, bad[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_idle_timeout(config, bad[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_total_timeout(config, bad[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_idle_connection_lifetime(config, bad[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_set_total_timeout(req, bad[i]) == NJ_INVALID_ARGUMENT);
+  }
+  CHECK(nj_config_set_total_timeout(config, NJ_NO_LIMIT) == NJ_OK);
+  CHECK(nj_config_set_max_connections_per_host(config, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_connections_per_host(config, 65537) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_connections_per_host(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_body(config, SIZE_MAX) == NJ_OK);
+  CHECK(nj_request_expect_status(req, 99, 200) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_expect_status(req, 300, 200) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_expect_status(req, 200, 1000) == NJ_INVALID_ARGUMENT);
+  nj_request_free(req);
+  nj_config_free(config);
+}
+
+static void urls_that_are_none_are_refused(void) {
+  static const char *bad[] = {"", "/relative", "http://", "http:///x", "ftp://h/", "http://h:99999/", "http://h:x/",
+                              "http://h/\r\nX: 1", "http://[::1", "http://h /", "://"};
+  nj_client *client = nj_client_new(NULL, NULL);
+  nj_queue *queue = nj_queue_new();
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    nj_request *req = nj_request_new("GET", bad[i]);
+    nj_error *err = NULL;
+    CHECK(nj_client_send(client, req, &err) == NULL);
+    CHECK(nj_error_kind(err) == NJ_INVALID_URL);
+    nj_error_free(err);
+    err = NULL;
+    CHECK(nj_client_start(client, req, queue, never, NULL, &err) == NULL);
+    CHECK(nj_error_kind(err) == NJ_INVALID_URL);
+    nj_error_free(err);
+    nj_request_free(req);
+    nj_config *config = nj_config_new();
+    nj_config_set_base_url(config, bad[i]);
+    err = NULL;
+    CHECK(nj_client_new(config, &err) == NULL);
+    CHECK(nj_error_kind(err) == NJ_INVALID_URL);
+    nj_error_free(err);
+    nj_config_free(config);
+  }
+  nj_request *req = nj_request_new("GET", "http://127.0.0.1:1/");
+  CHECK(nj_client_start(client, req, NULL, never, NULL, NULL) == NULL);
+  CHECK(nj_client_start(client, req, queue, NULL, NULL, NULL) == NULL);
+  nj_error *err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_CONNECT && nj_error_code(err) != 0 && !nj_error_may_have_been_processed(err));
+  nj_error_free(err);
+  nj_request_set_header(req, "Content-Length", "3");
+  err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST);
+  nj_error_free(err);
+  nj_request_free(req);
+  nj_queue_free(queue);
+  nj_client_free(client);
+}
+
+static void configurations_that_cannot_work_are_refused(void) {
+  nj_config *config = nj_config_new();
+  nj_error *err = NULL;
+  nj_config_set_ca_file(config, "/no/such/file.pem");
+  CHECK(nj_client_new(config, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_TLS);
+  nj_error_free(err);
+  nj_config_free(config);
+}
+
+static void options_as_json_are_checked(void) {
+  static const struct {
+    const char *json;
+    nj_status status;
+  } cases[] = {
+      {"{\"base_url\":\"http://h/\",\"timeout\":{\"total\":3}}", NJ_OK},
+      {"{\"base_urll\":\"http://h/\"}", NJ_INVALID_ARGUMENT},
+      {"{\"timeout\":{\"total\":\"3\"}}", NJ_INVALID_ARGUMENT},
+      {"[]", NJ_INVALID_ARGUMENT},
+      {"{", NJ_DECODING},
+      {"", NJ_DECODING},
+      {"\xff", NJ_DECODING},
+  };
+  nj_config *config = nj_config_new();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    nj_error *err = NULL;
+    nj_status status = nj_config_merge_json(config, cases[i].json, strlen(cases[i].json), &err);
+    CHECK(status == cases[i].status);
+    CHECK((err == NULL) == (status == NJ_OK));
+    CHECK(status == NJ_OK || nj_error_kind(err) == status);
+    nj_error_free(err);
+  }
+  CHECK(nj_config_merge_json(config, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
+  nj_config_free(config);
+}
+
+static void names_are_known(void) {
+  CHECK_TEXT(nj_status_name(NJ_OK), "ok");
+  CHECK_TEXT(nj_status_name(NJ_CONNECTION_LOST), "connection_lost");
+  CHECK_TEXT(nj_status_name((nj_status)12345), "unknown");
+  CHECK(nj_version_number() == NJ_VERSION_MAJOR * 1000000 + NJ_VERSION_MINOR * 1000 + NJ_VERSION_PATCH);
+}
+
+int main(void) {
+  null_handles_are_answered();
+  texts_are_checked();
+  numbers_are_checked();
+  urls_that_are_none_are_refused();
+  configurations_that_cannot_work_are_refused();
+  options_as_json_are_checked();
+  names_are_known();
+  FINISH();
+}

@@ -1,0 +1,265 @@
+/* What nightjar.h promises, against the demo API whose URL is the argument. */
+#include "check.h"
+#include <nightjar.h>
+
+static nj_client *client;
+
+static nj_response *get(const char *path, nj_error **err) {
+  nj_request *req = nj_request_new("GET", path);
+  nj_response *res = nj_client_send(client, req, err);
+  nj_request_free(req);
+  return res;
+}
+
+static void reads_an_answer(void) {
+  nj_error *err = NULL;
+  nj_response *res = get("/articles/1", &err);
+  CHECK(res != NULL);
+  CHECK(err == NULL);
+  CHECK(nj_response_status(res) == 200);
+  CHECK(nj_response_http_version(res) == 11);
+  CHECK_TEXT(nj_response_header(res, "Content-Type"), "application/json");
+  CHECK(nj_response_header(res, "no-such-header") == NULL);
+  CHECK(nj_response_header_count(res) > 1);
+  CHECK(nj_response_header_name_at(res, nj_response_header_count(res)) == NULL);
+  size_t length;
+  const char *body = nj_response_body(res, &length);
+  CHECK(length > 10 && body[0] == '{' && strlen(body) == length);
+  CHECK(strstr(nj_response_url(res), "/v1/articles/1") != NULL);
+  CHECK(nj_response_attempts(res) == 1);
+  CHECK(nj_response_time_total(res) > 0 && nj_response_time_total(res) >= nj_response_time_first_byte(res));
+  CHECK(nj_response_source(res) == NJ_SOURCE_NETWORK);
+  CHECK(nj_response_retain(res) == res);
+  nj_response_release(res);
+  CHECK(nj_response_status(res) == 200);
+  nj_response_release(res);
+}
+
+static void an_unexpected_status_is_an_error_with_its_answer(void) {
+  nj_error *err = NULL;
+  CHECK(get("/articles/999999", &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_NOT_FOUND);
+  CHECK(nj_error_http_status(err) == 404);
+  CHECK(nj_error_phase(err) == NJ_PHASE_RECEIVE);
+  CHECK(!nj_error_is_retryable(err));
+  CHECK(nj_error_attempts(err) == 1);
+  CHECK(nj_error_retry_after(err) < 0);
+  CHECK(nj_error_user_message(err) != NULL);
+  CHECK_TEXT(nj_response_header(nj_error_response(err), "content-type"), "application/problem+json");
+  nj_error *kept = nj_error_retain(err);
+  nj_error_free(err);
+  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found");
+  nj_error_free(kept);
+}
+
+static void an_expected_status_is_an_answer(void) {
+  nj_request *req = nj_request_new("GET", "/articles/999999");
+  CHECK(nj_request_expect_status(req, 404, 404) == NJ_OK);
+  nj_response *res = nj_client_send(client, req, NULL);
+  CHECK(nj_response_status(res) == 404);
+  nj_response_release(res);
+  nj_request_free(req);
+}
+
+static void writes_what_it_is_given(void) {
+  static const char json[] = "{\"title\":\"From C\",\"body\":\"text\",\"author_id\":1}";
+  nj_request *req = nj_request_new("POST", "/articles");
+  CHECK(nj_request_set_body_json(req, json, strlen(json)) == NJ_OK);
+  nj_error *err = NULL;
+  nj_response *res = nj_client_send(client, req, &err);
+  if (!res) fprintf(stderr, "%s %s\n", nj_error_message(err), nj_response_body(nj_error_response(err), NULL));
+  CHECK(nj_response_status(res) == 201);
+  CHECK(nj_response_header(res, "location") != NULL);
+  CHECK(res && strstr(nj_response_body(res, NULL), "From C") != NULL);
+  nj_response_release(res);
+  nj_request_free(req);
+}
+
+struct parts {
+  size_t bytes, calls, head_status;
+};
+
+static void on_head(void *context, nj_task *task, const nj_response *head) {
+  struct parts *parts = context;
+  CHECK(task != NULL);
+  parts->head_status = (size_t)nj_response_status(head);
+}
+
+static void on_body(void *context, nj_task *task, const void *bytes, size_t length) {
+  struct parts *parts = context;
+  CHECK(task != NULL && bytes != NULL && length > 0);
+  parts->bytes += length;
+  parts->calls++;
+}
+
+static void streams_an_answer(const char *origin) {
+  char url[256];
+  snprintf(url, sizeof url, "%s/bytes/5000000", origin);
+  struct parts parts = {0};
+  nj_request *req = nj_request_new("GET", url);
+  CHECK(nj_request_on_head(req, on_head, &parts) == NJ_OK);
+  CHECK(nj_request_on_body(req, on_body, &parts) == NJ_OK);
+  nj_response *res = nj_client_send(client, req, NULL);
+  CHECK(res != NULL);
+  size_t length = 1;
+  nj_response_body(res, &length);
+  CHECK(length == 0);
+  CHECK(parts.bytes == 5000000 && parts.calls > 1 && parts.head_status == 200);
+  nj_response_release(res);
+  nj_request_free(req);
+}
+
+static int64_t read_part(void *context, nj_task *task, void *buffer, size_t capacity) {
+  int *left = context;
+  CHECK(task != NULL);
+  if (*left == 0) return 0;
+  if (*left < 0) return NJ_READ_FAILED;
+  size_t count = capacity < (size_t)*left ? capacity : (size_t)*left;
+  memset(buffer, 'x', count);
+  *left -= (int)count;
+  return (int64_t)count;
+}
+
+static void streams_a_body(const char *origin) {
+  char url[256];
+  snprintf(url, sizeof url, "%s/upload", origin);
+  for (int known = 0; known < 2; known++) {
+    int left = 1000000;
+    nj_request *req = nj_request_new("POST", url);
+    CHECK(nj_request_set_body_stream(req, known ? left : -1, read_part, &left) == NJ_OK);
+    nj_error *err = NULL;
+    nj_response *res = nj_client_send(client, req, &err);
+    CHECK(res != NULL && left == 0);
+    CHECK(res && strstr(nj_response_body(res, NULL), "1000000") != NULL);
+    nj_error_free(err);
+    nj_response_release(res);
+    nj_request_free(req);
+  }
+  int broken = -1;
+  nj_request *req = nj_request_new("POST", url);
+  nj_request_set_body_stream(req, -1, read_part, &broken);
+  nj_error *err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST);
+  CHECK_TEXT(nj_error_message(err), "the body's source failed");
+  nj_error_free(err);
+  nj_request_free(req);
+}
+
+struct tally {
+  int done, ok, cancelled;
+  nj_client *client;
+  nj_request *next;
+  nj_queue *queue;
+};
+
+static void count(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
+  struct tally *tally = context;
+  CHECK((res == NULL) != (err == NULL));
+  CHECK(nj_task_is_finished(task));
+  tally->done++;
+  if (res) tally->ok++;
+  if (err && nj_error_kind(err) == NJ_CANCELLED) {
+    tally->cancelled++;
+    CHECK(nj_error_user_message(err) == NULL);
+  }
+  CHECK(nj_queue_poll(tally->queue, 1) == 0);
+  if (tally->next) {
+    nj_request *next = tally->next;
+    tally->next = NULL;
+    nj_task_release(nj_client_start(tally->client, next, tally->queue, count, tally, NULL));
+  }
+}
+
+static void many_calls_share_a_queue(void) {
+  nj_queue *queue = nj_queue_new();
+  struct tally tally = {.client = client, .queue = queue};
+  nj_request *req = nj_request_new("GET", "/articles/1");
+  tally.next = req;
+  for (int i = 0; i < 100; i++) {
+    nj_task_release(nj_client_start(client, req, queue, count, &tally, NULL));
+  }
+  while (tally.done < 101) nj_queue_poll(queue, -1);
+  CHECK(tally.ok == 101);
+  nj_request_free(req);
+  nj_queue_free(queue);
+}
+
+static void a_cancelled_call_completes_once(const char *origin) {
+  char url[256];
+  snprintf(url, sizeof url, "%s/delay/30", origin);
+  nj_queue *queue = nj_queue_new();
+  struct tally tally = {.client = client, .queue = queue};
+  nj_request *req = nj_request_new("GET", url);
+  nj_task *task = nj_client_start(client, req, queue, count, &tally, NULL);
+  CHECK(!nj_task_is_finished(task));
+  nj_task_cancel(task);
+  nj_task_cancel(task);
+  while (!tally.done) nj_queue_poll(queue, -1);
+  nj_task_cancel(task);
+  CHECK(nj_queue_poll(queue, 0) == 0);
+  CHECK(tally.done == 1 && tally.cancelled == 1);
+  nj_task_release(task);
+
+  for (int i = 0; i < 5; i++) nj_task_release(nj_client_start(client, req, queue, count, &tally, NULL));
+  nj_queue_free(queue);
+  CHECK(tally.done == 6 && tally.cancelled == 6);
+  nj_request_free(req);
+}
+
+static void a_freed_client_finishes_its_calls(const char *origin) {
+  char url[256];
+  snprintf(url, sizeof url, "%s/delay/30", origin);
+  nj_client *own = nj_client_new(NULL, NULL);
+  nj_queue *queue = nj_queue_new();
+  struct tally tally = {.client = own, .queue = queue};
+  nj_request *req = nj_request_new("GET", url);
+  for (int i = 0; i < 5; i++) nj_task_release(nj_client_start(own, req, queue, count, &tally, NULL));
+  nj_client_free(own);
+  while (nj_queue_poll(queue, 0) > 0) continue;
+  CHECK(tally.done == 5 && tally.cancelled == 5);
+  nj_request_free(req);
+  nj_queue_free(queue);
+}
+
+static void limits_of_time_hold(const char *origin) {
+  char url[256];
+  snprintf(url, sizeof url, "%s/delay/30", origin);
+  nj_request *req = nj_request_new("GET", url);
+  nj_request_set_total_timeout(req, 0.05);
+  nj_error *err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_TIMEOUT && nj_error_phase(err) == NJ_PHASE_TOTAL);
+  CHECK(nj_error_is_retryable(err) && nj_error_may_have_been_processed(err));
+  nj_error_free(err);
+  nj_request_set_total_timeout(req, NJ_NO_LIMIT);
+  nj_request_set_idle_timeout(req, 0.05);
+  err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL);
+  CHECK(nj_error_phase(err) == NJ_PHASE_IDLE);
+  nj_error_free(err);
+  nj_request_free(req);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 2;
+  char base[256];
+  snprintf(base, sizeof base, "%s/v1", argv[1]);
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, base) == NJ_OK);
+  client = nj_client_new(config, NULL);
+  nj_config_free(config);
+  CHECK(client != NULL);
+  reads_an_answer();
+  an_unexpected_status_is_an_error_with_its_answer();
+  an_expected_status_is_an_answer();
+  writes_what_it_is_given();
+  streams_an_answer(argv[1]);
+  streams_a_body(argv[1]);
+  many_calls_share_a_queue();
+  a_cancelled_call_completes_once(argv[1]);
+  a_freed_client_finishes_its_calls(argv[1]);
+  limits_of_time_hold(argv[1]);
+  nj_client_free(client);
+  FINISH();
+}

@@ -1,0 +1,141 @@
+import NIOCore
+import NightjarHTTP
+
+/// Feeds the decoder what libFuzzer invents, whole and in pieces, and stops the process where a promise is broken:
+///
+/// - it never crashes and never reads past its input (AddressSanitizer watches);
+/// - however the bytes are cut, the same comes out;
+/// - it drains its buffer whenever it asks for more, and does so in a bounded number of steps;
+/// - it fails with `protocol`, `too_large` or `connection_lost`, and stays failed;
+/// - it gives out no more content than it was given bytes;
+/// - fields that it accepts can be written and are read back as they were.
+///
+/// The first bytes of an input are the settings: methods, whether the peer closes, small limits, where to cut.
+func fuzzDecoder(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 4 else { return 0 }
+    let input = UnsafeBufferPointer(start: start, count: count)
+    let settings = Settings(flags: input[0], firstCut: input[1], secondCut: input[2], step: input[3])
+    let wire = Array(input[4...])
+
+    let whole = Outcome(wire, cutAt: [], settings)
+    let everyByte = Array(wire.indices.dropFirst())
+    let cuts = [Int(settings.firstCut), Int(settings.firstCut) + Int(settings.secondCut)].filter { $0 < wire.count }
+    let steps = Array(stride(from: 1 + Int(settings.step), to: max(wire.count, 1), by: 1 + Int(settings.step)))
+    for cut in [everyByte, cuts, steps] {
+        require(Outcome(wire, cutAt: cut, settings) == whole, "the cut decides what comes out")
+    }
+    for head in whole.heads { head.headers.requireRoundTrip() }
+    return 0
+}
+
+struct Settings {
+    let methods: [Method]
+    let closes: Bool
+    var limits = HTTP1ResponseDecoder.Limits()
+    let firstCut: UInt8
+    let secondCut: UInt8
+    let step: UInt8
+
+    init(flags: UInt8, firstCut: UInt8, secondCut: UInt8, step: UInt8) {
+        methods = flags & 1 == 0 ? [.get, .post] : [.head, .get]
+        closes = flags & 2 != 0
+        if flags & 4 != 0 {
+            limits.maximumHead = 64
+            limits.maximumFields = 3
+            limits.maximumChunkLine = 8
+        }
+        self.firstCut = firstCut
+        self.secondCut = secondCut
+        self.step = step
+    }
+}
+
+/// All that a decoder says about some bytes, without where they were cut.
+struct Outcome: Equatable {
+    private(set) var heads: [ResponseHead] = []
+    private var content: [[UInt8]] = []
+    private var trailers: [Headers] = []
+    private var reusable: [Bool] = []
+    private var failure: ErrorKind?
+
+    init(_ wire: [UInt8], cutAt cuts: [Int], _ settings: Settings) {
+        var decoder = HTTP1ResponseDecoder(limits: settings.limits)
+        var waiting = settings.methods[...]
+        if let method = waiting.popFirst() { decoder.expectResponse(to: method) }
+        var steps = 0
+        do throws(NightjarError) {
+            let bounds = [0] + cuts + [wire.count]
+            for (start, end) in zip(bounds, bounds.dropFirst()) {
+                var buffer = ByteBuffer(bytes: wire[start..<end])
+                while let event = try decoder.next(&buffer) {
+                    steps += 1
+                    require(steps <= 2 * wire.count + 8, "events without bytes")
+                    note(event, decoder)
+                    if decoder.isIdle, decoder.connectionIsReusable, let method = waiting.popFirst() {
+                        decoder.expectResponse(to: method)
+                    }
+                }
+                require(buffer.readableBytes == 0, "more is asked for with bytes left")
+            }
+            if settings.closes, let event = try decoder.endOfStream() { note(event, decoder) }
+        } catch {
+            failure = error.kind
+            require(
+                [.protocol, .tooLarge, .connectionLost].contains(error.kind), "an error of kind \(error.kind.name)")
+            require(!error.message.isEmpty && error.message.utf8.count < 2000, "a message of no use")
+            require(!decoder.connectionIsReusable && !decoder.isIdle, "a failed connection is offered again")
+            var more = ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n")
+            do throws(NightjarError) {
+                _ = try decoder.next(&more)
+                require(false, "it goes on after an error")
+            } catch {
+                require(error.kind == failure, "it fails in another way later")
+            }
+        }
+        require(content.reduce(0) { $0 + $1.count } <= wire.count, "content that was not sent")
+    }
+
+    private mutating func note(_ event: HTTP1ResponseDecoder.Event, _ decoder: HTTP1ResponseDecoder) {
+        switch event {
+        case .informational(let head):
+            heads.append(head)
+        case .head(let head):
+            heads.append(head)
+            content.append([])
+        case .body(let bytes):
+            require(bytes.readableBytes > 0, "an event for no content")
+            content[content.count - 1] += bytes.readableBytesView
+        case .end(let fields):
+            trailers.append(fields)
+            reusable.append(decoder.connectionIsReusable)
+            fields.requireRoundTrip()
+        }
+    }
+}
+
+extension Headers {
+    func requireRoundTrip() {
+        var copy = Headers()
+        var strings = 0
+        for index in 0..<count {
+            withBytes(at: index) { name, value in
+                require(FieldSyntax.isToken(name) && FieldSyntax.isValue(value), "a field that breaks the grammar")
+                require(name.baseAddress?.load(fromByteOffset: name.count, as: UInt8.self) == 0, "no NUL behind a name")
+                require(
+                    value.baseAddress?.load(fromByteOffset: value.count, as: UInt8.self) == 0, "no NUL behind a value")
+                require(value.first != 0x20 && value.last != 0x20, "a value with its blanks")
+                if String(validating: value, as: UTF8.self) != nil { strings += 1 }
+            }
+            require(
+                self[name(at: index)] == value(at: firstIndex(of: name(at: index)) ?? -1), "a name that is not found")
+            do { try copy.add(name(at: index), value(at: index)) } catch {
+                require(false, "a field that cannot be added")
+            }
+        }
+        if strings == count { require(copy == self, "fields that are not what they were") }
+    }
+}
+
+func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

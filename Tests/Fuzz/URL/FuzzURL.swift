@@ -1,0 +1,63 @@
+import NightjarHTTP
+
+/// Feeds the URL reader what libFuzzer invents, and stops the process where a promise is broken:
+///
+/// - it fails with `invalid_url` alone, and its messages hold nothing of a user name or password;
+/// - what it accepts is a request target without space, control or non-ASCII bytes, of bounded length;
+/// - what it made of a URL it reads back as the same URL;
+/// - a joined path stays on the base's origin and behind its path, unless it is an absolute URL itself;
+/// - query items are read back, by decoding, as they were.
+func fuzzURL(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 1 else { return 0 }
+    let input = UnsafeBufferPointer(start: start, count: count)
+    let text = String(decoding: input, as: UTF8.self)
+    if let url = read({ () throws(NightjarError) in try RequestURL(text) }) {
+        check(url)
+        let again = read { () throws(NightjarError) in try RequestURL(url.origin.description + url.target) }
+        require(
+            again?.origin == url.origin && again?.target == url.target,
+            "\(url) is read back as \(String(describing: again))")
+    }
+    for base in bases {
+        guard let joined = read({ () throws(NightjarError) in try base.joined(text, query: [("q", text)]) }) else {
+            continue
+        }
+        check(joined)
+        if joined.origin != base.origin {
+            let lower = text.lowercased()
+            require(lower.hasPrefix("http://") || lower.hasPrefix("https://"), "a path leads to \(joined.origin)")
+        } else if joined.userInfo == base.userInfo, !text.lowercased().hasPrefix("http") {
+            require(
+                joined.target.hasPrefix(base.path.dropLast(base.path.hasSuffix("/") ? 1 : 0)),
+                "\(joined) leaves its base")
+        }
+    }
+    return 0
+}
+
+private let bases = ["http://h", "http://h/v1", "https://u:p@h:8443/v1/"].compactMap { try? RequestURL($0) }
+
+private func read(_ make: () throws(NightjarError) -> RequestURL) -> RequestURL? {
+    do throws(NightjarError) {
+        return try make()
+    } catch {
+        require(error.kind == .invalidURL, "an error of kind \(error.kind.name)")
+        require(!error.message.isEmpty && error.message.utf8.count < 2000, "a message of no use")
+        return nil
+    }
+}
+
+private func check(_ url: RequestURL) {
+    require(url.target.utf8.first == UInt8(ascii: "/"), "a target without its slash")
+    require(url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a target that is no target")
+    require(url.target.utf8.count <= 65536, "a target that is too long")
+    require(!url.target.utf8.contains(UInt8(ascii: "#")), "a fragment in the target")
+    require((1...65535).contains(url.origin.port) && !url.origin.host.isEmpty, "an origin that is none")
+    require(
+        url.origin.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }, "a host that is none")
+    require(url.redacted.hasPrefix(url.origin.description), "user info is shown")
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

@@ -1,0 +1,155 @@
+import NIOCore
+import Nightjar
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// Each failure of the network and of a server, provoked for real.
+@Suite struct HarmTests {
+    private func error(
+        _ script: [ScriptedPeer.Step], _ request: Request = Request(.get, "/"),
+        _ configure: (inout Configuration) -> Void = { _ in }
+    ) throws -> NightjarError {
+        let peer = try ScriptedPeer([script])
+        let client = try client(of: peer, configure)
+        let error = try failure(client, request)
+        client.close()
+        try eventually("the connection is closed") { peer.endedCount == peer.connectionCount }
+        return error
+    }
+
+    @Test func noiseIsAProtocolError() throws {
+        for seed in 0..<20 as Range<UInt64> {
+            let error = try error([.expectRequest, .garbage(seed: seed, count: 5000), .expectClose])
+            #expect(error.kind == .protocol, "seed \(seed)")
+            #expect(error.phase == .receive)
+        }
+    }
+
+    @Test func anAnswerThatIsCutOffIsNoAnswer() throws {
+        let whole: Bytes = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789"
+        for count in 0..<whole.array.count {
+            let error = try error([.expectRequest, .closeAfter(count, of: whole)])
+            #expect(error.kind == .connectionLost, "after \(count) bytes")
+        }
+    }
+
+    @Test func aChunkedAnswerThatIsCutOffIsNoAnswer() throws {
+        let whole: Bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+        for count in 48..<whole.array.count {
+            #expect(try error([.expectRequest, .closeAfter(count, of: whole)]).kind == .connectionLost, "\(count)")
+        }
+    }
+
+    @Test func aResetInTheMiddleIsALostConnection() throws {
+        let error = try error([.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0"), .reset])
+        #expect(error.kind == .connectionLost)
+        #expect(error.requestMayHaveBeenProcessed)
+    }
+
+    @Test func bytesBehindTheEndAreAProtocolError() throws {
+        let error = try error([
+            .expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab"), .expectClose,
+        ])
+        #expect(error.kind == .protocol)
+        #expect(error.message == "the server sent 1 bytes more than the answer it announced")
+    }
+
+    @Test func aHeadBeyondTheLimitIsTooLarge() throws {
+        let line = "X-Filler: " + String(repeating: "x", count: 1000) + "\r\n"
+        let head = Bytes(Array(("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 300)).utf8))
+        #expect(try error([.expectRequest, .send(head), .expectClose]).kind == .tooLarge)
+    }
+
+    @Test func aBodyBeyondTheLimitIsTooLarge() throws {
+        let error = try error([.expectRequest, .respond(body: "0123456789"), .expectClose]) { $0.maximumBody = 9 }
+        #expect(error.kind == .tooLarge)
+    }
+
+    @Test func silenceRunsIntoTheIdleLimit() throws {
+        let error = try error([.expectRequest, .stall]) { $0.timeouts.idle = .milliseconds(50) }
+        #expect(error.kind == .timeout)
+        #expect(error.phase == .idle)
+        #expect(error.message == "nothing moved on the connection for 0.05 s while waiting for an answer")
+    }
+
+    @Test func aByteNowAndThenRunsIntoTheTotalLimit() throws {
+        let error = try error([
+            .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(20)),
+        ]) {
+            $0.timeouts.idle = .milliseconds(400)
+            $0.timeouts.total = .milliseconds(150)
+        }
+        #expect(error.phase == .total)
+    }
+
+    @Test func aSlowAnswerThatKeepsMovingIsNoTimeout() throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(5)),
+            ]
+        ])
+        let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(150) }
+        #expect(try client.sendBlocking(Request(.get, "/")).text == "x")
+    }
+
+    @Test func aPortThatNobodyListensOnIsAConnectError() throws {
+        let error = try failure(client(port: Ports.refused()), Request(.post, "/", body: "x"))
+        #expect(error.kind == .connect)
+        #expect(error.code != 0)
+        #expect(!error.requestMayHaveBeenProcessed)
+        #expect(error.message.hasSuffix("Connection refused"))
+    }
+
+    @Test func aListenerThatNeverAcceptsRunsIntoTheConnectLimit() throws {
+        let listener = try SilentListener()
+        let client = try client(port: listener.port) { $0.timeouts.connect = .milliseconds(100) }
+        let error = try failure(client, Request(.get, "/"))
+        #expect(error.kind == .timeout)
+        #expect(error.phase == .connect)
+        #expect(!error.requestMayHaveBeenProcessed)
+    }
+
+    @Test func aHostWithoutAddressIsADNSError() throws {
+        let client = try Client()
+        let error = try failure(client, Request(.get, "http://no-such-host.invalid/"))
+        #expect(error.kind == .dns)
+        #expect(error.phase == .dns)
+        #expect(error.message.contains("\"no-such-host.invalid\" cannot be found"))
+    }
+
+    @Test func plainTextWhereTLSIsMeantIsSaidSo() throws {
+        let peer = try ScriptedPeer([[.expectBytes(1), .send("HTTP/1.1 400 Bad Request\r\n\r\n"), .stall]])
+        let client = try Client()
+        let error = try failure(client, Request(.get, "https://127.0.0.1:\(peer.port)/"))
+        #expect(error.kind == .tls)
+        #expect(error.message.contains("does not speak TLS"))
+    }
+
+    @Test func anInterimAnswerIsNotTheAnswer() throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest,
+                .send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+            ]
+        ])
+        #expect(try client(of: peer).sendBlocking(Request(.get, "/")).text == "ok")
+    }
+
+    @Test func theEndOfTheConnectionMayEndTheBody() throws {
+        let peer = try ScriptedPeer([[.expectRequest, .send("HTTP/1.1 200 OK\r\n\r\nto the end"), .close]])
+        #expect(try client(of: peer).sendBlocking(Request(.get, "/")).text == "to the end")
+    }
+
+    @Test func trailersComeWithTheResponse() throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest,
+                .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nDigest: x\r\n\r\n"),
+            ]
+        ])
+        let response = try client(of: peer).sendBlocking(Request(.get, "/"))
+        #expect(response.text == "ok")
+        #expect(response.trailers["digest"] == "x")
+    }
+}

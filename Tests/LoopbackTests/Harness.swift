@@ -1,0 +1,36 @@
+import NIOCore
+import Nightjar
+import NightjarTestSupport
+import Testing
+
+/// A client of a scripted peer.
+func client(of peer: ScriptedPeer, _ configure: (inout Configuration) -> Void = { _ in }) throws -> Client {
+    try client(port: peer.port, configure)
+}
+
+func client(port: Int, _ configure: (inout Configuration) -> Void = { _ in }) throws -> Client {
+    var configuration = Configuration()
+    configuration.baseURL = "http://127.0.0.1:\(port)"
+    configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
+    configure(&configuration)
+    return try Client(configuration)
+}
+
+/// The error that a call ends with; an answer is a failed test.
+func failure(_ client: Client, _ request: Request, location: SourceLocation = #_sourceLocation) throws -> NightjarError
+{
+    do throws(NightjarError) {
+        let response = try client.sendBlocking(request)
+        Issue.record("answered \(response.status)", sourceLocation: location)
+        throw NightjarError(.closed, "answered")
+    } catch {
+        return error
+    }
+}
+
+extension Request {
+    init(_ method: Nightjar.Method, _ target: String, body: String) {
+        self.init(method, target)
+        self.body = .bytes(ByteBuffer(string: body))
+    }
+}

@@ -1,0 +1,110 @@
+-- nightjar.json, nightjar.null, nightjar.array
+local nightjar = require "nightjar"
+local check = require "check"
+local encode, decode, equal = nightjar.json.encode, nightjar.json.decode, check.equal
+
+-- Values come back as they were.
+for _, text in ipairs {
+  "{}", "[]", "null", "true", "false", '""', "[[],{},[{}]]", '{"a":{"b":[null]}}', "[1,2,null]",
+  "9223372036854775807", "-9223372036854775808", "0.1", "1e+300", "-1.5", '"\\u0000\\u001f\\"\\\\"', '"é😀"',
+  ("["):rep(1024) .. ("]"):rep(1024), ('{"a":'):rep(1023) .. "{}" .. ("}"):rep(1023),
+} do
+  equal(encode(decode(text)), text)
+end
+
+-- Integers keep their 64 bits; what does not fit becomes a float.
+equal(decode "9223372036854775807", math.maxinteger)
+equal(math.type(decode "1"), "integer")
+equal(math.type(decode "1.0"), "float")
+equal(decode "18446744073709551616", 2.0 ^ 64)
+equal(encode(10 / 2), "5")
+equal(encode(2 ^ 53), "9007199254740992")
+
+-- Null is a value; nothing is not.
+equal(decode "null", nightjar.null)
+equal(tostring(nightjar.null), "null")
+equal(encode(nil), "null")
+equal(encode {a = nightjar.null}, '{"a":null}')
+equal(decode('{"a":null}').a, nightjar.null)
+
+-- A table without a mark is an object when it is empty.
+equal(encode {}, "{}")
+equal(encode(nightjar.array {}), "[]")
+equal(encode(nightjar.array()), "[]")
+local list = decode "[1]"
+list[1] = nil
+equal(encode(list), "[]")
+
+-- Of a name that repeats, the last counts. A byte order mark is skipped.
+equal(decode('{"a":1,"a":2}').a, 2)
+equal(decode "\xEF\xBB\xBF[1]"[1], 1)
+equal(decode "\xEF\xBB\xBF18446744073709551616", 2.0 ^ 64)
+check.fails("decoding", "the text is not JSON: expected a value at line 1 column 4", decode,
+  ("\xEF\xBB\xBF"):rep(1000000))
+
+-- The text of a value is always the same.
+equal(encode {c = 1, a = 2, b = {z = 1, y = 2}}, '{"a":2,"b":{"y":2,"z":1},"c":1}')
+equal(encode({a = 1, b = {1, {}}, c = nightjar.array {}}, {pretty = true}),
+  '{\n  "a": 1,\n  "b": [\n    1,\n    {}\n  ],\n  "c": []\n}')
+local many = {}
+for i = 1, 5000 do many["name" .. i] = i end
+equal(encode(decode(encode(many))), encode(many))
+equal(#encode(many, {sorted = false}), #encode(many))
+
+-- What JSON has not is refused where it lies.
+local function refused(message, value, options)
+  check.fails("invalid_argument", message, encode, value, options)
+end
+local circle = {}
+circle.a = {1, {x = circle}}
+refused("value.a[2].x: the table contains itself", circle)
+refused("value.a[1]: a number that is not a number (nan) has no JSON form", {a = {0 / 0}})
+refused('value["x y"]: an infinite number has no JSON form', {["x y"] = math.huge})
+refused("value.x: a function has no JSON form", {x = print})
+refused("value.a.x: a function has no JSON form", {a = {x = print}}, {sorted = false})
+refused("value: the table has names and indices; in JSON it is an object or an array", {1, 2, x = 1})
+refused("value: the table has names and indices; in JSON it is an object or an array", {1, x = 1}, {sorted = false})
+refused("value: the array has nothing at [2]; put nightjar.null there", {1, nil, 3})
+refused("value: the table has the index 0; arrays begin at 1", {[0] = 1})
+refused("value.a: a key of the table is a boolean; names in JSON are strings", {a = {[true] = 1}})
+refused("value.a: a key of the table is a number; names in JSON are strings", {a = {[1.5] = 1}})
+refused("value: the string is not UTF-8; JSON has no bytes, encode them (as base64, say)", "\xff")
+local deep = {}
+local inner = deep
+for _ = 1, 1024 do
+  inner[1] = {}
+  inner = inner[1]
+end
+check.fails("invalid_argument", "value" .. ("[1]"):rep(1024) .. ": more than 1024 tables within each other", encode, deep)
+
+-- What is not JSON is told with its place.
+local function broken(message, text)
+  check.fails("decoding", "the text is not JSON: " .. message, decode, text)
+end
+broken("expected a value but the text ends at line 1 column 1", "")
+broken("expected ',' or '}' at line 3 column 3", '{\n  "a": 1\n  "b": 2}')
+broken("expected a name in quotes at line 1 column 8", '{"a":1,}')
+broken("a number beyond the range of doubles at line 1 column 1", "1e999")
+broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025))
+broken("expected nothing behind the value at line 1 column 3", "1 2")
+broken("bytes that are not UTF-8 at line 1 column 2", '"\xff"')
+
+-- Misuse.
+check.misuse("bad argument #1 to 'decode' (string expected, got no value)", function() decode() end)
+check.misuse("bad argument #1 to 'decode' (string expected, got number)", function() decode(1) end)
+check.misuse("bad argument #1 to 'encode' (value expected)", function() encode() end)
+check.misuse("bad argument #2 to 'encode' (table expected, got boolean)", function() encode(1, true) end)
+check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; known are pretty and sorted)",
+  function() encode(1, {prety = true}) end)
+check.misuse("bad argument #2 to 'encode' (option 'pretty' must be a boolean, got number)",
+  function() encode(1, {pretty = 1}) end)
+check.misuse("bad argument #1 to 'array' (table expected, got string)", function() nightjar.array "x" end)
+check.misuse("bad argument #1 to 'array' (the table has a metatable already)",
+  function() nightjar.array(setmetatable({}, {})) end)
+
+-- A finalizer may use it while a table is being built.
+for _ = 1, 2000 do
+  setmetatable({}, {__gc = function() encode(decode '[{"z":1}]') end})
+  equal(encode(decode '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}'),
+    '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}')
+end

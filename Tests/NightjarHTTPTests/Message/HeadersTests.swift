@@ -1,0 +1,106 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct HeadersTests {
+    @Test func keepsOrderCaseAndRepetition() throws {
+        var headers = Headers()
+        try headers.add("Set-Cookie", "a=1")
+        try headers.add("X-Empty", "")
+        try headers.add("set-cookie", "b=2")
+        #expect(headers.map { "\($0.name): \($0.value)" } == ["Set-Cookie: a=1", "X-Empty: ", "set-cookie: b=2"])
+        #expect(headers.values("SET-COOKIE") == ["a=1", "b=2"])
+        #expect(headers["set-Cookie"] == "a=1")
+        #expect(headers["absent"] == nil)
+        #expect(headers.byteCount == "Set-Cookiea=1X-Emptyset-cookieb=2".utf8.count)
+    }
+
+    @Test func setPutsOneInThePlaceOfAll() throws {
+        var headers = Headers()
+        try headers.add("A", "1")
+        try headers.add("B", "2")
+        try headers.add("a", "3")
+        try headers.set("A", "4")
+        #expect(headers.map { "\($0.name): \($0.value)" } == ["B: 2", "A: 4"])
+        headers.remove("b")
+        headers.remove("never there")
+        #expect(headers.count == 1)
+    }
+
+    @Test func aCopyIsItsOwn() throws {
+        var original = Headers()
+        try original.add("A", "1")
+        var copy = original
+        try copy.add("B", "2")
+        try original.add("C", "3")
+        #expect(copy.map(\.name) == ["A", "B"])
+        #expect(original.map(\.name) == ["A", "C"])
+    }
+
+    @Test func equalityIgnoresTheCaseOfNamesAlone() throws {
+        func headers(_ name: String, _ value: String) throws -> Headers {
+            var headers = Headers()
+            try headers.add(name, value)
+            return headers
+        }
+        #expect(try headers("A", "x") == headers("a", "x"))
+        #expect(try headers("A", "x") != headers("A", "X"))
+        #expect(try headers("A", "x") != headers("A", "xy"))
+        #expect(try headers("A", "x") != Headers())
+    }
+
+    @Test(arguments: [
+        ("", "x"), ("a b", "x"), ("a:", "x"), ("ä", "x"), ("a\0", "x"), ("A", "x\r\ny"), ("A", "x\ny"), ("A", "\0"),
+        ("A", "\u{7F}"), ("A", "\u{1B}"),
+    ])
+    func refusesWhatBreaksTheGrammar(_ name: String, _ value: String) {
+        var headers = Headers()
+        #expect(throws: NightjarError.self) { try headers.add(name, value) }
+        #expect(throws: NightjarError.self) { try headers.set(name, value) }
+        #expect(headers.isEmpty)
+    }
+
+    @Test func refusesToGrowWithoutBound() throws {
+        var headers = Headers()
+        let large = String(repeating: "x", count: 1 << 20)
+        let error = #expect(throws: NightjarError.self) {
+            for _ in 0..<32 { try headers.add("A", large) }
+        }
+        #expect(error?.kind == .invalidRequest)
+        #expect(headers.byteCount < Headers.maximumBytes)
+    }
+
+    @Test func lendsBytesThatEndInNUL() throws {
+        var headers = Headers()
+        try headers.add("Name", "value")
+        headers.withBytes(at: 0) { name, value in
+            #expect(String(decoding: name, as: UTF8.self) == "Name")
+            #expect(name.baseAddress?.load(fromByteOffset: 4, as: UInt8.self) == 0)
+            #expect(value.baseAddress?.load(fromByteOffset: 5, as: UInt8.self) == 0)
+        }
+    }
+}
+
+@Suite struct FieldSyntaxTests {
+    @Test func theTokenBytesAreThoseOfRFC9110() {
+        let token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8
+        for byte in UInt8.min...UInt8.max {
+            #expect(FieldSyntax.isTokenByte(byte) == token.contains(byte), "\(byte)")
+        }
+    }
+
+    /// Every byte at every place of a word of eight, among harmless ones and behind every other kind of byte.
+    @Test func theEndOfAValueIsFoundAtEachPlaceOfAWord() {
+        for byte in UInt8.min...UInt8.max {
+            for position in 0..<20 {
+                for filler: UInt8 in [0x20, 0x7E, 0x80, 0xFF, 0x09] {
+                    var bytes = [UInt8](repeating: filler, count: 20)
+                    bytes[position] = byte
+                    let end = bytes.withUnsafeBytes { FieldSyntax.endOfValue($0, from: 0) }
+                    #expect(end == (FieldSyntax.isValueByte(byte) ? 20 : position))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct PreparedRequestTests {
+    static func headers(_ fields: KeyValuePairs<String, String>) throws -> Headers {
+        var headers = Headers()
+        for (name, value) in fields { try headers.add(name, value) }
+        return headers
+    }
+
+    /// The head of `request` as lines.
+    private func lines(
+        _ request: Request, base: String? = "http://h/v1", defaults: KeyValuePairs<String, String> = [:],
+        userAgent: String? = nil
+    ) throws -> [String] {
+        let prepared = try PreparedRequest(
+            request, base: try base.map { try RequestURL($0) }, defaults: try Self.headers(defaults),
+            userAgent: userAgent)
+        let text = String(buffer: prepared.wireHead)
+        #expect(text.hasSuffix("\r\n\r\n"))
+        #expect(String(buffer: prepared.head) + "\r\n" == text)
+        return text.dropLast(2).components(separatedByCRLF: ())
+    }
+
+    private func request(
+        _ method: Method = .get, _ target: String = "/a", _ fields: KeyValuePairs<String, String> = [:],
+        body: RequestBody = .none
+    ) throws -> Request {
+        var request = Request(method, target)
+        request.headers = try Self.headers(fields)
+        request.body = body
+        return request
+    }
+
+    private func refusal(_ make: () throws -> Void) -> String {
+        let error = #expect(throws: NightjarError.self) { try make() }
+        #expect(error?.kind == .invalidRequest)
+        return error?.message ?? ""
+    }
+
+    @Test func aPathGoesBehindTheBase() throws {
+        var request = try request(.get, "/articles?x=1", ["Accept": "application/json"])
+        request.query = [("page", "1"), ("tag", "iOS & Swift")]
+        #expect(
+            try lines(request, defaults: ["API-Version": "2"], userAgent: "nightjar/0.1.0") == [
+                "GET /v1/articles?x=1&page=1&tag=iOS%20%26%20Swift HTTP/1.1", "Host: h", "API-Version: 2",
+                "User-Agent: nightjar/0.1.0", "Accept: application/json",
+            ])
+    }
+
+    @Test func anAbsoluteTargetHasItsOwnHost() throws {
+        #expect(
+            try lines(request(.get, "https://other:8443/x")) == ["GET /x HTTP/1.1", "Host: other:8443"])
+        #expect(try lines(request(.get, "http://h/x")) == ["GET /x HTTP/1.1", "Host: h"])
+        #expect(try lines(request(.get, "http://h/x"), base: nil) == ["GET /x HTTP/1.1", "Host: h"])
+    }
+
+    @Test func aPathWithoutABaseIsAnInvalidURL() throws {
+        let error = #expect(throws: NightjarError.self) { try lines(request(.get, "/x"), base: nil) }
+        #expect(error?.kind == .invalidURL)
+        #expect(error?.message.contains("base URL") == true)
+    }
+
+    @Test func aBaseWithAQueryIsRefused() throws {
+        let error = #expect(throws: NightjarError.self) { try lines(request(), base: "http://h/?a=1") }
+        #expect(error?.kind == .invalidURL)
+    }
+
+    @Test func aHeaderOfTheRequestReplacesTheDefault() throws {
+        #expect(
+            try lines(
+                request(.get, "/a", ["ACCEPT": "text/html", "X-One": "3"]),
+                defaults: ["Accept": "application/json", "X-One": "1", "x-one": "2", "Other1": "z"], userAgent: "ua")
+                == ["GET /v1/a HTTP/1.1", "Host: h", "Other1: z", "User-Agent: ua", "ACCEPT: text/html", "X-One: 3"])
+        #expect(
+            try lines(request(.get, "/a", ["User-Agent": "mine"]), userAgent: "ua") == [
+                "GET /v1/a HTTP/1.1", "Host: h", "User-Agent: mine",
+            ])
+        #expect(
+            try lines(request(), defaults: ["user-agent": "default"], userAgent: "ua") == [
+                "GET /v1/a HTTP/1.1", "Host: h", "user-agent: default",
+            ])
+    }
+
+    @Test func defaultCredentialsGoToNoOtherOrigin() throws {
+        let defaults: KeyValuePairs<String, String> = [
+            "Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "s3cret", "X-Auth-Token": "s3cret",
+            "Accept": "text/html",
+        ]
+        for foreign in ["http://other/x", "https://h/x", "http://h:8080/x"] {
+            let lines = try lines(request(.get, foreign), defaults: defaults)
+            #expect(!lines.joined().contains("s3cret"))
+            #expect(lines.contains("Accept: text/html"))
+        }
+        for own in ["/x", "http://h/x"] {
+            #expect(try lines(request(.get, own), defaults: defaults).contains("Authorization: Bearer s3cret"))
+        }
+        // Given with the request itself, it is meant for where the request goes.
+        let own = try lines(request(.get, "http://other/x", ["Authorization": "Basic x"]), defaults: defaults)
+        #expect(own.contains("Authorization: Basic x"))
+    }
+
+    @Test func hostMayBeSetOnce() throws {
+        #expect(try lines(request(.get, "/a", ["host": "x:1"])) == ["GET /v1/a HTTP/1.1", "host: x:1"])
+        #expect(try lines(request(), defaults: ["Host": "x"]) == ["GET /v1/a HTTP/1.1", "Host: x"])
+        #expect(
+            try lines(request(.get, "http://other/"), defaults: ["Host": "x"]) == ["GET / HTTP/1.1", "Host: other"])
+        #expect(refusal { _ = try lines(request(.get, "/a", ["Host": "x", "HOST": "x"])) }.contains("more than once"))
+        #expect(refusal { _ = try lines(request(), defaults: ["Host": "x", "HOST": "x"]) }.contains("2 times"))
+        for bad in ["", "a b", "a/b", "user@h", "a,b"] {
+            #expect(refusal { _ = try lines(request(.get, "/a", ["Host": bad])) }.contains("not a host"))
+        }
+    }
+
+    @Test(arguments: [
+        "Content-Length", "transfer-encoding", "CONNECTION", "Keep-Alive", "Upgrade", "TE", "Trailer",
+        "Proxy-Connection",
+        "Expect",
+    ])
+    func whatFramesTheMessageIsNotTheCallers(_ name: String) throws {
+        var headers = Headers()
+        try headers.add(name, "1")
+        var request = Request(.get, "http://h/")
+        request.headers = headers
+        let own = refusal { _ = try PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil) }
+        #expect(own.contains("header \"\(name)\" cannot be set: it"))
+        let byDefault = refusal { _ = try RequestTemplate(base: nil, defaults: headers, userAgent: nil) }
+        #expect(byDefault == own)
+    }
+
+    @Test func theBodyDecidesTheFraming() throws {
+        func framing(_ method: Method, _ body: RequestBody) throws -> [String] {
+            Array(try lines(request(method, "/a", body: body)).dropFirst(2))
+        }
+        for method: Method in [.get, .head, .delete, .options, .trace] {
+            #expect(try framing(method, .none) == [])
+        }
+        for method: Method in [.post, .put, .patch] {
+            #expect(try framing(method, .none) == ["Content-Length: 0"])
+        }
+        #expect(try framing(.get, .bytes(ByteBuffer())) == ["Content-Length: 0"])
+        #expect(try framing(.post, .bytes(ByteBuffer(string: "hello"))) == ["Content-Length: 5"])
+        #expect(try framing(.post, .bytes(ByteBuffer(repeating: 1, count: 123_456))) == ["Content-Length: 123456"])
+        #expect(try framing(.put, .stream(length: nil)) == ["Transfer-Encoding: chunked"])
+        #expect(try framing(.put, .stream(length: .max)) == ["Content-Length: 9223372036854775807"])
+        #expect(refusal { _ = try framing(.put, .stream(length: -1)) }.contains("negative"))
+        #expect(refusal { _ = try framing(.trace, .bytes(ByteBuffer())) }.contains("TRACE"))
+    }
+
+    @Test func connectIsRefused() throws {
+        let connect = try #require(Method("CONNECT"))
+        #expect(refusal { _ = try lines(request(connect)) }.contains("tunnels"))
+    }
+
+    @Test func laterStagesAddFields() throws {
+        let prepared = try PreparedRequest(
+            Request(.get, "http://h/"), base: nil, defaults: Headers(), userAgent: nil)
+        let before = prepared.wireHead
+        let longer = try prepared.adding("Authorization", "Bearer x")
+        #expect(String(buffer: longer.wireHead) == "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer x\r\n\r\n")
+        #expect(String(buffer: before) == "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        for (name, value) in [("A B", "x"), ("A", "x\r\nB: y"), ("", "x")] {
+            #expect(throws: NightjarError.self) { try prepared.adding(name, value) }
+        }
+    }
+
+    @Test func theURLIsThatOfTheWire() throws {
+        var request = Request(.get, "a b")
+        request.query = [("q", "1")]
+        let prepared = try PreparedRequest(
+            request, base: RequestURL("https://u:p@h/v1/"), defaults: Headers(), userAgent: nil)
+        #expect(prepared.url.target == "/v1/a%20b?q=1")
+        #expect(prepared.url.redacted == "https://h/v1/a%20b?q=1")
+        #expect(prepared.url.userInfo?.user == "u")
+        #expect(prepared.origin.description == "https://h")
+    }
+}
+
+extension Substring {
+    fileprivate func components(separatedByCRLF: Void) -> [String] {
+        // CR LF is one Character.
+        split(separator: "\r\n" as Character, omittingEmptySubsequences: false).map(String.init)
+    }
+}

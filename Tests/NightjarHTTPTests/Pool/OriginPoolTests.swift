@@ -1,0 +1,279 @@
+import Testing
+
+@testable import NightjarHTTP
+
+private final class Line {}
+private final class Caller {}
+private typealias Pool = OriginPool<Line, Caller, Int>
+
+@Suite struct OriginPoolTests {
+    /// Takes a caller through connecting to a parked connection.
+    private func parked(_ pool: inout Pool, _ line: Line, now: Int) {
+        guard case .connect = pool.acquire(Caller()), case .assign = pool.connected() else {
+            Issue.record("a fresh pool connects")
+            return
+        }
+        guard case .park = pool.released() else {
+            Issue.record("nobody waits")
+            return
+        }
+        pool.park(line, now: now)
+    }
+
+    @Test func theMostRecentlyUsedConnectionServesFirst() {
+        var pool = Pool(limit: 4)
+        let old = Line()
+        let young = Line()
+        guard case .connect = pool.acquire(Caller()), case .connect = pool.acquire(Caller()) else {
+            Issue.record("two connections fit")
+            return
+        }
+        _ = pool.connected()
+        _ = pool.connected()
+        _ = pool.released()
+        pool.park(old, now: 1)
+        _ = pool.released()
+        pool.park(young, now: 2)
+        guard case .use(let used) = pool.acquire(Caller()) else {
+            Issue.record("two are idle")
+            return
+        }
+        #expect(used === young)
+    }
+
+    @Test func callersBeyondTheLimitAreServedInOrderOfArrival() {
+        var pool = Pool(limit: 1)
+        let callers = (0..<4).map { _ in Caller() }
+        guard case .connect = pool.acquire(callers[0]) else {
+            Issue.record("the first connects")
+            return
+        }
+        for caller in callers.dropFirst() {
+            guard case .wait = pool.acquire(caller) else {
+                Issue.record("the limit is one")
+                return
+            }
+        }
+        guard case .assign(let first) = pool.connected() else {
+            Issue.record("someone waits")
+            return
+        }
+        #expect(first === callers[0])
+        for caller in callers.dropFirst() {
+            guard case .assign(let next) = pool.released() else {
+                Issue.record("someone waits")
+                return
+            }
+            #expect(next === caller)
+        }
+        guard case .park = pool.released() else {
+            Issue.record("nobody waits")
+            return
+        }
+        #expect(pool.openCount == 1)
+    }
+
+    @Test func aReleasedConnectionServesWhoWaitsForANewOne() {
+        var pool = Pool(limit: 2)
+        let first = Caller()
+        let second = Caller()
+        _ = pool.acquire(first)
+        _ = pool.connected()
+        guard case .connect = pool.acquire(second) else {
+            Issue.record("a second connection fits")
+            return
+        }
+        guard case .assign(let served) = pool.released() else {
+            Issue.record("the second caller waits")
+            return
+        }
+        #expect(served === second)
+        guard case .park = pool.connected() else {
+            Issue.record("the new connection finds nobody waiting")
+            return
+        }
+    }
+
+    @Test func aFailedAttemptFailsItsOwnCallerOnly() {
+        var pool = Pool(limit: 2)
+        let first = Caller()
+        let second = Caller()
+        guard case .connect = pool.acquire(first), case .connect(let ticket) = pool.acquire(second) else {
+            Issue.record("both connect")
+            return
+        }
+        let (failed, next) = pool.connectFailed(for: ticket)
+        #expect(failed === second)
+        #expect(next == nil)
+        guard case .assign(let served) = pool.connected() else {
+            Issue.record("the first waits")
+            return
+        }
+        #expect(served === first)
+    }
+
+    @Test func aFailedAttemptIsFollowedByOneForTheNextInLine() {
+        var pool = Pool(limit: 1)
+        let first = Caller()
+        let second = Caller()
+        guard case .connect(let ticket) = pool.acquire(first), case .wait = pool.acquire(second) else {
+            Issue.record("one connects, one waits")
+            return
+        }
+        let (failed, next) = pool.connectFailed(for: ticket)
+        #expect(failed === first)
+        #expect(next?.waiter === second)
+        #expect(pool.connectingCount == 1)
+    }
+
+    @Test func anAttemptWhoseCallerLeftServesTheOthers() {
+        var pool = Pool(limit: 1)
+        let second = Caller()
+        guard case .connect(let ticket) = pool.acquire(Caller()), case .wait = pool.acquire(second) else {
+            Issue.record("one connects, one waits")
+            return
+        }
+        pool.cancel(ticket)
+        guard case .assign(let served) = pool.connected() else {
+            Issue.record("the second waits")
+            return
+        }
+        #expect(served === second)
+    }
+
+    @Test func leavingTheMiddleOfTheLineKeepsItsOrder() {
+        var pool = Pool(limit: 1)
+        _ = pool.acquire(Caller())
+        _ = pool.connected()
+        let callers = (0..<5).map { _ in Caller() }
+        let tickets = callers.map { caller -> Pool.Ticket? in
+            if case .wait(let ticket) = pool.acquire(caller) { ticket } else { nil }
+        }
+        for index in [1, 3, 1] { tickets[index].map { pool.cancel($0) } }
+        #expect(pool.waitingCount == 3)
+        for index in [0, 2, 4] {
+            guard case .assign(let served) = pool.released() else {
+                Issue.record("someone waits")
+                return
+            }
+            #expect(served === callers[index])
+        }
+        #expect(pool.waitingCount == 0)
+    }
+
+    @Test func connectionsExpireFromTheOldest() {
+        var pool = Pool(limit: 4)
+        let lines = [Line(), Line(), Line()]
+        for _ in lines { _ = pool.acquire(Caller()) }
+        for _ in lines { _ = pool.connected() }
+        for (moment, line) in lines.enumerated() {
+            _ = pool.released()
+            pool.park(line, now: moment)
+        }
+        #expect(pool.oldestIdle == 0)
+        let expired = pool.expire(idleSince: 1)
+        #expect(expired.map(ObjectIdentifier.init) == lines.prefix(2).map(ObjectIdentifier.init))
+        #expect(pool.openCount == 1)
+        #expect(pool.oldestIdle == 2)
+    }
+
+    @Test func aLostConnectionMakesRoomForWhoWaits() {
+        var pool = Pool(limit: 1)
+        let waiter = Caller()
+        _ = pool.acquire(Caller())
+        _ = pool.connected()
+        _ = pool.acquire(waiter)
+        let attempt = pool.lost()
+        #expect(attempt?.waiter === waiter)
+        #expect(pool.openCount == 1)
+    }
+
+    @Test func aFreshConnectionPassesIdleOnesOver() {
+        var pool = Pool(limit: 2)
+        parked(&pool, Line(), now: 0)
+        guard case .connect = pool.acquire(Caller(), fresh: true) else {
+            Issue.record("fresh means a new connection")
+            return
+        }
+    }
+
+    @Test func aFreshConnectionTakesThePlaceOfAnIdleOneAtTheLimit() {
+        var pool = Pool(limit: 1)
+        let stale = Line()
+        parked(&pool, stale, now: 0)
+        let caller = Caller()
+        guard case .wait = pool.acquire(caller, fresh: true) else {
+            Issue.record("the limit is reached")
+            return
+        }
+        let replaced = pool.replaceOldestIdle()
+        #expect(replaced?.0 === stale)
+        #expect(replaced?.1?.waiter === caller)
+        #expect(pool.openCount == 1)
+    }
+
+    /// Random events against the rules that always hold.
+    @Test func theCountsHoldUnderAnyOrderOfEvents() {
+        var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
+        var pool = Pool(limit: 3)
+        var busy = 0
+        var attempts: [Pool.Ticket] = []
+        var tickets: [Pool.Ticket] = []
+        var parked: [Line] = []
+        for step in 0..<20_000 {
+            switch random.next() % 7 {
+            case 0, 1:
+                switch pool.acquire(Caller()) {
+                case .use(let line):
+                    let youngest = parked.popLast()
+                    #expect(line === youngest)
+                    busy += 1
+                case .connect(let ticket):
+                    attempts.append(ticket)
+                    tickets.append(ticket)
+                case .wait(let ticket): tickets.append(ticket)
+                }
+            case 2 where !attempts.isEmpty:
+                attempts.removeFirst()
+                settle(pool.connected())
+            case 3 where !attempts.isEmpty:
+                if let next = pool.connectFailed(for: attempts.removeFirst()).next { attempts.append(next.ticket) }
+            case 4 where busy > 0:
+                busy -= 1
+                settle(pool.released())
+            case 5 where busy > 0:
+                busy -= 1
+                if let next = pool.lost() { attempts.append(next.ticket) }
+            case 6 where !tickets.isEmpty:
+                pool.cancel(tickets.removeFirst())
+            default: break
+            }
+            #expect(pool.openCount == busy + parked.count + attempts.count)
+            #expect(pool.openCount <= 3)
+            #expect(pool.connectingCount == attempts.count)
+            if pool.waitingCount > 0 {
+                #expect(pool.openCount == 3 || attempts.count >= pool.waitingCount, "someone waits for nothing")
+                #expect(parked.isEmpty)
+            }
+            func settle(_ placed: Pool.Placed) {
+                switch placed {
+                case .assign: busy += 1
+                case .park:
+                    let line = Line()
+                    pool.park(line, now: step)
+                    parked.append(line)
+                }
+            }
+        }
+    }
+}
+
+private struct Xorshift {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+}

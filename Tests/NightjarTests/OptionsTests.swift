@@ -1,0 +1,65 @@
+import Nightjar
+import Testing
+
+@Suite struct OptionsTests {
+    private func refusal(_ json: String) -> String {
+        var configuration = Configuration()
+        do throws(NightjarError) {
+            try configuration.merge(json: json)
+            return "taken"
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func everyOptionIsTaken() throws {
+        var configuration = Configuration()
+        try configuration.merge(
+            json: """
+                {"base_url": "http://h/v1", "headers": {"API-Version": "2"}, "user_agent": false,
+                 "timeout": {"connect": 1, "idle": 0.5, "total": null}, "max_body": "20MB",
+                 "max_connections_per_host": 3, "idle_connection_lifetime": 7,
+                 "tls": {"ca_file": "ca.pem", "verify": false}}
+                """)
+        #expect(configuration.baseURL == "http://h/v1")
+        #expect(configuration.headers["api-version"] == "2")
+        #expect(configuration.userAgent == nil)
+        #expect(configuration.timeouts == Timeouts(connect: .seconds(1), idle: .milliseconds(500), total: nil))
+        #expect(configuration.maximumBody == 20 << 20)
+        #expect(configuration.transport.connectionsPerHost == 3)
+        #expect(configuration.transport.idleConnectionLifetime == .seconds(7))
+        #expect(configuration.transport.certificateAuthorityFile == "ca.pem")
+        #expect(!configuration.transport.verifiesCertificates)
+    }
+
+    @Test func aNumberAsTimeoutIsTheTotal() throws {
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"timeout": 3}"#)
+        #expect(configuration.timeouts == Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(3)))
+    }
+
+    @Test(arguments: [
+        (#"{"base_urll": ""}"#, #"unknown option "base_urll"; did you mean "base_url"?"#),
+        (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
+        (#"{"tls": {"zzz": 1}}"#, #"unknown option "tls.zzz"; known here: ca_file, verify"#),
+        (#"{"timeout": {"connect": "5"}}"#, #"option "timeout.connect" must be a number of seconds, found a string"#),
+        (#"{"headers": {"A": 1}}"#, #"option "headers.A" must be a string, found an integer"#),
+        (#"{"timeout": -1}"#, #"option "timeout" is -1.0; it must be from 0 to 100 years, in seconds"#),
+        (#"{"max_connections_per_host": 0}"#, #"option "max_connections_per_host" is 0; it must be from 1 to 65536"#),
+        (
+            #"{"max_body": "20 pounds"}"#,
+            #"option "max_body" is "20 pounds", which is no size; write 65536, "64KB", "20MB" or "1GB""#
+        ),
+        (#"{"auth": {}}"#, #"option "auth" is not supported by version 0.1.0 yet"#),
+        ("[]", "the options must be a table of options, found an array"),
+    ])
+    func whatIsWrongIsSaid(json: String, message: String) {
+        #expect(refusal(json) == message)
+    }
+
+    @Test func whatIsRefusedChangesNothing() {
+        var configuration = Configuration()
+        try? configuration.merge(json: #"{"base_url": "http://h/", "nonsense": 1}"#)
+        #expect(configuration.baseURL == nil)
+    }
+}

@@ -1,0 +1,97 @@
+import NIOCore
+import NightjarHTTP
+import Testing
+
+@testable import NightjarTransport
+
+@Suite struct OutgoingBodyTests {
+    private func body(_ body: RequestBody) -> (OutgoingBody, head: String) {
+        var head = ByteBuffer(string: "head")
+        let outgoing = OutgoingBody(body, inlinedInto: &head)
+        return (outgoing, String(buffer: head))
+    }
+
+    @Test func smallContentTravelsWithTheHead() {
+        let (outgoing, head) = body(.bytes(ByteBuffer(string: "+body")))
+        #expect(outgoing.isComplete)
+        #expect(head == "head+body")
+    }
+
+    @Test func largeContentIsCutIntoParts() {
+        let bytes = ByteBuffer(repeating: 7, count: 300_000)
+        var (outgoing, head) = body(.bytes(bytes))
+        #expect(head == "head")
+        var sent = 0
+        while case .write(let part, more: false) = outgoing.next() {
+            #expect(part.readableBytes <= 128 * 1024)
+            sent += part.readableBytes
+        }
+        #expect(sent == 300_000)
+        #expect(outgoing.isComplete)
+    }
+
+    @Test func aSourceIsAskedOnceForEachPart() throws {
+        var (outgoing, _) = body(.stream(length: 5))
+        guard case .ask(maximum: 5) = outgoing.next(), case .wait = outgoing.next() else {
+            Issue.record("asked for the whole length, then waited")
+            return
+        }
+        try outgoing.receive(ByteBuffer(string: "abc"))
+        guard case .write = outgoing.next(), case .ask(maximum: 2) = outgoing.next() else {
+            Issue.record("writes, then asks for the rest")
+            return
+        }
+        try outgoing.receive(ByteBuffer(string: "de"))
+        guard case .write = outgoing.next(), case .complete = outgoing.next() else {
+            Issue.record("the announced length is complete without asking again")
+            return
+        }
+    }
+
+    @Test func aSourceThatGivesMoreThanAnnouncedFails() {
+        var (outgoing, _) = body(.stream(length: 2))
+        _ = outgoing.next()
+        let error = #expect(throws: NightjarError.self) { try outgoing.receive(ByteBuffer(string: "abc")) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.message == "the request's body is longer than its given length")
+    }
+
+    @Test func aSourceThatEndsEarlyFails() {
+        var (outgoing, _) = body(.stream(length: 2))
+        _ = outgoing.next()
+        let error = #expect(throws: NightjarError.self) { try outgoing.end() }
+        #expect(error?.message == "the request's body ended 2 bytes before its given length")
+    }
+
+    @Test func contentOfUnknownLengthIsChunked() throws {
+        var (outgoing, _) = body(.stream(length: nil))
+        _ = outgoing.next()
+        try outgoing.receive(ByteBuffer(string: "abc"))
+        var chunk = ""
+        while case .write(let part, let more) = outgoing.next() {
+            chunk += String(buffer: part)
+            if !more { break }
+        }
+        #expect(chunk == "3\r\nabc\r\n")
+        guard case .ask = outgoing.next() else {
+            Issue.record("asks for the next part")
+            return
+        }
+        try outgoing.end()
+        guard case .write(let last, more: false) = outgoing.next(), case .complete = outgoing.next() else {
+            Issue.record("writes the last chunk")
+            return
+        }
+        #expect(String(buffer: last) == "0\r\n\r\n")
+    }
+
+    @Test func anEmptyPartIsNotTheLastChunk() throws {
+        var (outgoing, _) = body(.stream(length: nil))
+        _ = outgoing.next()
+        try outgoing.receive(ByteBuffer())
+        guard case .ask = outgoing.next() else {
+            Issue.record("asks again")
+            return
+        }
+    }
+}

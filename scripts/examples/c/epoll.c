@@ -1,0 +1,62 @@
+/* Many requests at once from a host's own event loop: the queue's descriptor is one more thing that epoll watches. */
+#include <nightjar.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+struct progress {
+  int left;
+  int failed;
+};
+
+/* Runs inside nj_queue_poll, on this program's only thread. */
+static void done(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
+  (void)task;
+  struct progress *progress = context;
+  progress->left--;
+  if (res) {
+    size_t length;
+    nj_response_body(res, &length);
+    printf("%d %zu bytes %s\n", nj_response_status(res), length, nj_response_url(res));
+  } else {
+    progress->failed++;
+    printf("%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) {
+    fprintf(stderr, "usage: %s BASE_URL PATH...\n", argv[0]);
+    return 2;
+  }
+  nj_error *err = NULL;
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, argv[1]);
+  nj_client *client = nj_client_new(config, &err);
+  if (!client) {
+    fprintf(stderr, "%s\n", nj_error_message(err));
+    nj_error_free(err);
+    nj_config_free(config);
+    return 1;
+  }
+
+  struct progress progress = {0, 0};
+  nj_queue *queue = nj_queue_new();
+  for (int i = 2; i < argc; i++) {
+    nj_request *req = nj_request_new("GET", argv[i]);
+    nj_task *task = nj_client_start(client, req, queue, done, &progress, NULL);
+    if (task) progress.left++;
+    nj_task_release(task);
+    nj_request_free(req);
+  }
+
+  int loop = epoll_create1(EPOLL_CLOEXEC);
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = nj_queue_fd(queue)};
+  epoll_ctl(loop, EPOLL_CTL_ADD, event.data.fd, &event);
+  while (progress.left > 0 && epoll_wait(loop, &event, 1, -1) > 0) nj_queue_poll(queue, 0);
+
+  nj_client_free(client);
+  nj_queue_free(queue);
+  nj_config_free(config);
+  return progress.failed ? 1 : 0;
+}

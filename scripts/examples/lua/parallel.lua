@@ -1,0 +1,42 @@
+-- Fetches many things at once, a few at a time.
+--
+--   nightjar scripts/examples/lua/parallel.lua [origin] [concurrency]
+local nightjar = require "nightjar"
+
+local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local concurrency = tonumber((select(2, ...))) or 8
+local api = nightjar.client { base_url = origin .. "/v1" }
+
+local total = api:get("/articles").json.total
+local ids = {}
+for id = 1, total do ids[id] = id end
+
+-- The results come in the order of the list, whatever came first. The first failure cancels the rest and is raised.
+local articles = nightjar.map(ids, function(id)
+  local res = api:get("/articles/" .. id)
+  return { title = res.json.title, author = res.json.author_id, status = res.status, time = res.timing.total }
+end, { concurrency = concurrency })
+
+-- An author is asked for once, however many articles name them.
+local names = {}
+for _, article in ipairs(articles) do names[article.author] = true end
+local authors = {}
+for id in pairs(names) do authors[#authors + 1] = id end
+table.sort(authors)
+nightjar.map(authors, function(id) names[id] = api:get("/users/" .. id).json.name end, { concurrency = concurrency })
+
+local slowest = 0
+for _, article in ipairs(articles) do
+  print(("%d  %-50s %s"):format(article.status, article.title, names[article.author]))
+  slowest = math.max(slowest, article.time)
+end
+print(("%d articles and %d authors, %d at a time; the slowest answer took %.1f ms"):format(
+  #articles, #authors, concurrency, slowest * 1000))
+
+-- Of several mirrors the fastest answers; the others are cancelled.
+local mirror = nightjar.client { base_url = origin }
+local winner = nightjar.race {
+  function() mirror:get "/delay/2" return "the slow one" end,
+  function() mirror:get "/delay/0.05" return "the fast one" end,
+}
+print("The race went to " .. winner)

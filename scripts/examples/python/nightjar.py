@@ -1,0 +1,62 @@
+"""The part of nightjar.h that the examples use, through ctypes: no package to build, no compiler needed."""
+
+import ctypes
+import os
+
+lib = ctypes.CDLL(os.environ.get("NIGHTJAR_LIBRARY", "libnightjar.so.0"))
+
+Done = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+_handle, _text, _out = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)
+_signatures = {
+    "nj_config_new": (_handle, []),
+    "nj_config_free": (None, [_handle]),
+    "nj_config_set_base_url": (ctypes.c_int, [_handle, _text]),
+    "nj_client_new": (_handle, [_handle, _out]),
+    "nj_client_free": (None, [_handle]),
+    "nj_client_send": (_handle, [_handle, _handle, _out]),
+    "nj_client_start": (_handle, [_handle, _handle, _handle, Done, _handle, _out]),
+    "nj_request_new": (_handle, [_text, _text]),
+    "nj_request_free": (None, [_handle]),
+    "nj_request_add_query": (ctypes.c_int, [_handle, _text, _text]),
+    "nj_response_status": (ctypes.c_int, [_handle]),
+    "nj_response_header": (_text, [_handle, _text]),
+    "nj_response_body": (_handle, [_handle, ctypes.POINTER(ctypes.c_size_t)]),
+    "nj_response_release": (None, [_handle]),
+    "nj_error_kind": (ctypes.c_int, [_handle]),
+    "nj_error_message": (_text, [_handle]),
+    "nj_error_free": (None, [_handle]),
+    "nj_status_name": (_text, [ctypes.c_int]),
+    "nj_task_cancel": (None, [_handle]),
+    "nj_task_release": (None, [_handle]),
+    "nj_queue_new": (_handle, []),
+    "nj_queue_free": (None, [_handle]),
+    "nj_queue_fd": (ctypes.c_int, [_handle]),
+    "nj_queue_poll": (ctypes.c_size_t, [_handle, ctypes.c_double]),
+}
+for _name, (_result, _arguments) in _signatures.items():
+    _function = getattr(lib, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+class NightjarError(Exception):
+    """A failure: its kind ("not_found") and what to do about it."""
+
+    def __init__(self, error):
+        self.kind = lib.nj_status_name(lib.nj_error_kind(error)).decode()
+        super().__init__(f"{self.kind}: {lib.nj_error_message(error).decode()}")
+
+
+def raise_owned(error):
+    """Raises an error that an out_error received, and frees it."""
+    try:
+        raise NightjarError(error)
+    finally:
+        lib.nj_error_free(error)
+
+
+def body(response):
+    """The bytes of a response's body."""
+    length = ctypes.c_size_t()
+    start = lib.nj_response_body(response, ctypes.byref(length))
+    return ctypes.string_at(start, length.value)
