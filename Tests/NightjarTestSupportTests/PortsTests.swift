@@ -43,6 +43,9 @@ import Testing
             usleep(20_000)
             latch.open()
         }
-        try await eventually("the latch opened") { latch.isOpen }
+        try await eventually("the latch opened") {
+            await Task.yield()
+            return latch.isOpen
+        }
     }
 }
