@@ -82,6 +82,31 @@ def memory():
         report(name, each / 1024, None, None, "kib_per_request_at_10000_in_flight", 8)
 
 
+def lua():
+    script = lambda name: os.path.join("Benchmarks", "lua", name)
+    # Debian files lua-http, and what it needs, under 5.3 and 5.2; it is all Lua.
+    os.environ["LUA_PATH"] = ";".join(f"/usr/share/lua/{v}/{name}" for v in ("5.4", "5.3", "5.2") for name in ("?.lua", "?/init.lua"))
+    ours = [f"{PREFIX}/bin/nightjar", script("nightjar.lua"), HTTP, 50_000]
+    compare("lua", "cpu_us", "cpu_us_per_request", 0.25, ours, ["lua5.4", script("lua_http.lua"), HTTP, 5_000], "lua-http")
+    compare("lua-curl", "cpu_us", "cpu_us_per_request", 0.6, ours, ["lua5.2", script("lua_curl.lua"), HTTP, 20_000], "lua-curl")
+
+
+def json_decode():
+    records = [
+        {
+            "id": i, "title": f"Article number {i}", "tags": ["swift", "lua", "http"], "score": i / 7, "published": i % 2 == 0,
+            "author": {"name": f"Author {i % 17}", "email": None}, "body": "Lorem ipsum dolor sit amet, \u00e9t\u00e9. " * 4,
+        }
+        for i in range(2850)
+    ]
+    document = f"{WWW}/document.json"
+    with open(document, "w", encoding="utf-8") as file:
+        json.dump({"results": records}, file)
+    os.environ["LUA_CPATH"] = f"{PREFIX}/lib/lua/5.4/?.so;;"
+    side = lambda name: ["lua5.4", os.path.join("Benchmarks", "lua", "json.lua"), name, document]
+    compare("json", "ms", "ms_per_megabyte", 0.65, side("nightjar"), side("cjson"), "lua-cjson")
+
+
 class Holder:
     """A server that accepts connections and never answers."""
 
@@ -113,7 +138,7 @@ def load():
 
 BENCHES = {
     "http1": http1, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
-    "memory": memory, "load": load,
+    "lua": lua, "memory": memory, "load": load, "json": json_decode,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES
 for name in chosen:

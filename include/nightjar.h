@@ -118,6 +118,7 @@ typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
+typedef struct nj_script_call nj_script_call; /* one call of a function of yours by a script; valid while it runs */
 
 /* --------------------------------------------------------------------------------------------------- log sink --- */
 
@@ -443,27 +444,31 @@ NJ_API void nj_queue_wake(nj_queue *queue);
 /**
  * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
  * and coroutines run on the thread that calls nj_script_run.
+ *
+ * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
  */
-NJ_API nj_script *nj_script_new(void);
+NJ_API nj_script *nj_script_new(nj_client *client);
 
 /** Not while it runs. */
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Before the first run: without io, os, debug, package and print, and text is all that `load` takes. For scripts that
- * you did not write, together with the limits below.
+ * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
+ * given a client, it can make no other. For scripts that you did not write, together with the limits below.
  *
- * @return NJ_INVALID_ARGUMENT when the script has run already
+ * @return NJ_INVALID_ARGUMENT when the script has been used already
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/** Before the first run: bytes that Lua may have allocated at a time. No limit unless set. */
+/* "Before it is used" below: before the first run, function or global. */
+
+/** Before it is used: bytes that Lua may have allocated at a time. No limit unless set. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
-/** Before the first run: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
+/** Before it is used: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
-/** Before the first run: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */
+/** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */
 NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 
 /**
@@ -477,6 +482,55 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
                                nj_error **out_error);
 NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
+
+/** What a script and its host can exchange. */
+typedef enum nj_value_kind {
+  NJ_VALUE_NIL = 0, /* also for an argument that was not given */
+  NJ_VALUE_BOOLEAN = 1,
+  NJ_VALUE_INTEGER = 2,
+  NJ_VALUE_NUMBER = 3, /* one with a fraction */
+  NJ_VALUE_STRING = 4,
+  NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on: stays inside */
+} nj_value_kind;
+
+/**
+ * A function of yours that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and leaves its
+ * results with the functions below; it must not run this script, and must not unwind (no exception, no longjmp) through us.
+ */
+typedef void (*nj_script_fn)(void *context, nj_script_call *call);
+
+/**
+ * Makes `function` a global of the script.
+ *
+ * @param context passed to `function`, never read; must live as long as the script
+ */
+NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_script_fn function, void *context,
+                                    nj_error **out_error);
+
+/** Arguments, counted from 0. A getter answers 0, false or NULL for an argument of another kind. */
+NJ_API size_t nj_script_call_count(const nj_script_call *call);
+NJ_API nj_value_kind nj_script_call_kind(const nj_script_call *call, size_t index);
+NJ_API bool nj_script_call_boolean(const nj_script_call *call, size_t index);
+NJ_API int64_t nj_script_call_integer(const nj_script_call *call, size_t index);
+NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
+/** Borrowed until the function returns; there is a NUL behind the last byte. `out_length` may be NULL. */
+NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
+
+/** Adds a result behind those before it. */
+NJ_API void nj_script_call_return_nil(nj_script_call *call);
+NJ_API void nj_script_call_return_boolean(nj_script_call *call, bool value);
+NJ_API void nj_script_call_return_integer(nj_script_call *call, int64_t value);
+NJ_API void nj_script_call_return_number(nj_script_call *call, double value);
+NJ_API void nj_script_call_return_string(nj_script_call *call, const void *bytes, size_t length);
+
+/** Raises an error in the script when the function returns; its results are dropped. */
+NJ_API void nj_script_call_fail(nj_script_call *call, const char *message);
+
+/** Sets a global of the script. */
+NJ_API nj_status nj_script_set_boolean(nj_script *script, const char *name, bool value);
+NJ_API nj_status nj_script_set_integer(nj_script *script, const char *name, int64_t value);
+NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, double value);
+NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
 
 /** Ends the run in progress with an error that the script cannot catch. Any thread; without a run, nothing happens. */
 NJ_API void nj_script_interrupt(nj_script *script);

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarLua
 import Synchronization
 
-/// A script that C describes step by step; the interpreter is made when it first runs.
+/// A script that C describes step by step; the interpreter is made when it is first used.
 final class ScriptBox: Sendable {
     private struct State {
         var isSandboxed = false
@@ -11,14 +11,20 @@ final class ScriptBox: Sendable {
         var script: Script?
     }
 
+    private let client: Client?
+
     private let state = Mutex(State())
+
+    init(client: Client?) { self.client = client }
 
     var script: Script? { state.withLock { $0.script } }
 
-    func change(_ body: (inout (isSandboxed: Bool, limits: ScriptLimits)) throws(NightjarError) -> Void) throws(NightjarError) {
+    func change(_ body: (inout (isSandboxed: Bool, limits: ScriptLimits)) throws(NightjarError) -> Void)
+        throws(NightjarError)
+    {
         let result: Result<Void, NightjarError> = state.withLock { state in
             guard state.script == nil else {
-                return .failure(NightjarError(.invalidArgument, "the script has run already; set this before"))
+                return .failure(NightjarError(.invalidArgument, "the script has been used already; set this before"))
             }
             var settings = (isSandboxed: state.isSandboxed, limits: state.limits)
             do throws(NightjarError) {
@@ -37,7 +43,7 @@ final class ScriptBox: Sendable {
         let result: Result<Script, NightjarError> = state.withLock { state in
             if let script = state.script { return .success(script) }
             do throws(NightjarError) {
-                let script = try Script(sandboxed: state.isSandboxed, limits: state.limits)
+                let script = try Script(client: client, sandboxed: state.isSandboxed, limits: state.limits)
                 state.script = script
                 return .success(script)
             } catch {
@@ -57,8 +63,8 @@ private func change(
     }
 }
 
-/// Runs what may fail, with a status and an error for the caller.
-private func run(
+/// Does what may fail with the interpreter, with a status and an error for the caller.
+private func use(
     _ script: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (Script) throws(NightjarError) -> Void
 ) -> nj_status {
@@ -72,7 +78,9 @@ private func run(
 }
 
 @_cdecl("nj_script_new") @implementation
-public func nj_script_new() -> OpaquePointer! { Handle.make(ScriptBox()) }
+public func nj_script_new(_ client: OpaquePointer?) -> OpaquePointer! {
+    Handle.make(ScriptBox(client: Handle<Client>.borrow(client)))
+}
 
 @_cdecl("nj_script_free") @implementation
 public func nj_script_free(_ script: OpaquePointer?) {
@@ -104,7 +112,7 @@ public func nj_script_run(
     _ script: OpaquePointer?, _ source: UnsafePointer<CChar>?, _ length: Int, _ name: UnsafePointer<CChar>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
-    run(script, outError) { script throws(NightjarError) in
+    use(script, outError) { script throws(NightjarError) in
         let source = try required(source, "source")
         guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
         let name = name == nil ? "script" : try required(text(name), "name")
@@ -116,10 +124,51 @@ public func nj_script_run(
 public func nj_script_run_file(
     _ script: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
-    run(script, outError) { script throws(NightjarError) in try script.runFile(required(text(path), "path")) }
+    use(script, outError) { script throws(NightjarError) in try script.runFile(required(text(path), "path")) }
 }
 
 @_cdecl("nj_script_interrupt") @implementation
 public func nj_script_interrupt(_ script: OpaquePointer?) {
     Handle<ScriptBox>.borrow(script)?.script?.interrupt()
+}
+
+// MARK: Functions and globals
+
+@_cdecl("nj_script_register") @implementation
+public func nj_script_register(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ function: nj_script_fn?,
+    _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    use(script, outError) { script throws(NightjarError) in
+        let function = try required(function, "function")
+        let context = CallbackContext(pointer: context)
+        try script.register(required(text(name), "name")) { function(context.pointer, Handle.lend($0)) }
+    }
+}
+
+private func set(_ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: ScriptValue) -> nj_status {
+    use(script, nil) { script throws(NightjarError) in try script.setGlobal(required(text(name), "name"), value) }
+}
+
+@_cdecl("nj_script_set_boolean") @implementation
+public func nj_script_set_boolean(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: Bool
+) -> nj_status { set(script, name, .boolean(value)) }
+
+@_cdecl("nj_script_set_integer") @implementation
+public func nj_script_set_integer(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: Int64
+) -> nj_status { set(script, name, .integer(value)) }
+
+@_cdecl("nj_script_set_number") @implementation
+public func nj_script_set_number(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: Double
+) -> nj_status { set(script, name, .number(value)) }
+
+@_cdecl("nj_script_set_string") @implementation
+public func nj_script_set_string(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ bytes: UnsafeRawPointer?, _ length: Int
+) -> nj_status {
+    guard length >= 0, bytes != nil || length == 0 else { return NJ_INVALID_ARGUMENT }
+    return set(script, name, .string(Array(UnsafeRawBufferPointer(start: bytes, count: length))))
 }

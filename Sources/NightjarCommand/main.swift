@@ -1,8 +1,7 @@
 import Glibc
 
 do throws(UsageError) {
-    let invocation = try Invocation(CommandLine.arguments)
-    exit(Command(arguments: CommandLine.arguments).run(invocation))
+    exit(Command(arguments: CommandLine.arguments).run(try Invocation(CommandLine.arguments)))
 } catch {
     Console.complain(error.message)
     Console.write(Invocation.usage, to: .error)

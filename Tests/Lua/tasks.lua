@@ -1,173 +1,218 @@
--- Tasks and what is built of them. Needs no server.
+-- Tasks: spawn, join, cancel; all, race, map, timeout, sleep; generators; <close>.
 local nightjar = require "nightjar"
 local check = require "check"
-local equal, misuse, fails = check.equal, check.misuse, check.fails
+local equal, misuse = check.equal, check.misuse
+local sleep, spawn = nightjar.sleep, nightjar.spawn
 
-local function closer(f) return setmetatable({}, { __close = function(_, err) f(err) end }) end
-
--- spawn and join.
-local order = {}
-local function note(what) order[#order + 1] = what end
-local function noted()
-  local text = table.concat(order, " ")
-  order = {}
-  return text
+-- What happened, in order.
+local trace = {}
+local function note(word) trace[#trace + 1] = word end
+local function happened(expected)
+  equal(table.concat(trace, " "), expected)
+  trace = {}
 end
-local task = nightjar.spawn(function(a, b)
-  note "task"
-  return a, nil, b
-end, 1, 3)
-note "main"
+
+-- A task runs when its turn comes, not at once; join gives its results.
+local task = spawn(function(a, b) note "child" return a + b, "two", nil end, 1, 2)
+note "parent"
 equal(task.done, false)
 equal(select("#", task:join()), 3)
-equal(select(3, task:join()), 3)
+equal(table.concat({ task:join() }, " "), "3 two")
 equal(task.done, true)
-equal(noted(), "main task")
-assert(tostring(task):match "^nightjar.task: .* %(ended%)$")
+happened "parent child"
 
-local late = nightjar.spawn(function() nightjar.sleep(0.02) note "late" end)
-local soon = nightjar.spawn(function() nightjar.sleep(0.01) note "soon" end)
-late:join()
-soon:join()
-equal(noted(), "soon late")
+-- Sleepers wake in the order of their times, whatever the order they began in.
+for _, tenths in ipairs { 3, 1, 2 } do
+  spawn(function() sleep(tenths / 50) note(tenths) end)
+end
+sleep(0.1)
+happened "1 2 3"
 
--- A task ends after its children.
-nightjar.spawn(function()
-  nightjar.spawn(function() nightjar.sleep(0.01) note "child" end)
+-- An error comes out of join, whole; also when the error is no text.
+local thrown = { "an error" }
+task = spawn(function() error(thrown) end)
+local ok, err = pcall(task.join, task)
+equal(ok, false)
+equal(err, thrown)
+
+-- An error that nobody asks for becomes that of the parent.
+task = spawn(function()
+  spawn(function() error("from below", 0) end)
+  sleep(0.01)
+end)
+misuse("from below", task.join, task)
+
+-- A task ends when its children have ended.
+task = spawn(function()
+  spawn(function() sleep(0.02) note "child" end)
   note "parent"
-end):join()
-equal(noted(), "parent child")
+end)
+task:join()
+happened "parent child"
 
--- Errors come to whoever joins, and to the parent when nobody does.
-local failing = nightjar.spawn(error, { code = 7 })
-local ok, err = pcall(failing.join, failing)
-equal(err.code, 7)
-ok, err = pcall(failing.join, failing)
-equal(err.code, 7)
-assert(tostring(failing):match "%(failed%)$")
-local parent = nightjar.spawn(function() nightjar.spawn(error, "lost child", 0) end)
-misuse("lost child", parent.join, parent)
-
--- cancel.
-task = nightjar.spawn(function()
-  local a <close> = closer(function() nightjar.sleep(0.001) note "closed" end)
-  nightjar.spawn(function()
-    local b <close> = closer(function() note "child closed" end)
-    nightjar.sleep(100)
+-- Cancelling takes the children along, and runs what is to be closed.
+local function closing(word) return setmetatable({}, { __close = function() note(word) end }) end
+task = spawn(function()
+  local outer <close> = closing "outer"
+  spawn(function()
+    local inner <close> = closing "inner"
+    sleep(10)
   end)
-  nightjar.sleep(100)
+  sleep(10)
+  note "never"
 end)
-nightjar.sleep(0.001)
+sleep(0.01)
 task:cancel()
 task:cancel()
-err = fails("cancelled", "the task was cancelled", task.join, task)
-equal(err.user_message, nil)
-equal(task.cancelled, true)
-equal(noted(), "child closed closed")
-local never = nightjar.spawn(note, "never")
-never:cancel()
-fails("cancelled", "the task was cancelled", never.join, never)
-equal(noted(), "")
-local itself
-itself = nightjar.spawn(function()
-  itself:cancel()
-  note "on"
-  pcall(nightjar.sleep, 0)
-  nightjar.sleep(0)
-  note "not reached"
-end)
-fails("cancelled", "the task was cancelled", itself.join, itself)
-equal(noted(), "on")
+check.fails("cancelled", "the task was cancelled", task.join, task)
+table.sort(trace)
+happened "inner outer"
 
--- Those who wait for each other.
-misuse("a task cannot join itself or a task it belongs to", function()
-  local t
-  t = nightjar.spawn(function() t:join() end)
-  t:join()
+-- A <close> handler may itself wait.
+task = spawn(function()
+  local slow <close> = setmetatable({}, { __close = function() sleep(0.01) note "closed" end })
+  sleep(10)
 end)
+sleep(0)
+task:cancel()
+pcall(task.join, task)
+happened "closed"
 
--- all.
-local a, b, c = nightjar.all { function() nightjar.sleep(0.01) return 1 end, function() end, function() return 3, 4 end }
-equal(a, 1)
+-- A task that has not begun never does when it is cancelled.
+task = spawn(function() note "never" end)
+task:cancel()
+check.fails("cancelled", "the task was cancelled", task.join, task)
+happened ""
+
+-- A cancelled task cannot catch its way out.
+task = spawn(function()
+  pcall(sleep, 10)
+  note "caught"
+  sleep(0.001)
+  note "never"
+end)
+sleep(0.001)
+task:cancel()
+pcall(task.join, task)
+for _, word in ipairs(trace) do assert(word ~= "never") end
+trace = {}
+
+-- all: results by place, failures cancel the rest.
+local a, b, c = nightjar.all {
+  function() sleep(0.02) return "a", "dropped" end,
+  function() return nil end,
+  function() return "c" end,
+}
+equal(a, "a")
 equal(b, nil)
-equal(c, 3)
+equal(c, "c")
 equal(select("#", nightjar.all {}), 0)
 misuse("second", nightjar.all, {
-  function()
-    local x <close> = closer(function() note "first was closed" end)
-    nightjar.sleep(100)
-  end,
-  function() error("second", 0) end,
+  function() local x <close> = closing "cancelled" sleep(10) end,
+  function() sleep(0.01) error("second", 0) end,
 })
-equal(noted(), "first was closed")
-misuse("all: item 2 must be a function, got nil", function() nightjar.all(setmetatable({ print }, { __len = function() return 2 end })) end)
-misuse("bad argument #1 to 'all' (table expected, got function)", function() nightjar.all(print) end)
+happened "cancelled"
 
--- race.
-a, b = nightjar.race { function() nightjar.sleep(100) end, function() nightjar.sleep(0.001) return "won", 2 end }
-equal(a, "won")
-equal(b, 2)
-misuse("lost", nightjar.race, { function() nightjar.sleep(100) end, function() error("lost", 0) end })
-misuse("race: the list is empty", function() nightjar.race {} end)
+-- race: the first to end decides.
+equal(table.concat({ nightjar.race {
+  function() local x <close> = closing "cancelled" sleep(10) end,
+  function() sleep(0.01) return "first", "two" end,
+} }, " "), "first two")
+happened "cancelled"
+misuse("lost", nightjar.race, { function() sleep(10) end, function() error("lost", 0) end })
+misuse("race: the list is empty", nightjar.race, {})
 
--- map.
+-- map: in order, at most so many at once.
 local running, most = 0, 0
-local doubled = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, function(x, index)
-  equal(x, index)
+local squares = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, function(n, place)
+  equal(n, place)
   running = running + 1
   most = math.max(most, running)
-  nightjar.sleep(0.001 * (10 - x))
+  sleep(0.001 * (10 - n))
   running = running - 1
-  return 2 * x
-end, { concurrency = 4 })
-equal(most, 4)
-equal(table.concat(doubled, " "), "2 4 6 8 10 12 14 16 18")
+  return n * n
+end, { concurrency = 3 })
+equal(table.concat(squares, " "), "1 4 9 16 25 36 49 64 81")
+equal(most, 3)
 equal(#nightjar.map({}, print), 0)
-local started = 0
-misuse("third", nightjar.map, { 1, 2, 3, 4, 5 }, function(x)
-  started = started + 1
-  nightjar.sleep(0.001)
-  if x == 3 then error("third", 0) end
-end, { concurrency = 1 })
-equal(started, 3)
-misuse("map: there is no option 'concurency'; did you mean 'concurrency'?", function() nightjar.map({}, print, { concurency = 1 }) end)
-misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
-misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 1.5 }) end)
-misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map({}) end)
+misuse("at 3", nightjar.map, { 1, 2, 3, 4 }, function(n) if n == 3 then error("at 3", 0) end sleep(10) end)
 
 -- timeout.
-equal(select("#", nightjar.timeout(1, function(...) return ... end, 1, nil, nil)), 3)
-err = fails("timeout", "timeout: the function did not return within 0.01 seconds", nightjar.timeout, 0.01, function()
-  local x <close> = closer(function() note "closed" end)
-  nightjar.sleep(100)
-end)
+equal(table.concat({ nightjar.timeout(1, function(...) return ... end, 1, 2, 3) }, " "), "1 2 3")
+err = check.fails("timeout", "timeout: the function did not return within 0.01 seconds",
+  nightjar.timeout, 0.01, function() local x <close> = closing "cancelled" sleep(10) end)
 equal(err.phase, "total")
-equal(noted(), "closed")
-misuse("inside", nightjar.timeout, 1, error, "inside", 0)
-misuse("bad argument #1 to 'timeout' (number expected, got nil)", function() nightjar.timeout(nil, print) end)
-misuse("bad argument #2 to 'timeout' (function expected, got no value)", function() nightjar.timeout(1) end)
-misuse("bad argument #1 to 'timeout' (seconds from 0 to 1e9 expected)", function() nightjar.timeout(-1, print) end)
+happened "cancelled"
+misuse("mine", nightjar.timeout, 1, function() error("mine", 0) end)
 
--- Misuse.
-misuse("bad argument #1 to 'spawn' (function expected, got string)", function() nightjar.spawn "x" end)
-misuse("bad argument #1 to 'sleep' (number expected, got no value)", function() nightjar.sleep() end)
-misuse("bad argument #1 to 'sleep' (seconds from 0 to 1e9 expected)", function() nightjar.sleep(0 / 0) end)
-misuse("a task has no field 'jion'", function() return task.jion end)
-misuse("bad argument #1 to 'join' (nightjar.task expected, got nil)", function() task.join(nil) end)
+-- Waits go through pcall, metamethods, iterators and a script's own generators.
+equal(select(2, pcall(function() sleep(0.001) return "through" end)), "through")
+local object = setmetatable({}, { __index = function(_, key) sleep(0.001) return key .. "!" end,
+  __add = function() sleep(0.001) return 7 end })
+equal(object.key, "key!")
+equal(object + 1, 7)
+local function each(list) return coroutine.wrap(function() for _, v in ipairs(list) do sleep(0.001) coroutine.yield(v) end end) end
+for value in each { "x", "y" } do note(value) end
+happened "x y"
+local generator = coroutine.create(function(first)
+  note(first)
+  local second = coroutine.yield(1)
+  sleep(0.001)
+  note(second)
+  return 2
+end)
+equal(select(2, coroutine.resume(generator, "first")), 1)
+equal(select(2, coroutine.resume(generator, "second")), 2)
+equal(coroutine.status(generator), "dead")
+happened "first second"
+-- Two generators that wait, one inside the other, while another task runs.
+task = spawn(function() for _ = 1, 3 do sleep(0.001) note "." end end)
+local nested = coroutine.wrap(function() for value in each { 1, 2 } do coroutine.yield(value * 10) end end)
+equal(nested(), 10)
+equal(nested(), 20)
+task:join()
+happened ". . ."
+-- Where nothing can yield it blocks, and the others still run.
+task = spawn(function() note "other" end)
+table.sort({ 2, 1 }, function(x, y) sleep(0.002) return x < y end)
+happened "other"
+equal((("ab"):gsub(".", function(letter) sleep(0.001) return letter:upper() end)), "AB")
 
--- Many at once.
+-- A great many tasks at once.
 local sum = 0
 local many = {}
-for i = 1, 10000 do many[i] = nightjar.spawn(function() nightjar.sleep(0.001 * (i % 5)) sum = sum + i end) end
-for _, one in ipairs(many) do one:join() end
-equal(sum, 50005000)
+for i = 1, 5000 do many[i] = spawn(function() sleep(0.001) sum = sum + i end) end
+for i = 1, 5000 do many[i]:join() end
+equal(sum, 5000 * 5001 // 2)
+-- Each below the other.
+local function descend(depth) if depth > 0 then return spawn(descend, depth - 1):join() + 1 end return 0 end
+equal(descend(150), 150)
 
--- A chain of tasks deeper than the C stack.
-local function nest(depth)
-  if depth == 0 then return nightjar.sleep(100) end
-  return nightjar.spawn(nest, depth - 1)
-end
-local top = nightjar.spawn(nest, 20000)
-nightjar.sleep(0.2)
-top:cancel()
-fails("cancelled", "the task was cancelled", top.join, top)
+-- try gives nil and the error.
+equal(select("#", nightjar.try(function() return 1, nil, 3 end)), 3)
+ok, err = nightjar.try(error, thrown)
+equal(ok, nil)
+equal(err, thrown)
+
+-- Misuse.
+misuse("bad argument #1 to 'spawn' (function expected, got no value)", function() spawn() end)
+misuse("bad argument #1 to 'spawn' (function expected, got number)", function() spawn(1) end)
+misuse("bad argument #1 to 'sleep' (number expected, got no value)", function() sleep() end)
+misuse("bad argument #1 to 'sleep' (seconds from 0 to 1e9 expected)", function() sleep(-1) end)
+misuse("bad argument #1 to 'sleep' (seconds from 0 to 1e9 expected)", function() sleep(0 / 0) end)
+misuse("bad argument #1 to 'all' (table expected, got no value)", function() nightjar.all() end)
+misuse("all: item 2 must be a function, got number", function() nightjar.all { print, 2 } end)
+misuse("race: item 1 must be a function, got boolean", function() nightjar.race { true } end)
+misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map {} end)
+misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
+misuse("map: there is no option 'concurency'; did you mean 'concurrency'?",
+  function() nightjar.map({}, print, { concurency = 1 }) end)
+misuse("bad argument #1 to 'timeout' (number expected, got function)", function() nightjar.timeout(print) end)
+misuse("bad argument #2 to 'timeout' (function expected, got no value)", function() nightjar.timeout(1) end)
+misuse("bad argument #1 to 'try' (function expected, got nil)", function() nightjar.try(nil) end)
+misuse("a task has no field 'jion'", function() return spawn(function() end).jion end)
+misuse("a task cannot join itself or a task it belongs to", function()
+  local me
+  me = spawn(function() me:join() end)
+  me:join()
+end)

@@ -18,7 +18,7 @@ static void runs_a_workflow(const char *url) {
            "assert(api:get('/articles/' .. made.json.id).json.title == 'From Lua in C')\n"
            "seen = made.json.id\n",
            url);
-  nj_script *script = nj_script_new();
+  nj_script *script = nj_script_new(NULL);
   nj_error *err = NULL;
   nj_status status = run(script, source, &err);
   if (err) fprintf(stderr, "%s\n", nj_error_message(err));
@@ -39,7 +39,7 @@ static void tells_what_went_wrong(void) {
       {"require('nightjar').client { base_url = 'ftp://x' }", "http"},
       {"\x1bLua", "binary"},
   };
-  nj_script *script = nj_script_new();
+  nj_script *script = nj_script_new(NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     nj_error *err = NULL;
     CHECK(run(script, cases[i].source, &err) != NJ_OK);
@@ -55,7 +55,7 @@ static void tells_what_went_wrong(void) {
 
 static void limits_hold(void) {
   nj_error *err = NULL;
-  nj_script *script = nj_script_new();
+  nj_script *script = nj_script_new(NULL);
   CHECK(nj_script_set_memory_limit(script, 8 << 20) == NJ_OK);
   CHECK(run(script, "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", &err) == NJ_SCRIPT);
   CHECK(strstr(nj_error_message(err), "memory") != NULL);
@@ -63,17 +63,17 @@ static void limits_hold(void) {
   CHECK(run(script, "return 1", NULL) == NJ_OK);
   nj_script_free(script);
 
-  script = nj_script_new();
+  script = nj_script_new(NULL);
   CHECK(nj_script_set_instruction_limit(script, 1000000) == NJ_OK);
   CHECK(run(script, "while true do pcall(function() while true do end end) end", NULL) == NJ_SCRIPT);
   nj_script_free(script);
 
-  script = nj_script_new();
+  script = nj_script_new(NULL);
   CHECK(nj_script_set_time_limit(script, 0.05) == NJ_OK);
   CHECK(run(script, "require('nightjar').sleep(30)", NULL) == NJ_SCRIPT);
   nj_script_free(script);
 
-  script = nj_script_new();
+  script = nj_script_new(NULL);
   CHECK(nj_script_set_sandboxed(script, true) == NJ_OK);
   CHECK(run(script, "assert(io == nil and os == nil and debug == nil and package == nil)", NULL) == NJ_OK);
   nj_script_free(script);
@@ -87,7 +87,7 @@ static void *interrupt_soon(void *script) {
 
 static void an_interrupt_ends_a_run(void) {
   static const char *sources[] = {"while true do end", "require('nightjar').sleep(60)"};
-  nj_script *script = nj_script_new();
+  nj_script *script = nj_script_new(NULL);
   for (int i = 0; i < 2; i++) {
     pthread_t thread;
     CHECK(run(script, "x = 1", NULL) == NJ_OK);
@@ -99,8 +99,88 @@ static void an_interrupt_ends_a_run(void) {
   nj_script_free(script);
 }
 
+static void sum(void *context, nj_script_call *call) {
+  int64_t total = *(int64_t *)context;
+  for (size_t i = 0; i < nj_script_call_count(call); i++) {
+    if (nj_script_call_kind(call, i) != NJ_VALUE_INTEGER) {
+      nj_script_call_fail(call, "sum takes integers");
+      return;
+    }
+    total += nj_script_call_integer(call, i);
+  }
+  nj_script_call_return_integer(call, total);
+}
+
+static void echo(void *context, nj_script_call *call) {
+  (void)context;
+  for (size_t i = 0; i <= nj_script_call_count(call); i++) {
+    size_t length;
+    const char *bytes;
+    switch (nj_script_call_kind(call, i)) {
+      case NJ_VALUE_BOOLEAN: nj_script_call_return_boolean(call, nj_script_call_boolean(call, i)); break;
+      case NJ_VALUE_INTEGER: nj_script_call_return_integer(call, nj_script_call_integer(call, i)); break;
+      case NJ_VALUE_NUMBER: nj_script_call_return_number(call, nj_script_call_number(call, i)); break;
+      case NJ_VALUE_STRING:
+        bytes = nj_script_call_string(call, i, &length);
+        CHECK(bytes[length] == 0);
+        nj_script_call_return_string(call, bytes, length);
+        break;
+      case NJ_VALUE_NIL: nj_script_call_return_nil(call); break;
+      default: nj_script_call_return_string(call, "other", 5);
+    }
+  }
+}
+
+static void a_host_gives_functions_globals_and_its_client(const char *url) {
+  char base[256];
+  snprintf(base, sizeof base, "%s/v1", url);
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, base);
+  nj_client *client = nj_client_new(config, NULL);
+  nj_config_free(config);
+  nj_script *script = nj_script_new(client);
+  int64_t start = 100;
+  nj_error *err = NULL;
+  CHECK(nj_script_set_sandboxed(script, true) == NJ_OK);
+  CHECK(nj_script_register(script, "sum", sum, &start, &err) == NJ_OK);
+  CHECK(nj_script_register(script, "echo", echo, NULL, &err) == NJ_OK);
+  CHECK(nj_script_set_boolean(script, "flag", true) == NJ_OK);
+  CHECK(nj_script_set_integer(script, "count", INT64_MIN) == NJ_OK);
+  CHECK(nj_script_set_number(script, "ratio", 0.5) == NJ_OK);
+  CHECK(nj_script_set_string(script, "data", "a\0b", 3) == NJ_OK);
+  nj_status status = run(script,
+                         "assert(sum(1, 2, 3) == 106 and sum() == 100)\n"
+                         "local ok, message = pcall(sum, 'x')\n"
+                         "assert(not ok and tostring(message):find 'sum takes integers', message)\n"
+                         "local a, b, c, d, e, f = echo(true, 7, 0.25, 'x\\0y', nil, {})\n"
+                         "assert(a == true and b == 7 and c == 0.25 and d == 'x\\0y' and e == nil and f == 'other')\n"
+                         "assert(flag == true and count == math.mininteger and ratio == 0.5 and data == 'a\\0b')\n"
+                         "assert(nightjar.client():get('/articles/1').status == 200)\n"
+                         "assert(not pcall(nightjar.client, { base_url = 'http://127.0.0.1:1' }))\n",
+                         &err);
+  if (err) fprintf(stderr, "%s\n", nj_error_message(err));
+  CHECK(status == NJ_OK);
+  nj_error_free(err);
+  nj_script_free(script);
+  nj_client_free(client);
+}
+
 static void null_is_answered(void) {
   nj_error *err = NULL;
+  CHECK(nj_script_register(NULL, "f", sum, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_string(NULL, "s", "x", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_boolean(NULL, "s", true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_integer(NULL, "s", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_number(NULL, "s", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_call_count(NULL) == 0 && nj_script_call_kind(NULL, 0) == NJ_VALUE_NIL);
+  CHECK(!nj_script_call_boolean(NULL, 0) && nj_script_call_integer(NULL, 0) == 0 && nj_script_call_number(NULL, 0) == 0);
+  CHECK(nj_script_call_string(NULL, 0, NULL) == NULL);
+  nj_script_call_return_nil(NULL);
+  nj_script_call_return_boolean(NULL, true);
+  nj_script_call_return_integer(NULL, 1);
+  nj_script_call_return_number(NULL, 1);
+  nj_script_call_return_string(NULL, "x", 1);
+  nj_script_call_fail(NULL, "x");
   CHECK(nj_script_run(NULL, "x", 1, NULL, &err) == NJ_INVALID_ARGUMENT);
   CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
   nj_error_free(err);
@@ -111,10 +191,13 @@ static void null_is_answered(void) {
   CHECK(nj_script_set_time_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
   nj_script_interrupt(NULL);
   nj_script_free(NULL);
-  nj_script *script = nj_script_new();
+  nj_script *script = nj_script_new(NULL);
   CHECK(nj_script_run(script, NULL, 3, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_run(script, "", 0, "\xff", NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_run(script, "", 0, NULL, NULL) == NJ_OK);
+  CHECK(nj_script_register(script, NULL, sum, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_register(script, "f", NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_string(script, "s", NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_run_file(script, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_time_limit(script, -3) == NJ_INVALID_ARGUMENT);
   nj_script_free(script);
@@ -126,6 +209,7 @@ int main(int argc, char **argv) {
   tells_what_went_wrong();
   limits_hold();
   an_interrupt_ends_a_run();
+  a_host_gives_functions_globals_and_its_client(argv[1]);
   null_is_answered();
   FINISH();
 }
