@@ -51,7 +51,7 @@ final class Engine: @unchecked Sendable {
 
     /// The threads that would complete these calls are the parent's.
     private func failAfterFork() {
-        for outcome in underWay.values {
+        while let outcome = underWay.last {
             finished(outcome, .failure(NightjarError(.forked, "this call belongs to the parent process")))
         }
     }
