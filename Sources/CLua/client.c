@@ -41,8 +41,9 @@ int njl_client_open(lua_State *L) {
     return 1;
   }
   if (host->is_sandboxed) {
-    return luaL_error(L, host->client != NULL ? "nightjar.client: only the host's client is available here, without options"
-                                              : "nightjar.client: no client is available here");
+    return luaL_error(L, "nightjar.client: %s", host->client == NULL
+                             ? "no client is available here"
+                             : "only the host's client is available here, without options");
   }
   if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
   else njl_json_encode(L, 1, "options");

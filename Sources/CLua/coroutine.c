@@ -1,7 +1,7 @@
 /* coroutine.c - coroutine.resume, wrap and yield that know our waits.
  *
- * A generator that waits yields our token to whoever resumed it. That one passes the token on to its own resumer, down to
- * the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O. */
+ * A generator that waits yields our token to whoever resumed it. That one passes the token on to its own resumer, down
+ * to the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O. */
 #include "njl.h"
 
 

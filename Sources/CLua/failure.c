@@ -24,8 +24,9 @@ int njl_reply_gc(lua_State *L) {
 
 /* Lets the collector know of memory that is not Lua's, so that responses nobody holds do not pile up. */
 static void account(lua_State *L, size_t bytes) {
-  enum { SMALL = 16 * 1024 };
-  if (bytes >= SMALL) lua_gc(L, LUA_GCSTEP, (int)(bytes / 1024 < 1 << 20 ? bytes / 1024 : 1 << 20));
+  enum { SMALL = 16 * 1024, MOST = 1 << 30 };
+  if (bytes < SMALL || !lua_gc(L, LUA_GCISRUNNING)) return;
+  lua_gc(L, LUA_GCSTEP, (int)((bytes < MOST ? bytes : MOST) / 1024));
 }
 
 int njl_reply_finish(lua_State *L, int index) {

@@ -64,7 +64,8 @@ static int call(lua_State *L) {
 
   njl_value failure;
   size_t returned = 0;
-  made->handle = njl_function_call(lua_touserdata(L, lua_upvalueindex(1)), arguments, (size_t)count, &returned, &failure);
+  njl_function *function = lua_touserdata(L, lua_upvalueindex(1));
+  made->handle = njl_function_call(function, arguments, (size_t)count, &returned, &failure);
   if (failure.kind == NJL_STRING) {
     luaL_where(L, 1);
     njl_push_value(L, &failure);

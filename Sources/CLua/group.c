@@ -1,8 +1,8 @@
 /* group.c - functions that run together: all, race, map, timeout.
  *
- * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep its
- * result, go on. A child's failure, or the first end in a race, cancels the others; the loop returns when all have ended,
- * so nothing runs on behind the caller's back. */
+ * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep
+ * its result, go on. A child's failure, or the first end in a race, cancels the others; the loop returns when all have
+ * ended, so nothing runs on behind the caller's back. */
 #include <string.h>
 
 #include "njl.h"

@@ -127,7 +127,7 @@ void njl_timer_remove(njl_wait *wait);
 
 /* wait.c */
 void njl_wait_init(njl_wait *wait, njl_host *host);
-njl_wait *njl_wait_push(lua_State *L, njl_host *host); /* a plain wait as userdata */
+njl_wait *njl_wait_push(lua_State *L, njl_host *host);                    /* a plain wait as userdata */
 njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size); /* with zeros behind it */
 void njl_wait_end(njl_wait *wait, njl_state_of_wait state);
 void njl_wait_drop(njl_wait *wait);
@@ -167,8 +167,8 @@ int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
 /* request.c */
-/* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and buffers
- * on this stack or in the table: use it before anything is popped. Raises what is wrong, with `function` in the text. */
+/* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
+ * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text. */
 void njl_read_options(lua_State *L, int options, const char *function, njl_request *request);
 
 /* names.c */

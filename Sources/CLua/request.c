@@ -222,7 +222,9 @@ static void read_timeout(reading *r, int value, njl_request *request) {
 static unsigned options_present(lua_State *L, int options, const char *function) {
   unsigned present = 0;
   for (lua_pushnil(L); lua_next(L, options) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
+    }
     const char *name = lua_tostring(L, -2);
     int option = 0;
     while (option < SUPPORTED && strcmp(names[option], name) != 0) option++;

@@ -65,12 +65,14 @@ static void set_seconds(lua_State *L, const char *name, double seconds) {
   lua_setfield(L, -2, name);
 }
 
-static int push_timing(lua_State *L, const njl_response *response) {
+static int push_timing(lua_State *L, const njl_outcome *outcome) {
+  njl_timing timing = {0};
+  njl_outcome_timing(outcome, &timing);
   lua_createtable(L, 0, 4);
-  set_seconds(L, "sent", response->sent);
-  set_seconds(L, "first_byte", response->first_byte);
-  set_seconds(L, "total", response->total);
-  lua_pushboolean(L, response->reused);
+  set_seconds(L, "sent", timing.sent);
+  set_seconds(L, "first_byte", timing.first_byte);
+  set_seconds(L, "total", timing.total);
+  lua_pushboolean(L, timing.reused);
   lua_setfield(L, -2, "reused");
   return 1;
 }
@@ -96,7 +98,7 @@ static int response_index(lua_State *L) {
   case URL: return push_text(L, outcome, NJL_URL);
   case SOURCE: return push_text(L, outcome, NJL_SOURCE);
   case ATTEMPTS: lua_pushinteger(L, response.attempts); return 1;
-  case TIMING: return push_timing(L, &response);
+  case TIMING: return push_timing(L, outcome);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }
 }

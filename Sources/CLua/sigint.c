@@ -1,7 +1,7 @@
 /* sigint.c - Ctrl-C ends the run in progress, for the command alone: a library leaves signals to its host.
  *
- * A handler may neither lock nor signal a condition, so it makes the interpreter raise at its next instruction and rings
- * for a thread that wakes the interpreter in case it waits. */
+ * A handler may neither lock nor signal a condition, so it makes the interpreter raise at its next instruction and
+ * rings for a thread that wakes the interpreter in case it waits. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

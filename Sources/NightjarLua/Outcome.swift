@@ -114,11 +114,16 @@ public func njl_outcome_response(_ outcome: OpaquePointer?, _ view: UnsafeMutabl
         // The outcome keeps the response, and that its buffer, in place.
         body: response.body.withUnsafeReadableBytes(njl_bytes.init),
         attempts: Int32(clamping: response.attempts),
-        header_count: response.headers.count,
-        sent: response.timing.sent?.inSeconds ?? -1,
-        first_byte: response.timing.firstByte?.inSeconds ?? -1,
-        total: response.timing.total.inSeconds,
-        reused: response.timing.reusedConnection)
+        header_count: response.headers.count)
+    return true
+}
+
+@_cdecl("njl_outcome_timing") @implementation
+public func njl_outcome_timing(_ outcome: OpaquePointer?, _ view: UnsafeMutablePointer<njl_timing>?) -> Bool {
+    guard let timing = Handle<Outcome>.borrow(outcome)?.response?.timing else { return false }
+    view?.pointee = njl_timing(
+        sent: timing.sent?.inSeconds ?? -1, first_byte: timing.firstByte?.inSeconds ?? -1,
+        total: timing.total.inSeconds, reused: timing.reusedConnection)
     return true
 }
 

@@ -56,15 +56,19 @@ typedef enum njl_field {
   NJL_TEXT, /* the body; bytes that are not UTF-8 as U+FFFD */
 } njl_field;
 
-/* A response, as long as its outcome lives. Times are seconds since the call began, negative where it did not occur. */
+/* A response, as long as its outcome lives. */
 typedef struct njl_response {
   int status;
   njl_bytes body;
   int attempts;
   size_t header_count;
+} njl_response;
+
+/* Seconds since the call began, negative for what did not occur. */
+typedef struct njl_timing {
   double sent, first_byte, total;
   bool reused;
-} njl_response;
+} njl_timing;
 
 /* What of an error is a number. */
 typedef struct njl_failure {
@@ -117,6 +121,7 @@ void njl_outcome_release(njl_outcome *outcome);
 
 /* False: it is not a response. */
 bool njl_outcome_response(const njl_outcome *outcome, njl_response *response);
+bool njl_outcome_timing(const njl_outcome *outcome, njl_timing *timing);
 /* False: it is not an error. */
 bool njl_outcome_failure(const njl_outcome *outcome, njl_failure *failure);
 /* The response that came with an error, as an outcome of its own; NULL: there was none. */
