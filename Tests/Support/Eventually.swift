@@ -10,6 +10,7 @@ public struct NeverHappened: Error, CustomStringConvertible {
 /// This one blocks its thread. Where the condition depends on tasks of Swift's pool, use the asynchronous one.
 ///
 /// - Parameter what: completes the sentence "it never happened that ...".
+@_disfavoredOverload  // so that an asynchronous caller with a plain closure gets the one below
 public func eventually(
     _ what: String, within limit: Duration = .seconds(5), _ condition: () throws -> Bool
 ) throws {
@@ -21,9 +22,8 @@ public func eventually(
 }
 
 /// Waits until `condition` holds, looking every few milliseconds, without blocking the thread.
-public func eventually(
-    _ what: String, within limit: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
-    _ condition: () async throws -> Bool
+nonisolated(nonsending) public func eventually(
+    _ what: String, within limit: Duration = .seconds(5), _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
     while try await !condition() {
