@@ -9,22 +9,31 @@ final class Engine: @unchecked Sendable {
     /// Calls that have ended and are not reported yet, last first out.
     private var ended: [Outcome] = []
     /// Calls under way, for a forked child that will not hear of them.
-    private var underWay: [ObjectIdentifier: Outcome] = [:]
+    private var underWay: [Outcome] = []
     private let process = getpid()
 
     func start(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         outcome.task = try client.start(
             request, on: queue, TaskHandlers { [unowned self] _, result in finished(outcome, result) })
-        underWay[ObjectIdentifier(outcome)] = outcome
+        outcome.place = underWay.count
+        underWay.append(outcome)
         return outcome
     }
 
     private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
-        underWay.removeValue(forKey: ObjectIdentifier(outcome))
+        forget(outcome)
         outcome.task = nil
         outcome.result = result
         if outcome.wait != nil { ended.append(outcome) }
+    }
+
+    private func forget(_ outcome: Outcome) {
+        let place = outcome.place
+        guard place < underWay.count, underWay[place] === outcome, let last = underWay.popLast() else { return }
+        guard last !== outcome else { return }
+        underWay[place] = last
+        last.place = place
     }
 
     /// Runs what is due and writes the waits of the calls that have ended.
@@ -42,7 +51,7 @@ final class Engine: @unchecked Sendable {
 
     /// The threads that would complete these calls are the parent's.
     private func failAfterFork() {
-        for outcome in underWay.values {
+        while let outcome = underWay.last {
             finished(outcome, .failure(NightjarError(.forked, "this call belongs to the parent process")))
         }
     }

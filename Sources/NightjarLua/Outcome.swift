@@ -8,6 +8,8 @@ import Nightjar
 final class Outcome: @unchecked Sendable {
     /// What the poll that reports the end names; nil: nobody waits (any more).
     var wait: OpaquePointer?
+    /// Where the engine keeps it while it is under way.
+    var place = 0
     /// While the call is under way.
     var task: ClientTask?
     /// Nil while the call is under way.
