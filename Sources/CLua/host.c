@@ -18,6 +18,12 @@ static int host_gc(lua_State *L) {
   return 0;
 }
 
+bool njl_host_is_open(lua_State *L) {
+  bool is_open = lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA;
+  lua_pop(L, 1);
+  return is_open;
+}
+
 njl_host *njl_host_open(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA) {
     njl_host *known = lua_touserdata(L, -1);

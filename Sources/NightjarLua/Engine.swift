@@ -64,6 +64,9 @@ final class Engine: @unchecked Sendable {
     }
 }
 
+@_cdecl("njl_keep_signals") @implementation
+public func njl_keep_signals() { HostSignals.keepSIGPIPE() }
+
 @_cdecl("njl_engine_new") @implementation
 public func njl_engine_new() -> OpaquePointer? {
     Handle<Engine>.own(Engine())
