@@ -1,5 +1,6 @@
 import CLua
 import Glibc
+import NIOCore
 import Nightjar
 
 /// The client side of one Lua state: where its calls complete. Belongs to the thread that runs the state, save for
@@ -12,19 +13,51 @@ final class Engine: @unchecked Sendable {
     private var underWay: [ObjectIdentifier: Outcome] = [:]
     private let process = getpid()
 
-    func start(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+    /// - Parameter isStreamed: whether the answer's body comes in parts.
+    func start(
+        _ request: Request, on client: Client, for wait: OpaquePointer, isStreamed: Bool
+    ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.start(
-            request, on: queue, TaskHandlers { [unowned self] _, result in finished(outcome, result) })
+        var handlers = TaskHandlers { [unowned self] _, result in finished(outcome, result) }
+        if isStreamed { receive(outcome, by: &handlers) }
+        if case .stream = request.body { send(outcome, by: &handlers) }
+        outcome.task = try client.start(request, on: queue, handlers)
         underWay[ObjectIdentifier(outcome)] = outcome
         return outcome
+    }
+
+    private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
+        outcome.incoming = IncomingBody()
+        handlers.creditsAreManual = true
+        handlers.head = { [unowned self] task, head in
+            outcome.result = .success(Response(head: head, body: ByteBuffer(), url: task.url))
+            tell(outcome)
+        }
+        handlers.body = { [unowned self] _, part in
+            outcome.incoming?.append(part)
+            tell(outcome)
+        }
+    }
+
+    private func send(_ outcome: Outcome, by handlers: inout TaskHandlers) {
+        outcome.outgoing = OutgoingBody()
+        handlers.provideBody = { [unowned self] _, maximum in
+            guard let part = outcome.outgoing?.next(maximum) else { return .failed("the body has gone") }
+            if case .later = part { tell(outcome) }
+            return part
+        }
+    }
+
+    /// Has the next poll name who waits for the outcome.
+    private func tell(_ outcome: Outcome) {
+        if outcome.wait != nil { ended.append(outcome) }
     }
 
     private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
         underWay.removeValue(forKey: ObjectIdentifier(outcome))
         outcome.task = nil
-        outcome.result = result
-        if outcome.wait != nil { ended.append(outcome) }
+        outcome.finish(result)
+        tell(outcome)
     }
 
     /// Runs what is due and writes the waits of the calls that have ended.
