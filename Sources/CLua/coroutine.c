@@ -115,6 +115,7 @@ static int after_resume(lua_State *L, int status, lua_KContext context) {
   (void)status;
   guard *self = lua_touserdata(L, 2);
   self->is_armed = false;
+  lua_closeslot(L, 2); /* Not by lua_settop, which in Lua 5.4.4 goes astray when closing moves the stack. */
   lua_settop(L, 1);
   return go(L, 0, context);
 }

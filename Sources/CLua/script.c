@@ -164,7 +164,7 @@ static void describe(lua_State *L, job *job) {
 static bool load(lua_State *L, job *job) {
   const char *mode = job->script->options.is_sandboxed ? "t" : "bt";
   switch (job->source) {
-  case NJL_FROM_TEXT: return luaL_loadbufferx(L, job->text.data, job->text.length, job->name, mode) == LUA_OK;
+  case NJL_FROM_TEXT: return luaL_loadbufferx(L, job->text.data, job->text.length, job->name, "t") == LUA_OK;
   case NJL_FROM_FILE: return luaL_loadfilex(L, job->name, mode) == LUA_OK;
   case NJL_FROM_LINE: return njl_load_line(L, job->text);
   case NJL_FROM_MODULE: njl_push_requirer(L, job->name); return true;

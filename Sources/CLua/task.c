@@ -23,6 +23,7 @@ void njl_task_cancel(njl_task *root) {
   for (njl_task *task = root;;) {
     if (!task->is_cancelled && task->state != NJL_ENDED) {
       task->is_cancelled = true;
+      if (task->state == NJL_ENDING && task->status == LUA_OK) task->status = NJL_WAS_CANCELLED;
       if (task->wait != NULL) njl_wait_end(task->wait, NJL_CANCELLED);
     }
     if (task->first_child != NULL) {

@@ -18,7 +18,13 @@ namespace {
 /// Memory kept by a trim, in bytes of text; the parser holds about ten times as much.
 constexpr size_t kept_capacity = 2 << 20;
 
+/// Skips one byte order mark, as njs_validate does, and never a second: a text of nothing else is no JSON.
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
+  if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
+    bytes += 3;
+    length -= 3;
+  }
+  if (length == 0) return simdjson::EMPTY;
   if (length > parser.capacity) parser.capacity = length;
   auto error = parser.parser.parse(bytes, length).error();
   if (error == simdjson::SUCCESS) {
@@ -59,19 +65,11 @@ struct Lengthened {
 
 njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length, njs_document &document,
                             njs_failure *failure) {
-  if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
-    njs_status status = parse_or_explain(parser, bytes + 3, length - 3, document, failure);
-    if (status != NJS_OK && failure != nullptr) {
-      failure->offset += 3;
-      if (failure->line == 1) failure->column += 3;
-    }
-    return status;
-  }
   if (length >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
     if (failure != nullptr) *failure = njs_failure{0, 1, 1, "the text has 4 GiB or more"};
     return NJS_TOO_LARGE;
   }
-  auto error = length == 0 ? simdjson::EMPTY : parse(parser, bytes, length, document);
+  auto error = parse(parser, bytes, length, document);
   if (error == simdjson::SUCCESS) return NJS_OK;
   if (error == simdjson::MEMALLOC) return NJS_NO_MEMORY;
 

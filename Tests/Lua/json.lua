@@ -38,6 +38,9 @@ equal(encode(list), "[]")
 -- Of a name that repeats, the last counts. A byte order mark is skipped.
 equal(decode('{"a":1,"a":2}').a, 2)
 equal(decode "\xEF\xBB\xBF[1]"[1], 1)
+equal(decode "\xEF\xBB\xBF18446744073709551616", 2.0 ^ 64)
+check.fails("decoding", "the text is not JSON: expected a value at line 1 column 4", decode,
+  ("\xEF\xBB\xBF"):rep(1000000))
 
 -- The text of a value is always the same.
 equal(encode {c = 1, a = 2, b = {z = 1, y = 2}}, '{"a":2,"b":{"y":2,"z":1},"c":1}')

@@ -80,63 +80,74 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 /// Reads simdjson's tape, whose format CSimdjson.h tells. The parser has checked it, and its depth.
+///
+/// A loop: how deep a text nests must not decide how much of the host's stack is used.
 private struct TapeReader {
+    /// A container whose end has not come yet.
+    private struct Open {
+        let isObject: Bool
+        var name: String?
+        var values: [JSONValue] = []
+        var members: [JSONValue.Member] = []
+
+        mutating func append(_ value: JSONValue) {
+            if isObject {
+                members.append(JSONValue.Member(name ?? "", value))
+                name = nil
+            } else {
+                values.append(value)
+            }
+        }
+    }
+
     let tape: UnsafePointer<UInt64>
     let strings: UnsafeRawPointer
-    var at = 1
+    private var at = 1
+    private var open: [Open] = []
 
-    private var type: UInt8 { UInt8(truncatingIfNeeded: tape[at] >> 56) }
-    private var payload: Int { Int(tape[at] & 0x00ff_ffff_ffff_ffff) }
+    init(tape: UnsafePointer<UInt64>, strings: UnsafeRawPointer) {
+        self.tape = tape
+        self.strings = strings
+    }
 
     mutating func value() -> JSONValue {
-        switch type {
-        case UInt8(ascii: "t"):
+        while true {
+            let word = tape[at]
             at += 1
-            return .bool(true)
-        case UInt8(ascii: "f"):
-            at += 1
-            return .bool(false)
-        case UInt8(ascii: "l"): return .integer(Int64(bitPattern: number()))
-        case UInt8(ascii: "u"): return .unsigned(number())
-        case UInt8(ascii: "d"): return .number(Double(bitPattern: number()))
-        case UInt8(ascii: "\""): return .string(string())
-        case UInt8(ascii: "["): return .array(array())
-        case UInt8(ascii: "{"): return .object(object())
-        default:
-            at += 1
-            return .null
+            let value: JSONValue
+            switch UInt8(truncatingIfNeeded: word >> 56) {
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                open.append(Open(isObject: UInt8(truncatingIfNeeded: word >> 56) == UInt8(ascii: "{")))
+                continue
+            case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                guard let ended = open.popLast() else { return .null }
+                value = ended.isObject ? .object(ended.members) : .array(ended.values)
+            case UInt8(ascii: "\""):
+                let text = string(Int(word & 0x00ff_ffff_ffff_ffff))
+                if let last = open.indices.last, open[last].isObject, open[last].name == nil {
+                    open[last].name = text
+                    continue
+                }
+                value = .string(text)
+            case UInt8(ascii: "l"): value = .integer(Int64(bitPattern: number()))
+            case UInt8(ascii: "u"): value = .unsigned(number())
+            case UInt8(ascii: "d"): value = .number(Double(bitPattern: number()))
+            case UInt8(ascii: "t"): value = .bool(true)
+            case UInt8(ascii: "f"): value = .bool(false)
+            default: value = .null
+            }
+            guard let last = open.indices.last else { return value }
+            open[last].append(value)
         }
     }
 
     private mutating func number() -> UInt64 {
-        defer { at += 2 }
-        return tape[at + 1]
-    }
-
-    private mutating func string() -> String {
         defer { at += 1 }
-        let length = Int(strings.loadUnaligned(fromByteOffset: payload, as: UInt32.self))
-        return String(decoding: UnsafeRawBufferPointer(start: strings + payload + 4, count: length), as: UTF8.self)
+        return tape[at]
     }
 
-    private mutating func array() -> [JSONValue] {
-        let end = (payload & 0xffff_ffff) - 1
-        var values: [JSONValue] = []
-        at += 1
-        while at < end { values.append(value()) }
-        at = end + 1
-        return values
-    }
-
-    private mutating func object() -> [JSONValue.Member] {
-        let end = (payload & 0xffff_ffff) - 1
-        var members: [JSONValue.Member] = []
-        at += 1
-        while at < end {
-            let name = string()
-            members.append(JSONValue.Member(name, value()))
-        }
-        at = end + 1
-        return members
+    private func string(_ offset: Int) -> String {
+        let length = Int(strings.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        return String(decoding: UnsafeRawBufferPointer(start: strings + offset + 4, count: length), as: UTF8.self)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import NightjarHTTP
 import Testing
 
@@ -46,6 +47,25 @@ import Testing
         let error = #expect(throws: NightjarError.self) { try JSONValue(parsing: text) }
         #expect(error?.kind == .decoding)
         #expect(error?.message == message)
+    }
+
+    /// A host may call on a thread of its own making; 256 KiB is what some give one.
+    @Test func depthNeedsLittleStack() {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, 256 * 1024)
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, &attributes,
+            { _ in
+                let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)
+                let objects = String(repeating: "{\"a\":", count: 1023) + "1" + String(repeating: "}", count: 1023)
+                for text in [arrays, objects] { _ = try? JSONValue(parsing: text) }
+                return nil
+            }, nil)
+        #expect(status == 0)
+        pthread_join(thread, nil)
     }
 
     @Test func depthIsBounded() throws {

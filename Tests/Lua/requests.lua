@@ -1,0 +1,137 @@
+-- What a call sends, and what is said of options that make no sense. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+
+local origin = DEMO or os.getenv "NIGHTJAR_DEMO_URL"
+local api = nightjar.client { base_url = origin, headers = { ["API-Version"] = "2" } }
+
+-- What the server saw of a call.
+local function echo(options, method) return api[method or "post"](api, "/echo", options).json end
+local function header(seen, name)
+  for _, field in ipairs(seen.headers) do
+    if field[1]:lower() == name:lower() then return field[2] end
+  end
+end
+
+-- Verbs.
+for _, method in ipairs { "get", "post", "put", "patch", "delete" } do equal(echo(nil, method).method, method:upper()) end
+equal(api:head("/echo").status, 200)
+equal(api:head("/echo").body, "")
+equal(api:request { path = "/echo" }.json.method, "GET")
+equal(api:request { method = "OPTIONS", path = "/echo" }.json.method, "OPTIONS")
+equal(api:get(origin .. "/echo").status, 200)
+
+-- Query.
+equal(echo { query = { b = 2, a = "x y", c = true, d = 1.5 } }.target, "/echo?a=x%20y&b=2&c=true&d=1.5")
+equal(echo { query = { tag = { "iOS & Swift", "lua" } } }.target, "/echo?tag=iOS%20%26%20Swift&tag=lua")
+equal(echo { query = { { "z", 1 }, { "a", 2 }, { "z", 3 } } }.target, "/echo?z=1&a=2&z=3")
+equal(echo { query = {} }.target, "/echo")
+equal(api:get("/echo?x=1", { query = { y = 2 } }).json.target, "/echo?x=1&y=2")
+
+-- Headers.
+equal(header(echo(), "API-Version"), "2")
+equal(header(echo { headers = { ["api-version"] = 3 } }, "API-Version"), "3")
+local several = echo { headers = { ["X-A"] = { "1", "2" } } }
+local count = 0
+for _, field in ipairs(several.headers) do count = count + (field[1] == "X-A" and 1 or 0) end
+equal(count, 2)
+
+-- Bodies.
+local sent = echo { json = { title = "Hello", tags = nightjar.array {} } }
+equal(sent.body, '{"tags":[],"title":"Hello"}')
+equal(header(sent, "Content-Type"), "application/json")
+equal(header(echo { json = 1, headers = { ["content-type"] = "application/x" } }, "Content-Type"), "application/x")
+equal(echo { json = false }.body, "false")
+sent = echo { form = { a = "x y&z", b = { 1, 2 } } }
+equal(sent.body, "a=x+y%26z&b=1&b=2")
+equal(header(sent, "Content-Type"), "application/x-www-form-urlencoded")
+equal(echo { body = "a\0b" }.body_bytes, 3)
+equal(echo { body = "" }.body_bytes, 0)
+
+-- Idempotency keys.
+local key = header(echo { idempotency_key = true }, "Idempotency-Key")
+assert(key:match "^%x%x%x%x%x%x%x%x%-%x%x%x%x%-4%x%x%x%-[89ab]%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x$", key)
+assert(key ~= header(echo { idempotency_key = true }, "Idempotency-Key"))
+equal(header(echo { idempotency_key = "k-1" }, "Idempotency-Key"), "k-1")
+
+-- Expected statuses.
+equal(api:get("/status/404", { expect = 404 }).status, 404)
+equal(api:get("/status/418", { expect = { 200, 418 } }).ok, false)
+fails("client", "GET answered 200 OK", api.get, api, "/echo", { expect = 201 })
+
+-- Limits of time.
+for _, limit in ipairs { 0.1, { total = 0.1 }, { connect = 5, idle = 0.1 } } do
+  local ok, err = pcall(api.get, api, "/delay/5", { timeout = limit })
+  equal(ok, false)
+  equal(err.kind, "timeout")
+  equal(err.phase, type(limit) == "table" and limit.idle and "idle" or "total")
+end
+
+-- Options that make no sense.
+local function get(options) return function() api:get("/echo", options) end end
+misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
+misuse("get: there is no option 'zzzzzz'", get { zzzzzz = 1 })
+misuse("get: options have names, got a number", get { "x" })
+misuse("get: options must be a table, got string", get "x")
+for _, option in ipairs { "auth", "multipart", "retry", "cache", "coalesce" } do
+  misuse("get: option '" .. option .. "' is not supported by version 0.1.0 yet", get { [option] = true })
+end
+misuse("get: query must be a table, got string", get { query = "a=1" })
+misuse("get: query 'a' must be a string, a number or a boolean, got function", get { query = { a = print } })
+misuse("get: query 'a' must be a string, a number or a boolean, got table", get { query = { a = { {} } } })
+misuse("get: query must be a table whose names are strings, got boolean", get { query = { [true] = 1 } })
+misuse("get: query must be a list of {name, value} pairs, got number", get { query = { 1 } })
+misuse("get: query must be a list of {name, value} pairs whose names are strings, got nil", get { query = { {} } })
+misuse("get: headers must be a table, got number", get { headers = 1 })
+misuse("get: body must be a string or a function, got number", get { body = 1 })
+misuse("get: json, form and body are three ways to give the one body; use one", get { json = {}, body = "" })
+misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = "2xx" })
+misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = { 200, 99 } })
+misuse("get: timeout must be seconds above 0", get { timeout = -1 })
+misuse("get: timeout must be seconds above 0", get { timeout = 0 / 0 })
+misuse("get: timeout.idle must be seconds above 0", get { timeout = { idle = "x" } })
+misuse("get: there is no option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
+misuse("get: idempotency_key must be a string or true, got number", get { idempotency_key = 1 })
+misuse("get: the method is GET; use request", get { method = "PUT" })
+misuse("get: the path is the first argument", get { path = "/" })
+misuse("get: path must be a string, got no value", function() api:get() end)
+misuse("get: path must be a string, got table", function() api:get {} end)
+misuse("request: a table expected, got string", function() api:request "/echo" end)
+misuse("request: path is missing", function() api:request {} end)
+misuse("client expected, got string; call it with a colon, as in api:get(\"/path\")", api.get, "/echo")
+misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", function() api.get() end)
+misuse("a client has no field 'gte'; did you mean 'get'?", function() api:gte "/" end)
+
+-- What only the client can refuse.
+local function kind(of, ...)
+  local ok, err = pcall(...)
+  equal(ok, false)
+  equal(err.kind, of)
+  equal(err.attempts, 0)
+end
+kind("invalid_request", get { headers = { ["X-A"] = "a\r\nX-B: 1" } })
+kind("invalid_request", get { headers = { ["X A"] = "1" } })
+kind("invalid_request", get { headers = { ["X-A"] = "\xff" } })
+kind("invalid_url", function() api:get "/a\0b" end)
+kind("invalid_request", function() api:get "/\xff" end)
+kind("invalid_url", function() api:get "ftp://x/" end)
+kind("invalid_request", function() api:request { method = "G T", path = "/" } end)
+fails("invalid_argument", "json.f: a function has no JSON form", get { json = { f = print } })
+
+-- Clients.
+misuse("bad argument #1 to 'client' (table expected, got string)", function() nightjar.client "x" end)
+kind("invalid_argument", nightjar.client, { base_ur = "http://x" })
+kind("invalid_url", nightjar.client, { base_url = "x" })
+do
+  local brief <close> = nightjar.client { base_url = origin }
+  equal(brief:get("/echo").status, 200)
+  brief:close()
+  fails("closed", "the client is closed", brief.get, brief, "/echo")
+  assert(tostring(brief):match "^nightjar.client: .* %(closed%)$")
+end
+local doomed = nightjar.client { base_url = origin }
+local waiting = nightjar.spawn(doomed.get, doomed, "/delay/5")
+nightjar.sleep(0.05)
+doomed:close()
+equal(select(2, pcall(waiting.join, waiting)).kind, "cancelled")

@@ -1,0 +1,99 @@
+-- What a call comes to: response and error objects. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse = check.equal, check.misuse
+
+local origin = DEMO or os.getenv "NIGHTJAR_DEMO_URL"
+local api = nightjar.client { base_url = origin }
+
+-- Responses.
+local res = api:get("/v1/articles", { query = { per_page = 2 } })
+equal(res.status, 200)
+equal(res.ok, true)
+equal(res.url, origin .. "/v1/articles?per_page=2")
+equal(res.source, "network")
+equal(res.attempts, 1)
+equal(type(res.body), "string")
+equal(res.text, res.body)
+equal(#res.json.results, 2)
+equal(res.json, res.json) -- read once
+equal(res.headers, res.headers)
+assert(res.timing.total > 0 and res.timing.first_byte > 0 and res.timing.sent >= 0)
+equal(api:get("/echo").timing.reused, true)
+equal(tostring(res), ("response: 200, %d bytes from %s"):format(#res.body, res.url))
+misuse("a response has no field 'stauts'; did you mean 'status'?", function() return res.stauts end)
+misuse("a response has no field '1'", function() return res[1] end)
+
+-- Headers.
+equal(res.headers["content-type"], "application/json")
+equal(res.headers["Content-Type"], "application/json")
+equal(res.headers.content_type, "application/json")
+equal(res.headers.nothing, nil)
+equal(res.headers[1], nil)
+local names = {}
+for name, value in pairs(res.headers) do
+  equal(name, name:lower())
+  equal(type(value), "string")
+  names[#names + 1] = name
+end
+equal(#names, #res.headers)
+
+-- Bodies that are no JSON.
+local ok, err = pcall(function() return api:get("/bytes/10").json end)
+equal(ok, false)
+equal(err.kind, "decoding")
+equal(#api:get("/bytes/100000").body, 100000)
+equal(api:head("/bytes/10").body, "")
+
+-- Errors.
+ok, err = pcall(api.get, api, "/v1/articles/999")
+equal(ok, false)
+equal(type(err), "userdata")
+equal(err.kind, "not_found")
+equal(err.phase, "receive")
+equal(err.message, "GET answered 404 Not Found")
+equal(err.user_message, "This could not be found.")
+equal(err.status, 404)
+equal(err.retryable, false)
+equal(err.url, origin .. "/v1/articles/999")
+equal(err.attempts, 1)
+equal(err.response.status, 404)
+equal(err.response, err.response)
+equal(err.response.json.detail, "there is no article 999")
+equal(err.nothing, nil)
+equal(tostring(err), "GET answered 404 Not Found (" .. origin .. "/v1/articles/999)")
+equal("so: " .. err, "so: " .. tostring(err))
+equal(err .. "!", tostring(err) .. "!")
+for status, kind in pairs { [401] = "unauthorized", [403] = "forbidden", [429] = "rate_limited", [400] = "client", [503] = "server" } do
+  ok, err = pcall(api.get, api, "/status/" .. status)
+  equal(err.kind, kind)
+  equal(err.status, status)
+end
+equal(err.retryable ~= nil, true)
+
+-- No answer at all.
+local nobody = nightjar.client { base_url = "http://127.0.0.1:1" }
+ok, err = pcall(nobody.get, nobody, "/")
+equal(err.kind, "connect")
+equal(err.status, nil)
+equal(err.response, nil)
+equal(err.retryable, true)
+
+-- Without pcall.
+local value, why = nightjar.try(api.get, api, "/status/404")
+equal(value, nil)
+equal(why.kind, "not_found")
+equal(nightjar.try(function(...) return select("#", ...) end, 1, nil, 3), 3)
+equal(select("#", nightjar.try(function() return nil, nil end)), 2)
+value, why = nightjar.try(error, "plain")
+equal(why, "plain")
+misuse("bad argument #1 to 'try' (function expected, got nil)", function() nightjar.try(nil) end)
+
+-- Responses outlive their client and are collected.
+local kept
+do
+  local brief = nightjar.client { base_url = origin }
+  kept = brief:get("/bytes/100")
+end
+collectgarbage()
+equal(#kept.body, 100)

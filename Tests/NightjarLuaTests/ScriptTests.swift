@@ -1,0 +1,263 @@
+import Foundation
+import Nightjar
+import NightjarDemo
+import Testing
+
+@testable import NightjarLua
+
+/// Scripts as a host program runs them.
+@Suite struct ScriptTests {
+    /// What running `source` fails with; nil: it does not.
+    private func failure(
+        of source: String, sandboxed: Bool = false, client: Client? = nil, limits: ScriptLimits = ScriptLimits()
+    ) throws -> String? {
+        let script = try Script(client: client, sandboxed: sandboxed, limits: limits)
+        do throws(NightjarError) {
+            try script.run(source, name: "test")
+            return nil
+        } catch {
+            #expect(error.kind == .script)
+            return error.message
+        }
+    }
+
+    // MARK: Errors
+
+    @Test func tellsPlaceAndTraceback() throws {
+        #expect(
+            try failure(of: "local function f() error 'boom' end\nf()")
+                == """
+                test:1: boom
+                stack traceback:
+                \t[C]: in function 'error'
+                \ttest:1: in local 'f'
+                \ttest:2: in main chunk
+                """)
+        #expect(try failure(of: "x = = 1") == "test:1: unexpected symbol near '='")
+        #expect(try failure(of: "error(nil)")?.hasPrefix("nil") == true)
+        #expect(
+            try failure(of: "error(setmetatable({}, {__tostring = function() return 'told' end}))")?.hasPrefix("told")
+                == true)
+        #expect(try failure(of: "error(setmetatable({}, {__tostring = error}))") != nil)
+    }
+
+    @Test func errorsOfTasksThatNobodyJoinedFailTheScript() throws {
+        let lost =
+            "local nightjar = require 'nightjar' nightjar.spawn(function() nightjar.sleep(0.001) error 'lost' end)"
+        #expect(try failure(of: lost)?.hasPrefix("test:1: lost") == true)
+    }
+
+    @Test func deadlocksEnd() throws {
+        let script = """
+            local nightjar = require "nightjar"
+            local a, b
+            a = nightjar.spawn(function() nightjar.sleep(0) b:join() end)
+            b = nightjar.spawn(function() a:join() end)
+            a:join()
+            """
+        #expect(try failure(of: script) == "deadlock: each task waits for another")
+    }
+
+    @Test func canBeRunAgainAfterAFailure() throws {
+        let script = try Script()
+        #expect(throws: NightjarError.self) { try script.run("error 'once'") }
+        try script.run("x = 1")
+        try script.run("assert(x == 1)")
+    }
+
+    // MARK: Limits
+
+    @Test func memoryIsBounded() throws {
+        let limits = ScriptLimits(memory: 2 << 20)
+        #expect(
+            try failure(of: "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", limits: limits)?
+                .hasPrefix("not enough memory") == true)
+        #expect(try failure(of: "x = ('x'):rep(1 << 30)", limits: limits)?.hasPrefix("not enough memory") == true)
+        #expect(try failure(of: "for i = 1, 1e5 do local s = ('x'):rep(1000) .. i end", limits: limits) == nil)
+        #expect(throws: NightjarError.self) { try Script(limits: ScriptLimits(memory: 1000)) }
+    }
+
+    @Test(arguments: [
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "coroutine.wrap(function() while true do end end)()",
+        "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
+        "local t = setmetatable({}, {__close = function() while true do end end}) do local x <close> = t end",
+        "require 'nightjar'.sleep(100)",
+        "local nightjar = require 'nightjar' while true do pcall(nightjar.sleep, 100) end",
+        "local nightjar = require 'nightjar' nightjar.spawn(function() while true do nightjar.sleep(0) end end)",
+    ])
+    func timeIsBounded(source: String) throws {
+        let message = try failure(of: source, limits: ScriptLimits(time: .milliseconds(100)))
+        #expect(message?.hasPrefix("the script ran longer than its limit of time") == true, "\(message ?? "no error")")
+    }
+
+    @Test func instructionsAreBounded() throws {
+        let limits = ScriptLimits(instructions: 1_000_000)
+        #expect(try failure(of: "for i = 1, 1e5 do end", limits: limits) == nil)
+        #expect(
+            try failure(of: "while true do pcall(error) end", limits: limits)?.hasPrefix(
+                "the script ran longer than its limit of instructions") == true)
+        let script = try Script(limits: limits)
+        for _ in 0..<20 { try script.run("for i = 1, 1e5 do end") }
+    }
+
+    @Test(arguments: [
+        "while true do end", "require 'nightjar'.sleep(100)",
+        "repeat until pcall(function() while true do end end) == 1",
+    ])
+    func canBeInterruptedFromAnotherThread(source: String) throws {
+        let script = try Script()
+        let interrupter = Thread {
+            Thread.sleep(forTimeInterval: 0.1)
+            script.interrupt()
+        }
+        interrupter.start()
+        let error = #expect(throws: NightjarError.self) { try script.run(source) }
+        #expect(error?.message.hasPrefix("interrupted") == true)
+        try script.run("x = 1")
+    }
+
+    // MARK: The sandbox
+
+    @Test(arguments: [
+        "io", "os", "debug", "package", "print", "dofile", "loadfile", "warn", "collectgarbage", "string.dump",
+    ])
+    func sandboxLacks(name: String) throws {
+        #expect(try failure(of: "assert(\(name) == nil)", sandboxed: true) == nil)
+        #expect(try failure(of: "assert(\(name) ~= nil)") == nil)
+    }
+
+    @Test func sandboxLoadsTextAlone() throws {
+        let bytecode = try Script()
+        nonisolated(unsafe) var dumped: [UInt8] = []
+        try bytecode.register("keep") { call in dumped = call.string(0).map(Array.init) ?? [] }
+        try bytecode.run("keep(string.dump(function() return 1 end))")
+        #expect(!dumped.isEmpty)
+        let script = try Script(sandboxed: true)
+        try script.setGlobal("code", .string(dumped))
+        try script.run("local f, why = load(code) assert(f == nil and why:find 'binary', why)")
+        try script.run("local f, why = load(code, 'x', 'b') assert(f == nil)")
+        try script.run("assert(load('return 1')() == 1) assert(load('return x', 'n', 't', {x = 2})() == 2)")
+        #expect(throws: NightjarError.self) { try script.run(dumped) }
+        #expect(throws: NightjarError.self) { try script.run("setmetatable({}, {__gc = function() end})") }
+    }
+
+    @Test func sandboxHasTheHostsClientAlone() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
+        let client = try Client(configuration)
+        let uses =
+            "local nightjar = require 'nightjar' local api = nightjar.client() assert(api:get('/echo').status == 200) api:close()"
+        #expect(try failure(of: uses, sandboxed: true, client: client) == nil)
+        #expect(try failure(of: uses, sandboxed: true, client: client) == nil)
+        let makes = "require 'nightjar'.client {base_url = 'http://127.0.0.1'}"
+        #expect(
+            try failure(of: makes, sandboxed: true, client: client)?.contains(
+                "only the host's client is available here") == true)
+        #expect(try failure(of: makes, sandboxed: true)?.contains("no client is available here") == true)
+        #expect(
+            try failure(of: "require 'socket'", sandboxed: true)?.contains("module 'socket' is not available here")
+                == true)
+    }
+
+    // MARK: Functions of the host
+
+    @Test func hostFunctionsTakeAndReturnValues() throws {
+        let script = try Script()
+        try script.register("swap") { call in
+            #expect(call.count == 7)
+            #expect((0..<8).map(call.kind) == [.none, .boolean, .integer, .number, .string, .other, .other, .none])
+            #expect(call.boolean(1))
+            #expect(call.integer(2) == .min)
+            #expect(call.number(3) == 0.5)
+            #expect(call.string(4).map(Array.init) == [97, 0, 98])
+            #expect(call.string(2) == nil)
+            #expect(call.integer(99) == 0)
+            call.returnNil()
+            call.returnBoolean(false)
+            call.returnInteger(.max)
+            call.returnNumber(-.infinity)
+            [UInt8]([97, 0, 99]).withUnsafeBytes(call.returnString)
+        }
+        try script.run(
+            """
+            local n, b, i, f, s, more = swap(nil, true, math.mininteger, 0.5, 'a\\0b', {}, print)
+            assert(n == nil and b == false and i == math.maxinteger and f == -math.huge and s == 'a\\0c' and more == nil)
+            """)
+        try script.register("refuse") { $0.fail("not today") }
+        #expect(throws: NightjarError.self) { try script.run("refuse()") }
+        try script.run("local ok, why = pcall(refuse) assert(why:find 'not today')")
+        try script.run("local old = swap; swap = nil; kept = old")
+        for value: ScriptValue in [.none, .boolean(true), .integer(7), .number(1.5), .string("text")] {
+            try script.setGlobal("value", value)
+        }
+        try script.run("assert(value == 'text')")
+    }
+
+    @Test func hostFunctionsCannotRunTheScriptThatCallsThem() throws {
+        let script = try Script()
+        nonisolated(unsafe) var kind: ErrorKind?
+        try script.register("again") { [unowned script] _ in
+            do throws(NightjarError) { try script.run("x = 1") } catch { kind = error.kind }
+            try? script.setGlobal("set", .integer(1))
+        }
+        try script.run("again() assert(x == nil and set == 1)")
+        #expect(kind == .reentrant)
+    }
+
+    // MARK: Memory that runs out
+
+    /// The n-th allocation fails, for each n until a run gets by: it ends in an error, and nothing crashes or hangs.
+    @Test func survivesTheFailureOfEachAllocation() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
+        let client = try Client(configuration)
+        let source = """
+            local nightjar = require "nightjar"
+            local api = nightjar.client()
+            local res = api:get("/echo", {query = {a = {1, "x"}}, headers = {["X-A"] = 2}, timeout = 5})
+            local seen, type = res.json, res.headers.content_type
+            local made = api:post("/echo", {json = {a = {1, 2, nightjar.null}}})
+            local gen = coroutine.wrap(function() for i = 1, 2 do coroutine.yield(api:get("/echo").status) end end)
+            local a, b = gen(), gen()
+            local x, y = nightjar.all {function() return api:get("/echo").body end, function() nightjar.sleep(0) end}
+            local list = nightjar.map({1, 2, 3}, function(i) return api:get("/echo").status end, {concurrency = 2})
+            local first = nightjar.race {function() nightjar.sleep(5) end, function() return 1 end}
+            local t = nightjar.timeout(5, function() return 1 end)
+            local value, err = nightjar.try(api.get, api, "/status/404")
+            local text, body = tostring(err), err.response.text
+            for chunk in api:get("/drip?bytes=2&delay=0.001", {stream = true}):chunks() do a = chunk end
+            local left <close> = api:get("/bytes/1000000", {stream = true})
+            local place = 0
+            api:post("/echo", {body = function() place = place + 1 nightjar.sleep(0) return ({"a", "b"})[place] end})
+            local task = nightjar.spawn(function() local c <close> = setmetatable({}, {__close = function() end}) nightjar.sleep(5) end)
+            nightjar.sleep(0)
+            task:cancel()
+            pcall(task.join, task)
+            """
+        let bytes = Array(source.utf8)
+        var limit: UInt64 = 1
+        var hasRun = false
+        while !hasRun, limit < 20_000 {
+            var limits = ScriptLimits()
+            limits.allocations = limit
+            limits.isInterruptible = false
+            if let script = try? Script(client: client, limits: limits) {
+                do throws(NightjarError) {
+                    try script.run(bytes)
+                    hasRun = true
+                } catch {
+                    #expect(error.kind == .script)
+                }
+            }
+            limit += 1
+        }
+        #expect(hasRun)
+        client.close()
+    }
+}
