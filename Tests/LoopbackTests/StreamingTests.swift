@@ -63,7 +63,7 @@ import Testing
         let client = try client(of: peer)
         let response = try await client.stream(Request(.get, "/"))
         for try await _ in response.body { break }
-        try eventually("the connection is closed") { peer.endedCount == 1 }
+        try await eventually("the connection is closed") { peer.endedCount == 1 }
         #expect(peer.failures == [])
     }
 

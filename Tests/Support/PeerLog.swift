@@ -5,6 +5,7 @@ final class PeerLog: @unchecked Sendable {
     struct Connection {
         var received: [UInt8] = []
         var requests: [ReceivedRequest] = []
+        var handshake: PeerHandshake?
         var hasEnded = false
     }
 
@@ -28,6 +29,10 @@ final class PeerLog: @unchecked Sendable {
 
     func received(_ request: ReceivedRequest, on connection: Int) {
         condition.withLock { state.connections[connection].requests.append(request) }
+    }
+
+    func received(_ handshake: PeerHandshake, on connection: Int) {
+        condition.withLock { state.connections[connection].handshake = handshake }
     }
 
     /// Puts a request with its body in the place of the one that `received` has noted by its head.

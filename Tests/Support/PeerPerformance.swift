@@ -1,4 +1,5 @@
 import Glibc
+import NIOSSL
 
 /// Plays the script of one connection, on a thread of its own.
 final class PeerPerformance: @unchecked Sendable {
@@ -11,6 +12,9 @@ final class PeerPerformance: @unchecked Sendable {
     }
 
     private let socket: Socket
+    /// The socket, or TLS on it once its handshake is done.
+    private var stream: any PeerStream
+    private let tls: TLSConfiguration?
     private let connection: Int
     private let log: PeerLog
     private let patience: Duration
@@ -18,8 +22,12 @@ final class PeerPerformance: @unchecked Sendable {
     /// Read from the socket and not yet taken by a step.
     private var pending: [UInt8] = []
 
-    init(socket: Socket, connection: Int, log: PeerLog, patience: Duration, interruption: Latch) {
+    init(
+        socket: Socket, tls: TLSConfiguration?, connection: Int, log: PeerLog, patience: Duration, interruption: Latch
+    ) {
         self.socket = socket
+        self.tls = tls
+        stream = socket
         self.connection = connection
         self.log = log
         self.patience = patience
@@ -27,18 +35,34 @@ final class PeerPerformance: @unchecked Sendable {
     }
 
     func play(_ script: [ScriptedPeer.Step]) {
-        for (index, step) in script.enumerated() {
-            do {
-                try perform(step)
-            } catch Socket.WaitError.interrupted {
-                break
-            } catch {
-                log.failed("connection \(connection), step \(index): \(PeerPerformance.message(error))")
-                break
+        var place = "TLS"
+        do {
+            if try secure() {
+                for (index, step) in script.enumerated() {
+                    place = "step \(index)"
+                    try perform(step)
+                }
             }
+        } catch Socket.WaitError.interrupted {
+            // The test is over.
+        } catch {
+            log.failed("connection \(connection), \(place): \(PeerPerformance.message(error))")
         }
+        stream.close()
         socket.close()
         log.ended(connection)
+    }
+
+    /// Does the handshake where the peer speaks TLS.
+    ///
+    /// - Returns: false when the client did not go through with it.
+    private func secure() throws -> Bool {
+        guard let tls else { return true }
+        let secured = try TLSStream(socket, tls)
+        let handshake = try secured.handshake(within: patience)
+        log.received(handshake, on: connection)
+        stream = secured
+        return handshake.failure == nil
     }
 
     private static func message(_ error: any Error) -> String {
@@ -56,24 +80,25 @@ final class PeerPerformance: @unchecked Sendable {
         case .expectHead: try expectRequest(withBody: false)
         case .expectBytes(let count): _ = try take(count)
         case .expectClose: try expectClose()
-        case .send(let bytes): try socket.send(bytes, within: patience)
+        case .send(let bytes): try stream.send(bytes, within: patience)
         case .sendSlowly(let bytes, let interval):
             for byte in bytes.array {
-                try socket.send([byte], within: patience)
+                try stream.send([byte], within: patience)
                 try interruption.pause(interval)
             }
         case .closeAfter(let count, let bytes):
-            try socket.send(Bytes(bytes.array.prefix(count)), within: patience)
-            socket.close()
+            try stream.send(Bytes(bytes.array.prefix(count)), within: patience)
+            stream.close()
         case .garbage(let seed, let count):
             var random = SeededRandom(seed: seed)
-            try socket.send(Bytes(random.bytes(count)), within: patience)
+            try stream.send(Bytes(random.bytes(count)), within: patience)
         case .stall: try stall()
         case .wait(let duration): try interruption.pause(duration)
         case .waitFor(let latch): try wait(for: latch)
         case .open(let latch): latch.open()
-        case .halfClose: socket.shutdownOutput()
-        case .close: socket.close()
+        case .halfClose: stream.shutdownOutput()
+        case .close: stream.close()
+        case .closeWithoutNotice: socket.close()
         case .reset: socket.reset()
         case .untilClosed(let steps):
             while try !clientHasClosed() {
@@ -88,7 +113,7 @@ final class PeerPerformance: @unchecked Sendable {
     ///
     /// - Returns: false at the end of the stream.
     private func fill(within limit: Duration) throws -> Bool {
-        let bytes = try socket.receive(within: limit)
+        let bytes = try stream.receive(within: limit)
         log.received(bytes, on: connection)
         pending += bytes
         return !bytes.isEmpty

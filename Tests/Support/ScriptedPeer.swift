@@ -37,8 +37,10 @@ public final class ScriptedPeer: Sendable {
         case open(Latch)
         /// Ends the peer's side (FIN) and leaves the client's open.
         case halfClose
-        /// Closes with a FIN.
+        /// Closes with a FIN, under TLS behind its close_notify alert.
         case close
+        /// Closes with a FIN alone, as an attacker could: under TLS the stream may have been cut (RFC 8446 section 6.1).
+        case closeWithoutNotice
         /// Closes with an RST.
         case reset
         /// Plays these steps again and again, until the client ends its side before the first of them has read a byte.
@@ -60,8 +62,13 @@ public final class ScriptedPeer: Sendable {
     /// - Parameters:
     ///   - connections: the script of the first connection, of the second, and so on.
     ///   - repeatsLast: whether further connections play the last script again; otherwise they are a failure, and reset.
+    ///   - tls: what the peer speaks beneath its scripts, which begin behind the handshake; harm to the handshake itself
+    ///     is a script without TLS.
     ///   - patience: how long an expectation may take to come true before the script gives up.
-    public init(_ connections: [[Step]], repeatsLast: Bool = false, patience: Duration = .seconds(10)) throws {
+    public init(
+        _ connections: [[Step]], repeatsLast: Bool = false, tls: PeerTLS? = nil, patience: Duration = .seconds(10)
+    ) throws {
+        let tls = try tls?.configuration()
         let listener = try Socket.listening(interruption: interruption)
         port = listener.port
         // The threads hold these and not the peer, so that a peer that nobody holds any more ends them.
@@ -79,7 +86,8 @@ public final class ScriptedPeer: Sendable {
                     continue
                 }
                 let performance = PeerPerformance(
-                    socket: socket, connection: index, log: log, patience: patience, interruption: interruption)
+                    socket: socket, tls: tls, connection: index, log: log, patience: patience,
+                    interruption: interruption)
                 log.threadStarted()
                 Thread.detachNewThread {
                     performance.play(script)
@@ -117,6 +125,11 @@ public final class ScriptedPeer: Sendable {
 
     /// The same of all connections.
     public var requests: [ReceivedRequest] { log.connections.flatMap(\.requests) }
+
+    /// How the TLS handshake of that connection went; nil while it has not ended.
+    public func handshake(_ connection: Int) -> PeerHandshake? {
+        log.connections.dropFirst(connection).first?.handshake
+    }
 
     /// Expectations that did not come true. A test ends by looking that there are none.
     public var failures: [String] { log.failures }

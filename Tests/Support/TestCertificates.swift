@@ -1,0 +1,104 @@
+import Foundation
+
+/// Certificates for TLS on loopback, made by the `openssl` command once in a test run: an authority of its own, and
+/// server certificates from it that are right or wrong in one way each.
+public final class TestCertificates: Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
+        /// For `localhost`, `127.0.0.1` and `::1`, from the authority.
+        case trusted
+        /// From the authority, for `other.example` alone.
+        case wrongName
+        /// From the authority, for the right names, until the year 2020.
+        case expired
+        /// For the right names, signed by itself.
+        case selfSigned
+    }
+
+    /// Made when first asked for; throws each time when that has failed.
+    public static func shared() throws -> TestCertificates { try result.get() }
+
+    private static let result = Result { try TestCertificates() }
+
+    /// PEM files.
+    public var authority: String { directory.file("authority.pem") }
+    public func certificate(_ kind: Kind) -> String { directory.file("\(kind.rawValue).pem") }
+    /// One key for all, because making keys is what takes time.
+    public var key: String { directory.file("key.pem") }
+
+    private let directory: TemporaryDirectory
+
+    private init() throws {
+        directory = try TemporaryDirectory()
+        try directory.write("openssl.cnf", TestCertificates.configuration)
+        // What `openssl ca` keeps its books in.
+        try directory.write("index.txt", "")
+        try directory.write("serial", "01\n")
+        let curve = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        try openssl(["genpkey"] + curve + ["-out", "authority-key.pem"])
+        try openssl(["genpkey"] + curve + ["-out", "key.pem"])
+        try selfSign(
+            "authority", key: "authority-key.pem", subject: "/CN=Nightjar test authority", extensions: "authority")
+        try selfSign("selfSigned", key: "key.pem", subject: "/CN=localhost", extensions: "loopback")
+        try openssl([
+            "req", "-new", "-config", "openssl.cnf", "-key", "key.pem", "-subj", "/CN=test", "-out", "request.pem",
+        ])
+        try issue(.trusted, extensions: "loopback")
+        try issue(.wrongName, extensions: "other")
+        try issue(.expired, extensions: "loopback", end: "20200101000000Z")
+    }
+
+    private func selfSign(_ name: String, key: String, subject: String, extensions: String) throws {
+        try openssl([
+            "req", "-x509", "-config", "openssl.cnf", "-key", key, "-subj", subject, "-days", "30", "-extensions",
+            extensions,
+            "-out", "\(name).pem",
+        ])
+    }
+
+    /// `openssl ca` and not `x509`, because only it can sign for a time that has passed.
+    private func issue(_ kind: Kind, extensions: String, end: String = "20490101000000Z") throws {
+        try openssl([
+            "ca", "-batch", "-notext", "-config", "openssl.cnf", "-in", "request.pem", "-extensions", extensions,
+            "-startdate", "20190101000000Z", "-enddate", end, "-out", "\(kind.rawValue).pem",
+        ])
+    }
+
+    private func openssl(_ arguments: [String]) throws {
+        let result = try run("openssl", arguments, directory: directory.path)
+        guard result.status == 0 else {
+            throw ToolFailure(description: "openssl \(arguments.joined(separator: " ")): \(result.errors)")
+        }
+    }
+
+    private static let configuration: Bytes = """
+        [req]
+        distinguished_name = name
+        [name]
+        [ca]
+        default_ca = books
+        [books]
+        database = index.txt
+        serial = serial
+        new_certs_dir = .
+        certificate = authority.pem
+        private_key = authority-key.pem
+        default_md = sha256
+        policy = policy
+        unique_subject = no
+        [policy]
+        commonName = supplied
+        [authority]
+        basicConstraints = critical, CA:true
+        keyUsage = critical, keyCertSign, cRLSign
+        subjectKeyIdentifier = hash
+        [loopback]
+        basicConstraints = critical, CA:false
+        extendedKeyUsage = serverAuth
+        subjectAltName = DNS:localhost, IP:127.0.0.1, IP:::1
+        [other]
+        basicConstraints = critical, CA:false
+        extendedKeyUsage = serverAuth
+        subjectAltName = DNS:other.example
+
+        """
+}
