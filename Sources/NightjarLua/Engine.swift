@@ -7,10 +7,11 @@ import Nightjar
 /// ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
-    /// Calls that have ended and are not reported yet, last first out.
+    /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
     private var ended: [Outcome] = []
-    /// Calls under way, for a forked child that will not hear of them.
-    private var underWay: [ObjectIdentifier: Outcome] = [:]
+    private var firstEnded = 0
+    /// Calls under way, for a forked child that will not hear of them. Each knows its place.
+    private var underWay: [Outcome] = []
     private let process = getpid()
 
     /// - Parameter isStreamed: whether the answer's body comes in parts.
@@ -18,22 +19,23 @@ final class Engine: @unchecked Sendable {
         _ request: Request, on client: Client, for wait: OpaquePointer, isStreamed: Bool
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        var handlers = TaskHandlers { [unowned self] _, result in finished(outcome, result) }
+        var handlers = TaskHandlers { [self] _, result in finished(outcome, result) }
         if isStreamed { receive(outcome, by: &handlers) }
         if case .stream = request.body { send(outcome, by: &handlers) }
         outcome.task = try client.start(request, on: queue, handlers)
-        underWay[ObjectIdentifier(outcome)] = outcome
+        outcome.place = underWay.count
+        underWay.append(outcome)
         return outcome
     }
 
     private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
         outcome.incoming = IncomingBody()
         handlers.creditsAreManual = true
-        handlers.head = { [unowned self] task, head in
+        handlers.head = { [self] task, head in
             outcome.result = .success(Response(head: head, body: ByteBuffer(), url: task.url))
             tell(outcome)
         }
-        handlers.body = { [unowned self] _, part in
+        handlers.body = { [self] _, part in
             outcome.incoming?.append(part)
             tell(outcome)
         }
@@ -41,7 +43,7 @@ final class Engine: @unchecked Sendable {
 
     private func send(_ outcome: Outcome, by handlers: inout TaskHandlers) {
         outcome.outgoing = OutgoingBody()
-        handlers.provideBody = { [unowned self] _, maximum in
+        handlers.provideBody = { [self] _, maximum in
             guard let part = outcome.outgoing?.next(maximum) else { return .failed("the body has gone") }
             if case .later = part { tell(outcome) }
             return part
@@ -54,28 +56,42 @@ final class Engine: @unchecked Sendable {
     }
 
     private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
-        underWay.removeValue(forKey: ObjectIdentifier(outcome))
+        forget(outcome)
         outcome.task = nil
         outcome.finish(result)
         tell(outcome)
+    }
+
+    private func forget(_ outcome: Outcome) {
+        let place = outcome.place
+        guard place < underWay.count, underWay[place] === outcome, let last = underWay.popLast() else { return }
+        guard last !== outcome else { return }
+        underWay[place] = last
+        last.place = place
     }
 
     /// Runs what is due and writes the waits of the calls that have ended.
     func poll(timeout: Duration?, into waits: UnsafeMutableBufferPointer<OpaquePointer?>) -> Int {
         if ended.isEmpty, queue.poll(timeout: timeout) == 0, timeout != .zero, getpid() != process { failAfterFork() }
         var count = 0
-        while count < waits.count, let outcome = ended.popLast() {
+        while count < waits.count, firstEnded < ended.count {
+            let outcome = ended[firstEnded]
+            firstEnded += 1
             guard let wait = outcome.wait else { continue }
             outcome.wait = nil
             waits[count] = wait
             count += 1
+        }
+        if firstEnded == ended.count {
+            ended.removeAll(keepingCapacity: true)
+            firstEnded = 0
         }
         return count
     }
 
     /// The threads that would complete these calls are the parent's.
     private func failAfterFork() {
-        for outcome in underWay.values {
+        for outcome in underWay {
             finished(outcome, .failure(NightjarError(.forked, "this call belongs to the parent process")))
         }
     }
@@ -85,6 +101,7 @@ final class Engine: @unchecked Sendable {
     func close() {
         queue.close()
         ended = []
+        firstEnded = 0
     }
 }
 

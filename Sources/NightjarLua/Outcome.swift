@@ -10,6 +10,8 @@ final class Outcome: @unchecked Sendable {
     var wait: OpaquePointer?
     /// While the call is under way.
     var task: ClientTask?
+    /// Where the engine keeps it meanwhile.
+    var place = 0
     /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
     /// The answer's body where it is streamed.
