@@ -18,6 +18,12 @@ static int host_gc(lua_State *L) {
   return 0;
 }
 
+bool njl_host_is_open(lua_State *L) {
+  bool is_open = lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA;
+  lua_pop(L, 1);
+  return is_open;
+}
+
 njl_host *njl_host_open(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA) {
     njl_host *known = lua_touserdata(L, -1);
@@ -91,7 +97,7 @@ static njl_task *take_ready(njl_host *host) {
 /* --- The end of a task --- */
 
 /* An error that nobody asked for becomes the parent's own. */
-static void adopt_failure(njl_task *parent) {
+static void adopt_failure(lua_State *L, njl_task *parent) {
   if (parent->status != LUA_OK) return;
   for (njl_task *child = parent->first_child; child != NULL; child = child->next) {
     if (child->status <= LUA_OK || child->is_observed) continue;
@@ -102,6 +108,12 @@ static void adopt_failure(njl_task *parent) {
     parent->status = child->status;
     parent->results = 1;
     child->is_observed = true;
+    push_anchors(L);
+    lua_rawgetp(L, -1, parent);
+    lua_rawgetp(L, -2, child);
+    lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK);
+    lua_setiuservalue(L, -3, NJL_TASK_TRACEBACK);
+    lua_pop(L, 3);
     return;
   }
 }
@@ -117,7 +129,7 @@ static void forget_children(lua_State *L, njl_task *task) {
 /* Ends the task if its function is over and its children have ended; then perhaps its parent, and so on. */
 static void end(lua_State *L, njl_task *task) {
   while (task != NULL && task->state == NJL_ENDING && task->unended == 0) {
-    adopt_failure(task);
+    adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);

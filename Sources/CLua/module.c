@@ -10,6 +10,7 @@ int luaopen_nightjar(lua_State *L) {
       {NULL, NULL},
   };
   luaL_checkversion(L);
+  if (!njl_host_is_open(L)) njl_keep_signals(); /* A state that is not ours: nor is the process. */
   njl_host *host = njl_host_open(L);
   njl_open_coroutine(L);
   njl_open_failure(L);

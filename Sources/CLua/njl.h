@@ -110,6 +110,7 @@ struct njl_host {
 };
 
 /* host.c */
+bool njl_host_is_open(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);

@@ -6,7 +6,8 @@ public func nj_client_new(
     _ config: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
-        Handle.make(try Client(Handle<ConfigBox>.borrow(config)?.configuration ?? Configuration()))
+        HostSignals.keepSIGPIPE()
+        return Handle.make(try Client(Handle<ConfigBox>.borrow(config)?.configuration ?? Configuration()))
     }
 }
 

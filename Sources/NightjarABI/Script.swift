@@ -79,7 +79,8 @@ private func use(
 
 @_cdecl("nj_script_new") @implementation
 public func nj_script_new(_ client: OpaquePointer?) -> OpaquePointer! {
-    Handle.make(ScriptBox(client: Handle<Client>.borrow(client)))
+    HostSignals.keepSIGPIPE()
+    return Handle.make(ScriptBox(client: Handle<Client>.borrow(client)))
 }
 
 @_cdecl("nj_script_free") @implementation

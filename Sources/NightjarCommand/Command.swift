@@ -25,6 +25,7 @@ struct Command {
     }
 
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
+        HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends with head
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
         for step in invocation.steps {
             switch step {

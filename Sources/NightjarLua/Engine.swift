@@ -91,7 +91,7 @@ final class Engine: @unchecked Sendable {
 
     /// The threads that would complete these calls are the parent's.
     private func failAfterFork() {
-        for outcome in underWay {
+        while let outcome = underWay.last {
             finished(outcome, .failure(NightjarError(.forked, "this call belongs to the parent process")))
         }
     }
@@ -104,6 +104,9 @@ final class Engine: @unchecked Sendable {
         firstEnded = 0
     }
 }
+
+@_cdecl("njl_keep_signals") @implementation
+public func njl_keep_signals() { HostSignals.keepSIGPIPE() }
 
 @_cdecl("njl_engine_new") @implementation
 public func njl_engine_new() -> OpaquePointer? {

@@ -8,10 +8,10 @@ import Nightjar
 final class Outcome: @unchecked Sendable {
     /// What the poll that reports the end names; nil: nobody waits (any more).
     var wait: OpaquePointer?
+    /// Where the engine keeps it while it is under way.
+    var place = 0
     /// While the call is under way.
     var task: ClientTask?
-    /// Where the engine keeps it meanwhile.
-    var place = 0
     /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
     /// The answer's body where it is streamed.

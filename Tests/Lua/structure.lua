@@ -25,7 +25,7 @@ equal(task.done, true)
 equal(noted(), "main task")
 assert(tostring(task):match "^nightjar.task: .* %(ended%)$")
 
-local late = nightjar.spawn(function() nightjar.sleep(0.02) note "late" end)
+local late = nightjar.spawn(function() nightjar.sleep(0.2) note "late" end)
 local soon = nightjar.spawn(function() nightjar.sleep(0.01) note "soon" end)
 late:join()
 soon:join()

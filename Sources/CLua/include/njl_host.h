@@ -77,6 +77,9 @@ typedef struct njl_failure {
   bool has_response;
 } njl_failure;
 
+/* Leaves the signals of a process that knows nothing of us as they are. */
+void njl_keep_signals(void);
+
 /* NULL: out of memory. */
 njl_engine *njl_engine_new(void);
 /* Cancels the calls under way, waits for their ends and forgets them. */

@@ -6,8 +6,7 @@ import NIOPosix
 import NightjarHTTP
 import Synchronization
 
-/// One thread that runs one event loop, made so that the host does not notice it: it takes no signals of the process,
-/// and SIGPIPE keeps the disposition that the host gave it although SwiftNIO wants it ignored.
+/// One thread that runs one event loop and takes no signals of the process.
 public final class LoopThread: Sendable {
     public let loop: any EventLoop
     private let thread: Mutex<pthread_t?>
@@ -34,7 +33,6 @@ public final class LoopThread: Sendable {
         pthread_setname_np(thread, name)
         loop = start.wait()
         self.thread = Mutex(thread)
-        SigPipe.keepDisposition(loop)
     }
 
     /// Stops the loop and returns when its thread has ended; on that thread itself, at once.
@@ -88,28 +86,4 @@ func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
     pthread_sigmask(SIG_SETMASK, &all, &previous)
     defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
     return body()
-}
-
-/// SwiftNIO ignores SIGPIPE for the whole process when it makes its first socket. Our threads block the signal, which
-/// serves as well, so a first socket is made here, and the disposition goes back to what the host had.
-private enum SigPipe {
-    private static let isKept = Mutex(false)
-
-    static func keepDisposition(_ loop: any EventLoop) {
-        isKept.withLock { isKept in
-            guard !isKept else { return }
-            var ends: [Int32] = [-1, -1]
-            guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return }
-            var before = sigaction()
-            sigaction(SIGPIPE, nil, &before)
-            let done = DispatchSemaphore(value: 0)
-            ClientBootstrap(group: loop).withConnectedSocket(ends[0]).flatMap { $0.close() }.whenComplete { _ in
-                done.signal()
-            }
-            done.wait()
-            sigaction(SIGPIPE, &before, nil)
-            Glibc.close(ends[1])
-            isKept = true
-        }
-    }
 }

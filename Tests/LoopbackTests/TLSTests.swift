@@ -1,0 +1,63 @@
+import NIOCore
+import Nightjar
+import NightjarTestSupport
+import Testing
+
+@Suite struct TLSTests {
+    private func client(
+        trusting authority: String? = nil, _ configure: (inout Configuration) -> Void = { _ in }
+    ) throws -> Client {
+        var configuration = Configuration()
+        configuration.transport.certificateAuthorityFile = try authority ?? TestCertificates.shared().authority
+        configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(10), total: .seconds(20))
+        configure(&configuration)
+        return try Client(configuration)
+    }
+
+    private func peer(
+        _ kind: TestCertificates.Kind, _ script: [ScriptedPeer.Step] = [.expectRequest, .respond(body: "secret")]
+    ) throws -> ScriptedPeer {
+        try ScriptedPeer([script], repeatsLast: true, tls: PeerTLS(kind))
+    }
+
+    @Test func aTrustedCertificateIsAccepted() throws {
+        let peer = try peer(.trusted)
+        let response = try client().sendBlocking(Request(.get, "https://localhost:\(peer.port)/"))
+        #expect(response.text == "secret")
+        #expect(try client().sendBlocking(Request(.get, "https://127.0.0.1:\(peer.port)/")).text == "secret")
+    }
+
+    @Test(arguments: [TestCertificates.Kind.wrongName, .expired, .selfSigned])
+    func aCertificateThatProvesNothingIsRefused(kind: TestCertificates.Kind) throws {
+        let peer = try peer(kind)
+        let error = try failure(client(), Request(.get, "https://localhost:\(peer.port)/"))
+        #expect(error.kind == .tls)
+        #expect(error.phase == .tls)
+        #expect(!error.requestMayHaveBeenProcessed)
+        #expect(error.message.hasPrefix("the certificate of localhost:\(peer.port) is"), "\(error.message)")
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func anAuthorityThatNobodyNamedIsNotTrusted() throws {
+        let peer = try peer(.trusted)
+        var configuration = Configuration()
+        configuration.timeouts.connect = .seconds(10)
+        let error = try failure(Client(configuration), Request(.get, "https://localhost:\(peer.port)/"))
+        #expect(error.kind == .tls)
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func uncheckedMeansUnchecked() throws {
+        let peer = try peer(.selfSigned)
+        let client = try client { $0.transport.verifiesCertificates = false }
+        #expect(try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/")).text == "secret")
+    }
+
+    /// A peer that cuts TLS off could have cut the body: what the end of the connection would complete is not complete.
+    @Test func aBodyThatEndsWithoutTLSsGoodbyeIsNotWhole() throws {
+        let peer = try peer(
+            .trusted, [.expectRequest, .send("HTTP/1.1 200 OK\r\n\r\nhalf of it"), .closeWithoutNotice])
+        let error = try failure(client(), Request(.get, "https://localhost:\(peer.port)/"))
+        #expect(error.kind == .connectionLost)
+    }
+}
