@@ -58,27 +58,35 @@ int njl_client_open(lua_State *L) {
   return lua_error(L);
 }
 
-static int answered(lua_State *L, int status, lua_KContext context) {
-  (void)status, (void)context;
+int njl_answered(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  njl_wait *wait = (njl_wait *)context;
+  if (njl_call_wants_body(wait->call)) return njl_pull_body(L, wait);
   return njl_reply_finish(L, 2);
 }
 
-/* Starts the request with what lies at index 1 (the client) and waits; the rest of the stack is the request's. */
-static int send(lua_State *L, client *self, const njl_request *request) {
+/* Starts the request with what lies at index 1 (the client) and waits; the rest of the stack is the request's. The options
+ * are at index `options`. */
+static int send(lua_State *L, client *self, const njl_request *request, int options) {
   njl_host *host = self->host;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_wait *wait = njl_reply_push(L, host);
+  int reply = lua_gettop(L);
   njl_outcome *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
+  if (request->pulls_body) lua_getfield(L, options, "body");
+  lua_pushvalue(L, reply);
   lua_replace(L, 2);
-  lua_settop(L, 2);
+  if (request->pulls_body) lua_replace(L, 4);
+  lua_settop(L, request->pulls_body ? 4 : 2);
   if (wait->call == NULL) {
     wait->call = refusal;
     wait->state = NJL_DONE;
     return njl_reply_finish(L, 2);
   }
   host->calls++;
-  return njl_await(L, wait, answered);
+  if (request->pulls_body) njl_guard_body(L, wait);
+  return njl_await(L, wait, njl_answered);
 }
 
 static void check_options(lua_State *L, int index, const char *function) {
@@ -102,7 +110,7 @@ static int verb(lua_State *L) {
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, &request);
   if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
   if (request.target.data != target.data) return luaL_error(L, "%s: the path is the first argument", name);
-  return send(L, self, &request);
+  return send(L, self, &request, 3);
 }
 
 /* api:request{ method = "GET", path = "/articles", ... } */
@@ -113,7 +121,7 @@ static int request(lua_State *L) {
   njl_request request = {.method = {"GET", 3}};
   njl_read_options(L, 2, "request", &request);
   if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
-  return send(L, self, &request);
+  return send(L, self, &request, 2);
 }
 
 /* api:close(), also as <close> and by the collector: cancels what is in flight. Twice is once. */

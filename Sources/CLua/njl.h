@@ -10,6 +10,7 @@
  *   client.c     client{...} and the verbs
  *   request.c    the options of a call
  *   response.c   response objects
+ *   stream.c     bodies in parts
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
  *   names.c      names of fields and options, and the nearest to one that is unknown
@@ -164,6 +165,7 @@ void njl_group_child_ended(njl_wait *group, njl_task *child);
 void njl_open_coroutine(lua_State *L);
 
 /* client.c */
+int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
@@ -194,6 +196,13 @@ void njl_open_failure(lua_State *L);
 
 /* response.c */
 void njl_open_response(lua_State *L);
+
+/* stream.c */
+int njl_chunks(lua_State *L);
+int njl_close_response(lua_State *L);
+/* For a request whose body is a function, at index 4 of the caller's stack: cancels the call when it is left early. */
+void njl_guard_body(lua_State *L, njl_wait *wait);
+int njl_pull_body(lua_State *L, njl_wait *wait); /* asks that function for a part and goes on waiting */
 
 /* script.c */
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */

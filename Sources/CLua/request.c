@@ -9,10 +9,10 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, METHOD, PATH, SUPPORTED };
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, SUPPORTED };
 
 static const char *const names[] = {"query",   "headers",         "json",   "form", "body", "expect",
-                                    "timeout", "idempotency_key", "method", "path", NULL};
+                                    "timeout", "idempotency_key", "stream", "method", "path", NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};
@@ -277,6 +277,12 @@ static void read_body(reading *r, int options, unsigned present, njl_request *re
     lua_pop(L, 1);
     add_header(r, headers, "Content-Type", (njl_bytes){"application/x-www-form-urlencoded", 33});
   } else if (push_option(r, options, present, BODY)) {
+    if (lua_isfunction(L, -1)) {
+      request->pulls_body = true;
+      lua_pop(L, 1);
+      return;
+    }
+    if (lua_type(L, -1) != LUA_TSTRING) misfit(r, "a string or a function", -1);
     request->body = read_string(r);
     request->has_body = true;
   }
@@ -327,6 +333,11 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
   }
   if (push_option(&r, options, present, TIMEOUT)) {
     read_timeout(&r, lua_gettop(L), request);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, STREAM)) {
+    if (!lua_isboolean(L, -1)) misfit(&r, "a boolean", -1);
+    request->is_streamed = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, IDEMPOTENCY_KEY)) read_idempotency_key(&r, &headers);

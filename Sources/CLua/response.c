@@ -78,8 +78,8 @@ static int push_timing(lua_State *L, const njl_outcome *outcome) {
 }
 
 static const char *const field_names[] = {"status", "headers", "body",     "json",   "text", "url",
-                                          "source", "attempts", "timing", "ok",     NULL};
-enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK };
+                                          "source", "attempts", "timing", "ok",     "chunks", "close", NULL};
+enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE };
 
 static int response_index(lua_State *L) {
   njl_response response;
@@ -89,7 +89,11 @@ static int response_index(lua_State *L) {
   if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
     return njl_unknown_field(L, "response", luaL_tolstring(L, 2, NULL), field_names);
   }
-  switch (lua_tointeger(L, -1)) {
+  int field = (int)lua_tointeger(L, -1);
+  if (response.is_streamed && (field == BODY || field == JSON || field == TEXT)) {
+    return luaL_error(L, "the body of a streamed answer comes by res:chunks()");
+  }
+  switch (field) {
   case STATUS: lua_pushinteger(L, response.status); return 1;
   case HEADERS: return push_headers(L);
   case BODY: return push_body(L, &response);
@@ -99,6 +103,8 @@ static int response_index(lua_State *L) {
   case SOURCE: return push_text(L, outcome, NJL_SOURCE);
   case ATTEMPTS: lua_pushinteger(L, response.attempts); return 1;
   case TIMING: return push_timing(L, outcome);
+  case CHUNKS: lua_pushcfunction(L, njl_chunks); return 1;
+  case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }
 }
@@ -110,6 +116,11 @@ static int response_describe(lua_State *L) {
   push_text(L, outcome, NJL_URL);
   lua_concat(L, 2);
   return 1;
+}
+
+static int response_gc(lua_State *L) {
+  njl_close_response(L);
+  return njl_reply_gc(L);
 }
 
 /* --- Headers --- */
@@ -187,7 +198,8 @@ static int headers_length(lua_State *L) {
 }
 
 void njl_open_response(lua_State *L) {
-  static const luaL_Reg response[] = {{"__tostring", response_describe}, {"__gc", njl_reply_gc}, {NULL, NULL}};
+  static const luaL_Reg response[] = {{"__tostring", response_describe}, {"__gc", response_gc},
+                                      {"__close", njl_close_response}, {NULL, NULL}};
   static const luaL_Reg headers[] = {
       {"__index", headers_index}, {"__pairs", headers_pairs}, {"__len", headers_length}, {NULL, NULL}};
   luaL_newmetatable(L, NJL_RESPONSE);

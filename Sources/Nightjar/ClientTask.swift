@@ -29,6 +29,8 @@ public enum BodyPart: Sendable {
     /// The source is broken: the call fails as `invalid_request` with this message and the connection is closed, so
     /// that the server cannot take half a body for a whole one.
     case failed(String)
+    /// None is at hand: ``ClientTask/provide(_:)`` will bring it.
+    case later
 }
 
 /// One call, in progress or finished: what its caller holds. Any thread may use it.
@@ -84,6 +86,12 @@ public final class ClientTask: @unchecked Sendable {
         }
     }
 
+    /// Brings the part that ``TaskHandlers/provideBody`` put off by ``BodyPart/later``; once for each time it did.
+    public func provide(_ part: BodyPart) {
+        if case .later = part { return }
+        client.submit(.bodyPart(self, part))
+    }
+
     // MARK: On the loop
 
     func markFinished() { hasFinished.store(true, ordering: .releasing) }
@@ -116,10 +124,9 @@ public final class ClientTask: @unchecked Sendable {
 
     func deliverBodyRequest(_ maximum: Int) {
         guard !wasCancelled.load(ordering: .relaxed) else { return }
-        let part =
+        provide(
             handlers.provideBody?(self, maximum)
-            ?? .failed("the request has a streamed body but nothing provides it")
-        client.submit(.bodyPart(self, part))
+                ?? .failed("the request has a streamed body but nothing provides it"))
     }
 }
 

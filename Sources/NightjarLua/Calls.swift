@@ -38,7 +38,8 @@ public func njl_call_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
             let request = request?.pointee, let wait
         else { throw NightjarError(.invalidArgument, "the client is closed") }
-        return Handle<Outcome>.own(try engine.start(try Request(request), on: client, for: wait))
+        return Handle<Outcome>.own(
+            try engine.start(try Request(request), on: client, for: wait, isStreamed: request.is_streamed))
     }
 }
 
@@ -46,6 +47,13 @@ public func njl_call_start(
 public func njl_call_abandon(_ call: OpaquePointer?) {
     guard let outcome = Handle<Outcome>.borrow(call) else { return }
     outcome.wait = nil
+    outcome.task?.cancel()
+}
+
+@_cdecl("njl_call_cancel") @implementation
+public func njl_call_cancel(_ call: OpaquePointer?) {
+    guard let outcome = Handle<Outcome>.borrow(call) else { return }
+    outcome.incoming?.close()
     outcome.task?.cancel()
 }
 
@@ -89,6 +97,7 @@ extension Request {
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
+        if source.pulls_body { body = .stream(length: nil) }
         if source.has_body { body = .bytes(ByteBuffer(bytes: source.body.buffer)) }
         for status in UnsafeBufferPointer(start: source.expected, count: source.expected_count) {
             expectedStatuses.append(StatusRange(Int(status)))

@@ -1,31 +1,65 @@
 import CLua
 import Glibc
+import NIOCore
 import Nightjar
 
 /// The client side of one Lua state: where its calls complete. Belongs to the thread that runs the state, save for
 /// ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
-    /// Calls that have ended and are not reported yet, last first out.
+    /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
     private var ended: [Outcome] = []
-    /// Calls under way, for a forked child that will not hear of them.
+    private var firstEnded = 0
+    /// Calls under way, for a forked child that will not hear of them. Each knows its place.
     private var underWay: [Outcome] = []
     private let process = getpid()
 
-    func start(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+    /// - Parameter isStreamed: whether the answer's body comes in parts.
+    func start(
+        _ request: Request, on client: Client, for wait: OpaquePointer, isStreamed: Bool
+    ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.start(
-            request, on: queue, TaskHandlers { [unowned self] _, result in finished(outcome, result) })
+        var handlers = TaskHandlers { [self] _, result in finished(outcome, result) }
+        if isStreamed { receive(outcome, by: &handlers) }
+        if case .stream = request.body { send(outcome, by: &handlers) }
+        outcome.task = try client.start(request, on: queue, handlers)
         outcome.place = underWay.count
         underWay.append(outcome)
         return outcome
     }
 
+    private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
+        outcome.incoming = IncomingBody()
+        handlers.creditsAreManual = true
+        handlers.head = { [self] task, head in
+            outcome.result = .success(Response(head: head, body: ByteBuffer(), url: task.url))
+            tell(outcome)
+        }
+        handlers.body = { [self] _, part in
+            outcome.incoming?.append(part)
+            tell(outcome)
+        }
+    }
+
+    private func send(_ outcome: Outcome, by handlers: inout TaskHandlers) {
+        outcome.outgoing = OutgoingBody()
+        handlers.provideBody = { [self] _, maximum in
+            guard let part = outcome.outgoing?.next(maximum) else { return .failed("the body has gone") }
+            if case .later = part { tell(outcome) }
+            return part
+        }
+    }
+
+    /// Has the next poll name who waits for the outcome.
+    private func tell(_ outcome: Outcome) {
+        if outcome.wait != nil { ended.append(outcome) }
+    }
+
     private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
         forget(outcome)
         outcome.task = nil
-        outcome.result = result
-        if outcome.wait != nil { ended.append(outcome) }
+        outcome.finish(result)
+        tell(outcome)
     }
 
     private func forget(_ outcome: Outcome) {
@@ -40,11 +74,17 @@ final class Engine: @unchecked Sendable {
     func poll(timeout: Duration?, into waits: UnsafeMutableBufferPointer<OpaquePointer?>) -> Int {
         if ended.isEmpty, queue.poll(timeout: timeout) == 0, timeout != .zero, getpid() != process { failAfterFork() }
         var count = 0
-        while count < waits.count, let outcome = ended.popLast() {
+        while count < waits.count, firstEnded < ended.count {
+            let outcome = ended[firstEnded]
+            firstEnded += 1
             guard let wait = outcome.wait else { continue }
             outcome.wait = nil
             waits[count] = wait
             count += 1
+        }
+        if firstEnded == ended.count {
+            ended.removeAll(keepingCapacity: true)
+            firstEnded = 0
         }
         return count
     }
@@ -61,6 +101,7 @@ final class Engine: @unchecked Sendable {
     func close() {
         queue.close()
         ended = []
+        firstEnded = 0
     }
 }
 

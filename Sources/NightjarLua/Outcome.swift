@@ -12,8 +12,12 @@ final class Outcome: @unchecked Sendable {
     var place = 0
     /// While the call is under way.
     var task: ClientTask?
-    /// Nil while the call is under way.
+    /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
+    /// The answer's body where it is streamed.
+    var incoming: IncomingBody?
+    /// The request's body where the script is asked for it.
+    var outgoing: OutgoingBody?
     /// Texts that were asked for, NUL-terminated, by field; C borrows them.
     private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
 
@@ -23,6 +27,17 @@ final class Outcome: @unchecked Sendable {
 
     deinit {
         for text in texts { text.bytes.deallocate() }
+    }
+
+    /// The call has ended. What ends a streamed answer behind its head is for those who read on.
+    func finish(_ end: Result<Response, NightjarError>) {
+        outgoing = nil
+        if case .failure(let error) = end, response != nil {
+            incoming?.end(error)
+        } else {
+            result = end
+            incoming?.end(nil)
+        }
     }
 
     var response: Response? {
@@ -108,22 +123,23 @@ public func njl_outcome_is_response(_ outcome: OpaquePointer?) -> Bool {
 
 @_cdecl("njl_outcome_response") @implementation
 public func njl_outcome_response(_ outcome: OpaquePointer?, _ view: UnsafeMutablePointer<njl_response>?) -> Bool {
-    guard let response = Handle<Outcome>.borrow(outcome)?.response else { return false }
+    guard let outcome = Handle<Outcome>.borrow(outcome), let response = outcome.response else { return false }
     view?.pointee = njl_response(
         status: Int32(clamping: response.status),
         // The outcome keeps the response, and that its buffer, in place.
         body: response.body.withUnsafeReadableBytes(njl_bytes.init),
         attempts: Int32(clamping: response.attempts),
-        header_count: response.headers.count)
+        header_count: response.headers.count,
+        is_streamed: outcome.incoming != nil)
     return true
 }
 
 @_cdecl("njl_outcome_timing") @implementation
 public func njl_outcome_timing(_ outcome: OpaquePointer?, _ view: UnsafeMutablePointer<njl_timing>?) -> Bool {
-    guard let timing = Handle<Outcome>.borrow(outcome)?.response?.timing else { return false }
+    guard let outcome = Handle<Outcome>.borrow(outcome), let timing = outcome.response?.timing else { return false }
     view?.pointee = njl_timing(
         sent: timing.sent?.inSeconds ?? -1, first_byte: timing.firstByte?.inSeconds ?? -1,
-        total: timing.total.inSeconds, reused: timing.reusedConnection)
+        total: outcome.incoming?.isEnded == false ? -1 : timing.total.inSeconds, reused: timing.reusedConnection)
     return true
 }
 

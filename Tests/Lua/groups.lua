@@ -3,10 +3,6 @@ local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
 
-local function clock()
-  local t = os.clock()
-  return function() return os.clock() - t end
-end
 local function closer(f) return setmetatable({}, { __close = function(_, err) f(err) end }) end
 
 -- spawn and join.
@@ -158,12 +154,6 @@ misuse("bad argument #1 to 'sleep' (number expected, got no value)", function() 
 misuse("bad argument #1 to 'sleep' (seconds from 0 to 1e9 expected)", function() nightjar.sleep(0 / 0) end)
 misuse("a task has no field 'jion'", function() return task.jion end)
 misuse("bad argument #1 to 'join' (nightjar.task expected, got nil)", function() task.join(nil) end)
-
--- Sleeping costs no time of the processor, and is not short.
-local spent = clock()
-local from = os.time()
-nightjar.sleep(0.2)
-assert(spent() < 0.1)
 
 -- Many at once.
 local sum = 0

@@ -5,7 +5,9 @@ import Testing
 
 /// Runs the scripts of Tests/Lua, which check themselves, against the demo API.
 @Suite(.serialized) struct ScriptFilesTests {
-    @Test(arguments: ["json", "tasks", "structure", "groups", "client", "requests", "responses", "coroutines"])
+    @Test(arguments: [
+        "json", "tasks", "structure", "groups", "client", "requests", "responses", "coroutines", "streams",
+    ])
     func scriptPasses(name: String) throws {
         let server = DemoServer()
         let port = try server.start(host: "127.0.0.1", port: 0)

@@ -231,6 +231,10 @@ import Testing
             local t = nightjar.timeout(5, function() return 1 end)
             local value, err = nightjar.try(api.get, api, "/status/404")
             local text, body = tostring(err), err.response.text
+            for chunk in api:get("/drip?bytes=2&delay=0.001", {stream = true}):chunks() do a = chunk end
+            local left <close> = api:get("/bytes/1000000", {stream = true})
+            local place = 0
+            api:post("/echo", {body = function() place = place + 1 nightjar.sleep(0) return ({"a", "b"})[place] end})
             local task = nightjar.spawn(function() local c <close> = setmetatable({}, {__close = function() end}) nightjar.sleep(5) end)
             nightjar.sleep(0)
             task:cancel()

@@ -43,6 +43,8 @@ typedef struct njl_request {
   const int *expected; /* statuses that are an answer; none: the client's rule */
   size_t expected_count;
   double connect, idle, total; /* seconds; negative: the client's limit */
+  bool pulls_body;             /* in place of `body`: njl_call_wants_body */
+  bool is_streamed;            /* the answer's body comes in parts: njl_stream_next */
 } njl_request;
 
 typedef enum njl_field {
@@ -62,6 +64,7 @@ typedef struct njl_response {
   njl_bytes body;
   int attempts;
   size_t header_count;
+  bool is_streamed; /* `body` is empty: it comes in parts */
 } njl_response;
 
 /* Seconds since the call began, negative for what did not occur. */
@@ -98,13 +101,36 @@ void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
 
-/* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why. */
+/* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
+ * A poll names it as well when a part of the request's body is wanted, and, for a streamed answer, when its head is
+ * there; each time njl_call_await makes the next poll do so again. */
 njl_outcome *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
                             njl_outcome **error);
+void njl_call_await(njl_outcome *call, njl_wait *wait);
+/* Whether a part of the request's body is wanted. Then njl_call_provide gives one, of any length, or
+ * njl_call_end_body says that there is none. */
+bool njl_call_wants_body(const njl_outcome *call);
+void njl_call_provide(njl_outcome *call, njl_bytes part);
+void njl_call_end_body(njl_outcome *call);
 /* No poll will name the call's wait any more; it is cancelled unless it has ended. */
 void njl_call_abandon(njl_outcome *call);
+/* Cancels it unless it has ended; a poll will still name who waits for it. Of a streamed answer nothing more is read. */
+void njl_call_cancel(njl_outcome *call);
 /* Whether the call has ended with a response; false for errors and calls under way. */
 bool njl_outcome_is_response(const njl_outcome *outcome);
+
+typedef enum njl_part {
+  NJL_PART_READY,
+  NJL_PART_LATER,  /* a poll will name `wait` */
+  NJL_PART_BUSY,   /* another wait is named then */
+  NJL_PART_END,
+  NJL_PART_FAILED, /* `*error` says why, owned by the caller; NULL: out of memory */
+} njl_part;
+
+/* The next part of a streamed answer, borrowed until njl_stream_took says that it is done with: reading from the network
+ * pauses while too much lies here. */
+njl_part njl_stream_next(njl_outcome *outcome, njl_wait *wait, njl_bytes *part, njl_outcome **error);
+void njl_stream_took(njl_outcome *outcome);
 
 /* Kinds of errors that the Lua host itself makes; the numbers are those of ErrorKind. */
 typedef enum njl_kind {

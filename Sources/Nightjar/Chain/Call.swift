@@ -165,6 +165,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         switch part {
         case .bytes(let bytes): exchange?.send(bytes)
         case .end: exchange?.endBody()
+        case .later: break
         case .failed(let message):
             ascend(
                 NightjarError(.invalidRequest, message, phase: .send, requestMayHaveBeenProcessed: true),

@@ -1,0 +1,144 @@
+import CLua
+import NIOCore
+import Nightjar
+
+/// The body of an answer on its way to a script: parts wait here until the script asks. How much waits is bounded by the
+/// window of the task. Belongs to the thread that runs the Lua state.
+final class IncomingBody: @unchecked Sendable {
+    enum Part {
+        case bytes(ByteBuffer)
+        case later
+        case end
+        case failed(NightjarError)
+    }
+
+    private var parts: [ByteBuffer] = []
+    /// Parts before this one have been taken.
+    private var first = 0
+    private var failure: NightjarError?
+    private(set) var isEnded = false
+
+    func append(_ part: ByteBuffer) { parts.append(part) }
+
+    /// Nothing follows; with an error, because the answer broke off.
+    func end(_ error: NightjarError?) {
+        guard !isEnded else { return }
+        isEnded = true
+        failure = error
+    }
+
+    /// What waits here is not wanted, nor is what follows.
+    func close() {
+        parts = []
+        first = 0
+        isEnded = true
+        failure = NightjarError(.cancelled, "the answer was closed")
+    }
+
+    /// The part that ``take()`` will take.
+    var next: Part {
+        if first < parts.count { return .bytes(parts[first]) }
+        guard isEnded else { return .later }
+        return failure.map(Part.failed) ?? .end
+    }
+
+    /// - Returns: its length in bytes.
+    func take() -> Int {
+        guard first < parts.count else { return 0 }
+        let count = parts[first].readableBytes
+        parts[first] = ByteBuffer()
+        first += 1
+        if first == parts.count {
+            parts.removeAll(keepingCapacity: true)
+            first = 0
+        }
+        return count
+    }
+}
+
+/// The body of a request on its way from a script, which gives parts as long as it likes; the transport takes them in
+/// pieces. Belongs to the thread that runs the Lua state.
+final class OutgoingBody: @unchecked Sendable {
+    private var rest = ByteBuffer()
+    private var isEnded = false
+    /// Bytes that the transport asked for.
+    private var wanted = 0
+    /// The transport waits for a part that the script has to give.
+    private(set) var isAsked = false
+
+    /// What the transport gets that asks for so many bytes.
+    func next(_ maximum: Int) -> BodyPart {
+        if let part = rest.readSlice(length: min(maximum, rest.readableBytes)), part.readableBytes > 0 {
+            return .bytes(part)
+        }
+        if isEnded { return .end }
+        wanted = maximum
+        isAsked = true
+        return .later
+    }
+
+    /// A part from the script; nil: there is none.
+    ///
+    /// - Returns: what the transport gets that has been asking.
+    func give(_ part: ByteBuffer?) -> BodyPart {
+        guard isAsked else { return .later }
+        isAsked = false
+        if let part { rest = part } else { isEnded = true }
+        guard rest.readableBytes > 0 || isEnded else { return .bytes(ByteBuffer()) }
+        return next(wanted)
+    }
+}
+
+// MARK: For C
+
+@_cdecl("njl_call_await") @implementation
+public func njl_call_await(_ call: OpaquePointer?, _ wait: OpaquePointer?) {
+    Handle<Outcome>.borrow(call)?.wait = wait
+}
+
+@_cdecl("njl_call_wants_body") @implementation
+public func njl_call_wants_body(_ call: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(call)?.outgoing?.isAsked ?? false
+}
+
+@_cdecl("njl_call_provide") @implementation
+public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
+    guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
+    call.task?.provide(outgoing.give(ByteBuffer(bytes: part.buffer)))
+}
+
+@_cdecl("njl_call_end_body") @implementation
+public func njl_call_end_body(_ call: OpaquePointer?) {
+    guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
+    call.task?.provide(outgoing.give(nil))
+}
+
+@_cdecl("njl_stream_next") @implementation
+public func njl_stream_next(
+    _ outcome: OpaquePointer?, _ wait: OpaquePointer?, _ part: UnsafeMutablePointer<njl_bytes>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> njl_part {
+    guard let outcome = Handle<Outcome>.borrow(outcome), let incoming = outcome.incoming else { return NJL_PART_END }
+    switch incoming.next {
+    case .bytes(let bytes):
+        // Kept in place by the body until the part is taken.
+        part?.pointee = bytes.withUnsafeReadableBytes(njl_bytes.init)
+        return NJL_PART_READY
+    case .later:
+        guard outcome.wait == nil || outcome.wait == wait else { return NJL_PART_BUSY }
+        outcome.wait = wait
+        return NJL_PART_LATER
+    case .end:
+        return NJL_PART_END
+    case .failed(let failure):
+        error?.pointee = Handle<Outcome>.own(Outcome(.failure(failure)))
+        return NJL_PART_FAILED
+    }
+}
+
+@_cdecl("njl_stream_took") @implementation
+public func njl_stream_took(_ outcome: OpaquePointer?) {
+    guard let outcome = Handle<Outcome>.borrow(outcome), let incoming = outcome.incoming else { return }
+    let count = incoming.take()
+    outcome.task?.consumed(count)
+}
