@@ -30,10 +30,17 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var isShutDown = false
 
     /// - Throws: `tls` or `invalid_argument` when the certificate authorities cannot be read.
-    public init(loop: any EventLoop, configuration: TransportConfiguration) throws(NightjarError) {
+    public convenience init(loop: any EventLoop, configuration: TransportConfiguration) throws(NightjarError) {
+        try self.init(loop: loop, configuration: configuration, lookUp: AddressResolver.askSystem)
+    }
+
+    /// - Parameter lookUp: what answers for the system's resolver.
+    init(
+        loop: any EventLoop, configuration: TransportConfiguration, lookUp: @escaping AddressResolver.LookUp
+    ) throws(NightjarError) {
         self.loop = loop
         self.configuration = configuration
-        connector = try Connector(loop: loop, configuration: configuration)
+        connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
     }
 
     public func begin(

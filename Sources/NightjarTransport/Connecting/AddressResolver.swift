@@ -9,14 +9,19 @@ import NightjarHTTP
 /// Not NIO's resolver: that uses Dispatch's shared threads, which do not survive a fork.
 final class AddressResolver: Resolver, @unchecked Sendable {
     private let loop: any EventLoop
+    /// The addresses of a host, by a call that blocks.
+    typealias LookUp = @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
+
+    private let lookUp: LookUp
     private let threads = NIOThreadPool(numberOfThreads: 2)
     private var isRunning = false
     private var lookups: [String: EventLoopFuture<[SocketAddress]>] = [:]
     /// What is known of names, so that connections opened one after the other do not each ask.
     private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
-    init(loop: any EventLoop) {
+    init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.askSystem) {
         self.loop = loop
+        self.lookUp = lookUp
     }
 
     func shutDown() {
@@ -51,7 +56,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
             withSignalsBlocked { threads.start() }
             isRunning = true
         }
-        let lookup = threads.runIfActive(eventLoop: loop) { try AddressResolver.lookUp(host, port) }
+        let lookup = threads.runIfActive(eventLoop: loop) { [lookUp] in try lookUp(host, port) }
         lookups[key] = lookup
         lookup.assumeIsolated().whenComplete { result in
             self.lookups[key] = nil
@@ -66,7 +71,8 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private static let lifetime = TimeAmount.seconds(60)
     private static let mostKnown = 1024
 
-    private static func lookUp(_ host: String, _ port: Int) throws -> [SocketAddress] {
+    @Sendable
+    static func askSystem(_ host: String, _ port: Int) throws -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_protocol = Int32(IPPROTO_TCP)

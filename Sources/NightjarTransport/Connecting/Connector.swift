@@ -9,10 +9,12 @@ final class Connector {
     private let resolver: AddressResolver
     private let tls: TLSClient
 
-    init(loop: any EventLoop, configuration: TransportConfiguration) throws(NightjarError) {
+    init(
+        loop: any EventLoop, configuration: TransportConfiguration, lookUp: @escaping AddressResolver.LookUp
+    ) throws(NightjarError) {
         self.loop = loop
         tls = try TLSClient(configuration)
-        resolver = AddressResolver(loop: loop)
+        resolver = AddressResolver(loop: loop, lookUp: lookUp)
     }
 
     func shutDown() {

@@ -1,0 +1,58 @@
+import NIOCore
+import Nightjar
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarTransport
+
+/// A host with several addresses, of which some do not answer.
+@Suite struct AddressTests {
+    private func client(port: Int, _ addresses: [String]) throws -> Client {
+        var configuration = Configuration()
+        configuration.baseURL = "http://several.test:\(port)"
+        configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
+        let targets = try addresses.map { try SocketAddress(ipAddress: $0, port: port) }
+        return try Client(configuration) { loop in
+            do {
+                return try NetworkTransport(loop: loop, configuration: TransportConfiguration()) { _, _ in targets }
+            } catch {
+                Issue.record("the default configuration works: \(error)")
+                return Nothing()
+            }
+        }
+    }
+
+    private final class Nothing: HTTPTransport {
+        final class Silence: Exchange {
+            func cancel() {}
+            func pause() {}
+            func resume() {}
+            func send(_ part: ByteBuffer) {}
+            func endBody() {}
+        }
+        func begin(
+            _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+        ) -> any Exchange { Silence() }
+        func shutDown() {}
+    }
+
+    @Test(arguments: [["::1", "127.0.0.1"], ["127.0.0.2", "127.0.0.1"], ["::1", "127.0.0.2", "127.0.0.1"]])
+    func anAddressThatRefusesIsFollowedByTheNext(addresses: [String]) throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: "reached")]])
+        let client = try client(port: peer.port, addresses)
+        #expect(try client.sendBlocking(Request(.get, "/")).text == "reached")
+        #expect(peer.requests.first?["host"] == "several.test:\(peer.port)")
+        #expect(peer.failures == [])
+    }
+
+    @Test func whenNoneAnswersTheErrorSaysSo() throws {
+        let error = try failure(client(port: Ports.refused(), ["::1", "127.0.0.1"]), Request(.get, "/"))
+        #expect(error.kind == .connect || error.kind == .offline)
+        #expect(!error.requestMayHaveBeenProcessed)
+    }
+
+    @Test func aHostWithNoAddressIsADNSError() throws {
+        let error = try failure(client(port: 80, []), Request(.get, "/"))
+        #expect(error.kind == .dns)
+    }
+}
