@@ -52,16 +52,18 @@ happened "parent child"
 
 -- Cancelling takes the children along, and runs what is to be closed.
 local function closing(word) return setmetatable({}, { __close = function() note(word) end }) end
+local isUnderWay = false
 task = spawn(function()
   local outer <close> = closing "outer"
   spawn(function()
     local inner <close> = closing "inner"
+    isUnderWay = true
     sleep(10)
   end)
   sleep(10)
   note "never"
 end)
-sleep(0.01)
+while not isUnderWay do sleep(0) end
 task:cancel()
 task:cancel()
 check.fails("cancelled", "the task was cancelled", task.join, task)
@@ -69,11 +71,13 @@ table.sort(trace)
 happened "inner outer"
 
 -- A <close> handler may itself wait.
+isUnderWay = false
 task = spawn(function()
   local slow <close> = setmetatable({}, { __close = function() sleep(0.01) note "closed" end })
+  isUnderWay = true
   sleep(10)
 end)
-sleep(0)
+while not isUnderWay do sleep(0) end
 task:cancel()
 pcall(task.join, task)
 happened "closed"

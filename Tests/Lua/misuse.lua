@@ -1,0 +1,96 @@
+-- Every function with every kind of value in every place: whatever comes is a result or a clear error.
+local nightjar = require "nightjar"
+local check = require "check"
+
+local api <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", timeout = 2 }
+local res = api:get "/v1/articles/1"
+local _, err = nightjar.try(api.get, api, "/status/404")
+local task = nightjar.spawn(function() nightjar.sleep(30) end)
+local closed = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
+closed:close()
+
+local values = {
+  true, 0, -1, 0.001, 1e308, math.mininteger, "", "x", "/echo", "\0\xff\r\n", {}, { 1, 2 }, { [1.5] = {} }, { x = {} },
+  function() end, function() error "thrown" end, coroutine.create(function() end), io.stdout, nightjar.null, api, closed,
+  res, res.headers, err, task, setmetatable({}, { __index = function() error "index" end, __len = function() return "x" end }),
+}
+local function pick(place) return values[place] end -- nil beyond the last
+
+local functions = {
+  client = nightjar.client, spawn = function(...) nightjar.spawn(...):cancel() end, all = nightjar.all, race = nightjar.race,
+  map = nightjar.map, timeout = nightjar.timeout, try = nightjar.try, array = nightjar.array,
+  decode = nightjar.json.decode, encode = nightjar.json.encode,
+  sleep = function(seconds, ...) if type(seconds) == "number" and seconds > 1 then seconds = 0 end nightjar.sleep(seconds, ...) end,
+  join = function(other, ...) return task.join(other ~= task and other, ...) end,
+  cancel = function(other, ...) return task.cancel(other ~= task and other, ...) end,
+  chunks = res.chunks, close_response = res.close,
+  close = function(other, ...) return api.close(other ~= api and other, ...) end,
+  resume = coroutine.resume, wrap = coroutine.wrap,
+}
+for _, verb in ipairs { "get", "post", "put", "patch", "delete", "head", "request" } do functions[verb] = api[verb] end
+
+-- Fields and operators of the objects.
+for name, object in pairs { client = api, response = res, headers = res.headers, error = err, task = task, null = nightjar.null } do
+  functions["index of " .. name] = function(key) return object[key] end
+  functions["newindex of " .. name] = function(key, value) object[key] = value end
+  functions["call of " .. name] = function(...) return object(...) end
+  functions["pairs of " .. name] = function() for _ in pairs(object) do end end
+  functions["length of " .. name] = function() return #object end
+  functions["concat of " .. name] = function(other) return object .. other, other .. object end
+  functions["text of " .. name] = function() return tostring(object) end
+  functions["compare " .. name] = function(other) return object == other, object < other end
+  local meta = debug.getmetatable(object)
+  for event, method in pairs(type(meta) == "table" and meta or {}) do
+    -- A finalizer is the collector's alone; everything else may be got at through debug.
+    if type(method) == "function" and event ~= "__gc" and event ~= "__close" then functions[name .. event] = method end
+  end
+end
+
+local names = {}
+for name in pairs(functions) do names[#names + 1] = name end
+table.sort(names)
+
+local calls = 0
+local function try(name, ...)
+  calls = calls + 1
+  local ok, got = pcall(functions[name], ...)
+  if ok then return end
+  local kind = type(got)
+  if kind == "userdata" then
+    assert(type(got.kind) == "string" and type(got.message) == "string", name)
+  else
+    assert(kind == "string", name .. " raised a " .. kind)
+  end
+end
+
+for _, name in ipairs(names) do
+  try(name)
+  for a = 1, #values + 1 do
+    try(name, pick(a))
+    for b = 1, #values + 1 do try(name, pick(a), pick(b)) end
+  end
+end
+for _, name in ipairs { "get", "post", "map", "timeout", "all", "encode" } do
+  local self = ({ get = api, post = api })[name]
+  for a = 1, #values + 1 do
+    for b = 1, #values + 1 do
+      if self then try(name, self, pick(a), pick(b)) else try(name, pick(a), { pick(b) }, pick(b)) end
+    end
+  end
+end
+
+-- Each option with each value, for the calls and for the client.
+for _, option in ipairs { "query", "headers", "json", "form", "body", "expect", "timeout", "idempotency_key", "stream", "method",
+  "path", "nonsense" } do
+  for a = 1, #values do
+    try("post", api, "/echo", { [option] = pick(a) })
+    try("request", api, { path = "/echo", [option] = pick(a) })
+  end
+end
+for _, option in ipairs { "base_url", "headers", "user_agent", "timeout", "max_body", "max_connections_per_host",
+  "idle_connection_lifetime", "tls", "auth", "nonsense" } do
+  for a = 1, #values do try("client", { [option] = pick(a) }) end
+end
+assert(calls > 10000)
+task:cancel()
+check.fails("cancelled", "the task was cancelled", task.join, task)
