@@ -54,7 +54,12 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
-        .target(name: "NightjarLua", dependencies: ["Nightjar", "CLua", "CSimdjson"]),
+        .target(
+            name: "NightjarLua",
+            dependencies: [
+                "Nightjar", "CLua", "CSimdjson", .product(name: "DequeModule", package: "swift-collections"),
+            ]
+        ),
         .target(
             name: "NightjarABI",
             dependencies: [

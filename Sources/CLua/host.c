@@ -258,6 +258,7 @@ bool njl_turn(lua_State *L, njl_host *host) {
   if (host->timers != NULL) expire_timers(host, njl_now());
   if (host->ready == 0 && host->timers == NULL && host->calls == 0) return false;
   if (host->ready == 0 || host->calls > 0) poll(host);
+  if (host->logs > 0) njl_write_log(L, host);
   if (host->ready == 0 && host->timers != NULL) expire_timers(host, njl_now());
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready; left > 0; left--) {

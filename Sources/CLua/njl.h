@@ -11,6 +11,7 @@
  *   request.c    the options of a call
  *   response.c   response objects
  *   stream.c     bodies in parts
+ *   log.c        the log of a client
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
  *   names.c      names of fields and options, and the nearest to one that is unknown
@@ -103,6 +104,8 @@ struct njl_host {
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
+  size_t logs;              /* clients that were made with a log */
+  bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
@@ -203,6 +206,13 @@ int njl_close_response(lua_State *L);
 /* For a request whose body is a function, at index 4 of the caller's stack: cancels the call when it is left early. */
 void njl_guard_body(lua_State *L, njl_wait *wait);
 int njl_pull_body(lua_State *L, njl_wait *wait); /* asks that function for a part and goes on waiting */
+
+/* log.c */
+/* Reads the log option of the table at `options`: pushes its function and returns its level, or returns 0. */
+int njl_read_log(lua_State *L, int options);
+/* The number of a new log for the client at index `client`, whose user value 1 is the function. */
+lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
+void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* script.c */
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */

@@ -6,10 +6,16 @@ import Nightjar
 // Clients and the calls that scripts make on them. Every function catches what goes wrong as an outcome.
 
 @_cdecl("njl_client_new") @implementation
-public func njl_client_new(_ options: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?) -> OpaquePointer? {
+public func njl_client_new(
+    _ options: njl_bytes, _ engine: OpaquePointer?, _ level: Int32, _ log: Int64,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         var configuration = Configuration()
         try configuration.merge(json: options.buffer)
+        if let level = LogLevel(rawValue: level), level > .off, let engine = Handle<Engine>.borrow(engine) {
+            configuration.log = engine.logSink(level, log)
+        }
         return Handle<Client>.own(try Client(configuration))
     }
 }
