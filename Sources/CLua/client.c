@@ -173,7 +173,7 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
-  luaL_newmetatable(L, NJL_CLIENT);
+  njl_new_metatable(L, NJL_CLIENT);
   luaL_setfuncs(L, meta, 0);
   lua_newtable(L);
   for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {

@@ -163,7 +163,7 @@ static void close_thread(njl_task *task) {
   host->running = NULL;
   task->state = NJL_RUNNING;
   task->is_closing = true;
-  task->status = lua_resetthread(task->thread);
+  task->status = njl_close_coroutine(host, task->thread);
   task->results = task->status == LUA_OK ? 0 : 1;
   task->is_closing = false;
   host->current = outer;
@@ -197,7 +197,9 @@ static void resume(lua_State *L, njl_task *task) {
   host->current = task;
   host->running = thread;
   task->state = NJL_RUNNING;
+  int depth = host->depth;
   int status = lua_resume(thread, L, arguments, &count);
+  host->depth = depth; /* An error may have left waits that blocked. */
   host->current = outer;
   host->running = outer_thread;
 
