@@ -96,7 +96,8 @@ public final class PreparedRequest: Sendable {
     ) throws(NightjarError) -> URLResolution {
         let query = request.query
         return try request.target.withRawBytes { bytes throws(NightjarError) in
-            guard let resolution = try URLResolution(bytes, base: template.base) else {
+            guard let resolution = try URLResolution(bytes, base: template.base, known: template.latestOrigin)
+            else {
                 throw NightjarError(
                     .invalidURL,
                     "the target is a path and there is no base URL to put it behind; set one, or write http://host")
@@ -137,9 +138,7 @@ public final class PreparedRequest: Sendable {
         if let host {
             headers.withBytes(at: host) { HeadWriter.writeField($0, $1, into: &head) }
         } else if let foreign, template.base != nil || template.hostLine.readableBytes == 0 {
-            head.writeStaticString("Host: ")
-            head.writeString(foreign.hostField)
-            head.writeStaticString("\r\n")
+            head.writeString(foreign.hostLine)
         } else {
             head.writeImmutableBuffer(template.hostLine)
         }

@@ -30,6 +30,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var phase = Phase.connecting
     private var context: ChannelHandlerContext?
     private var decoder = HTTP1ResponseDecoder()
+    /// Nil over TLS, and once something was written through the channel.
+    private var socket: PlainSocket?
     private var exchange: NetworkExchange?
     private var isReused = false
     private var requestIsComplete = false
@@ -50,8 +52,9 @@ final class HTTP1Connection: ChannelInboundHandler {
     // MARK: Opening
 
     /// The channel is open: told by the connector, or over TLS by the end of the handshake.
-    func opened() {
+    func opened(_ socket: PlainSocket? = nil) {
         guard phase == .connecting else { return }
+        self.socket = socket
         phase = .idle
         connectTimer?.cancel()
         connectTimer = nil
@@ -105,8 +108,17 @@ final class HTTP1Connection: ChannelInboundHandler {
         var head = exchange.request.wireHead
         outgoing = OutgoingBody(exchange.request.body, inlinedInto: &head)
         requestIsComplete = outgoing.isComplete
-        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        writeHead(head, context)
         if !requestIsComplete { continueBody(context) }
+    }
+
+    private func writeHead(_ head: consuming ByteBuffer, _ context: ChannelHandlerContext) {
+        if requestIsComplete, let socket, context.channel.isActive {
+            socket.write(&head)
+            if head.readableBytes == 0 { return }
+        }
+        socket = nil
+        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
     }
 
     /// Writes what is at hand as long as the channel takes it, then asks for more.
