@@ -37,6 +37,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var content = ByteBuffer()
     private var timing = Timing()
     private var lastProgress: NIODeadline
+    /// Bytes on their way to the peer when the idle limit was looked at last.
+    private var unsent = 0
     private var isPaused = false
     private var awaitsBodyPart = false
     /// Whether the body is kept for the response rather than handed out as it comes.
@@ -194,19 +196,31 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             finish(.failure(Deadline.error(.total, self)))
             return nil
         }
-        let idle = idleDeadline
-        if let idle, idle <= now {
+        if let idle = idleDeadline, idle <= now, !hasUploadMoved(now) {
             ascend(Deadline.error(.idle, self), from: loop.chain.bottom)
             return nil
         }
+        let idle = idleDeadline
         guard let total = limits.total else { return idle }
         return min(total, idle ?? total)
+    }
+
+    /// Whether bytes have left for the peer since this was asked last. Nobody tells when they leave the socket, so it
+    /// is looked at when the limit has run out; the first look tells nothing, and another follows soon.
+    private func hasUploadMoved(_ now: NIODeadline) -> Bool {
+        let before = unsent
+        unsent = exchange?.unsentBytes ?? 0
+        guard unsent > 0, let idle = limits.idle else { return false }
+        if before > 0, unsent >= before { return false }
+        lastProgress = before > 0 ? now : now - .nanoseconds(idle.nanoseconds / 4 * 3)
+        return true
     }
 
     // MARK: ExchangeReceiver
 
     func exchangeStarted(onReusedConnection isReused: Bool) {
         state = .sent
+        unsent = 0
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused

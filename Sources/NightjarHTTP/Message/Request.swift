@@ -53,7 +53,8 @@ public enum RequestBody: Sendable {
 
 /// Limits of time; nil where not set.
 public struct Timeouts: Sendable, Equatable {
-    /// From the start of the call, or of waiting for a connection, until the connection is open (TLS included).
+    /// From when a connection is attempted until it is open (TLS included). Waiting in line for one of the connections
+    /// that the client may have counts for `total` alone.
     public var connect: Duration?
     /// Without a byte in either direction while the request is sent or the answer awaited.
     public var idle: Duration?

@@ -27,6 +27,12 @@ public final class RequestTemplate: Sendable {
                 .invalidURL, "the base URL has a query, which a joined path would end up in; give it to each request")
         }
         try ReservedField.check(defaults)
+        if base == nil, let name = CredentialField.first(in: defaults) {
+            throw NightjarError(
+                .invalidRequest,
+                "the default header \"\(name)\" would go to every server: set base_url, whose origin alone gets it, "
+                    + "or give it to each request")
+        }
         self.base = base
 
         var fields = defaults

@@ -102,6 +102,16 @@ import Testing
         #expect(own.contains("Authorization: Basic x"))
     }
 
+    @Test func credentialsForAllServersAreRefused() {
+        let error = #expect(throws: NightjarError.self) {
+            try lines(request(.get, "http://h/"), base: nil, defaults: ["Accept": "*/*", "Authorization": "Bearer s3cret"])
+        }
+        #expect(error?.kind == .invalidRequest)
+        #expect(
+            error?.message == "the default header \"Authorization\" would go to every server: set base_url, whose origin "
+                + "alone gets it, or give it to each request")
+    }
+
     @Test func hostMayBeSetOnce() throws {
         #expect(try lines(request(.get, "/a", ["host": "x:1"])) == ["GET /v1/a HTTP/1.1", "host: x:1"])
         #expect(try lines(request(), defaults: ["Host": "x"]) == ["GET /v1/a HTTP/1.1", "Host: x"])
