@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// The hosts that are reached without a proxy: the value of no_proxy as curl 8 reads it.
 ///
 /// `*` alone means all hosts. Otherwise the entries, between commas, are
@@ -38,7 +30,7 @@ public struct ProxyExceptions: Sendable, Equatable {
     public func contains(host: String) -> Bool {
         if isEverything { return true }
         if entries.isEmpty { return false }
-        if let address = ProxyExceptions.address(Array(host.utf8)) {
+        if let address = NumericAddress.bytes(host.utf8) {
             return entries.contains { entry in
                 guard case .network(let network, let bits) = entry else { return false }
                 return ProxyExceptions.matches(address, network, bits: bits)
@@ -54,7 +46,7 @@ public struct ProxyExceptions: Sendable, Equatable {
 
     private static func entry(_ token: Substring.UTF8View) -> Entry? {
         let slash = token.firstIndex(of: UInt8(ascii: "/")) ?? token.endIndex
-        if let network = address(Array(token[..<slash])) {
+        if let network = address(token[..<slash]) {
             let most = network.count * 8
             if slash == token.endIndex { return .network(network, bits: most) }
             guard let bits = number(token[slash...].dropFirst()), bits <= most else { return nil }
@@ -71,19 +63,9 @@ public struct ProxyExceptions: Sendable, Equatable {
         return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
     }
 
-    /// The bytes of a numeric address, an IPv6 one with or without brackets.
-    private static func address(_ text: [UInt8]) -> [UInt8]? {
-        var text = text[...]
-        if text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]") { text = text.dropFirst().dropLast() }
-        guard text.count < INET6_ADDRSTRLEN else { return nil }
-        return text.withUnsafeBytes { bytes -> [UInt8]? in
-            let whole = Slice(base: bytes, bounds: bytes.indices)
-            var v4 = in_addr()
-            if HostSyntax.parse(whole, AF_INET, into: &v4) { return withUnsafeBytes(of: &v4) { Array($0) } }
-            var v6 = in6_addr()
-            if HostSyntax.parse(whole, AF_INET6, into: &v6) { return withUnsafeBytes(of: &v6) { Array($0) } }
-            return nil
-        }
+    private static func address(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let isBracketed = text.first == UInt8(ascii: "[") && text.suffix(1).elementsEqual("]".utf8)
+        return NumericAddress.bytes(isBracketed ? text.dropFirst().dropLast() : text[...])
     }
 
     private static func matches(_ address: [UInt8], _ network: [UInt8], bits: Int) -> Bool {
