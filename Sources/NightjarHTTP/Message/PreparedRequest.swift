@@ -75,7 +75,7 @@ public final class PreparedRequest: Sendable {
     // MARK: Parts of the head
 
     private static func check(_ request: Request) throws(NightjarError) {
-        if request.method.name == "CONNECT" {
+        if request.method == .connect {
             throw NightjarError(.invalidRequest, "CONNECT makes tunnels, which are the transport's; give it a proxy")
         }
         if request.method == .trace {
