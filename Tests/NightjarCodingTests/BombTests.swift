@@ -1,0 +1,139 @@
+import CZstd
+import NIOCore
+import NightjarCoding
+import NightjarHTTP
+import NightjarTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite(.serialized) struct BombTests {
+    /// Zeros, as gzip makes them while it is asked for more; never in memory as a whole.
+    private func bomb(
+        _ stack: inout CodingStack, zeros: Int, delivered: inout Int
+    ) throws(NightjarError) {
+        var encoder = try GzipEncoder(level: 9)
+        let block = ByteBuffer(repeating: 0, count: 1 << 20)
+        var pending: [ByteBuffer] = []
+        for _ in 0..<(zeros >> 20) {
+            try encoder.encode(block) { pending.append($0) }
+            for part in pending { try stack.decode(part) { delivered += $0.readableBytes } }
+            pending.removeAll()
+        }
+        try encoder.finish { pending.append($0) }
+        for part in pending { try stack.decode(part) { delivered += $0.readableBytes } }
+        try stack.finish()
+    }
+
+    private func failure(zeros: Int, _ limits: DecodingLimits, delivered: inout Int) -> NightjarError? {
+        do throws(NightjarError) {
+            var stack = try CodingStack(codings: [.gzip], limits: limits)
+            try bomb(&stack, zeros: zeros, delivered: &delivered)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func aBombOfTenGigabytesStopsAtTheMaximum() {
+        var delivered = 0
+        let before = residentBytes()
+        let limits = DecodingLimits(maximumBytes: 50_000_000, maximumRatio: .max)
+        let error = failure(zeros: 10 << 30, limits, delivered: &delivered)
+        #expect(error?.kind == .tooLarge)
+        #expect(error?.message == "the decoded body is larger than its limit of 50000000 bytes")
+        #expect(delivered <= 50_000_000)
+        #expect(delivered > 50_000_000 - CodingStack.maximumPart)
+        #expect(residentBytes() - before < 16 << 20)
+    }
+
+    @Test func aBombOfTenGigabytesStopsAtTheRatio() {
+        var delivered = 0
+        let error = failure(zeros: 10 << 30, DecodingLimits(maximumBytes: .max), delivered: &delivered)
+        #expect(error?.kind == .tooLarge)
+        #expect(error?.message.contains("1000 times") == true)
+        #expect(delivered < 64 << 20)
+    }
+
+    @Test func aGigabyteThatIsAllowedCostsNoMemory() throws {
+        let member = Form.gzip.encode([UInt8](repeating: 0, count: 16 << 20))
+        let before = residentBytes()
+        var stack = try CodingStack(
+            codings: [.gzip], limits: DecodingLimits(maximumBytes: .max, maximumRatio: .max))
+        var delivered = 0
+        for _ in 0..<64 { try stack.decode(ByteBuffer(bytes: member)) { delivered += $0.readableBytes } }
+        try stack.finish()
+        #expect(delivered == 1 << 30)
+        #expect(residentBytes() - before < 16 << 20)
+    }
+
+    @Test func exactlyTheMaximumIsFine() throws {
+        let bytes = sample(200_000)
+        for form in Form.allCases {
+            let encoded = form.encode(bytes)
+            let fitting = DecodingLimits(maximumBytes: bytes.count)
+            #expect(try decode([encoded], [form.coding], limits: fitting) == bytes)
+            #expect(try decode([form.encode(encoded)], [form.coding, form.coding], limits: fitting) == bytes)
+            let short = DecodingLimits(maximumBytes: bytes.count - 1)
+            #expect(NightjarCodingTests.failure([encoded], [form.coding], limits: short)?.kind == .tooLarge)
+        }
+    }
+
+    @Test func aShortBodyOfEqualBytesIsNoBomb() throws {
+        let zeros = [UInt8](repeating: 0, count: 1 << 20)
+        for form in Form.allCases {
+            #expect(try decode([form.encode(zeros)], [form.coding]) == zeros)
+        }
+    }
+
+    /// Each layer stays below the ratio; the body as a whole does not.
+    @Test func ratiosOfLayersDoNotMultiply() {
+        let zeros = [UInt8](repeating: 0, count: 8 << 20)
+        for form in Form.allCases {
+            let twice = Form.gzip.encode(form.encode(zeros))
+            let limits = DecodingLimits(maximumBytes: .max, maximumRatio: 2000)
+            #expect(NightjarCodingTests.failure([twice], [form.coding, .gzip], limits: limits)?.kind == .tooLarge)
+        }
+    }
+
+    /// What lies between the layers is bounded although nothing comes out of the last.
+    @Test func aBombThatMakesNothingInTheEndStops() {
+        let empty = Form.gzip.encode([])
+        var members: [UInt8] = []
+        for _ in 0..<(4 << 20) / empty.count { members += empty }
+        let limits = DecodingLimits(maximumBytes: 1 << 20, maximumRatio: .max)
+        let error = NightjarCodingTests.failure([Form.brotli.encode(members)], [.gzip, .brotli], limits: limits)
+        #expect(error?.kind == .tooLarge)
+    }
+
+    // MARK: The window of zstd
+
+    @Test func aWindowOfEightMebibytesIsTaken() throws {
+        let bytes = sample(10 << 20)
+        #expect(try decode([zstdEncoded(bytes, windowLog: 23)], [.zstd]) == bytes)
+    }
+
+    @Test func aLargerWindowIsTooLarge() {
+        // A frame header that asks for 16 MiB and for 2 GiB: magic, descriptor, exponent << 3 (RFC 8878 section 3.1.1).
+        for exponent: UInt8 in [14, 21] {
+            let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, exponent << 3, 0x01, 0x00, 0x00]
+            #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)
+        }
+    }
+
+    /// Of this process, in bytes.
+    private func residentBytes() -> Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var size = 0
+        var resident = 0
+        withUnsafeMutablePointer(to: &size) { size in
+            withUnsafeMutablePointer(to: &resident) { resident in
+                _ = withVaList([size, resident]) { vfscanf(file, "%ld %ld", $0) }
+            }
+        }
+        return resident * 4096
+    }
+}
