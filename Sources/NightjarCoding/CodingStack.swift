@@ -21,10 +21,11 @@ public struct CodingStack: ~Copyable {
     }
 
     /// In the order of taking off.
-    private var layers: [Layer] = []
+    private var layers: [Layer]
     private let limits: DecodingLimits
-    private var state = State.open
-    private var received = 0
+    private var state: State
+    /// Bytes that came.
+    private var received: Int
 
     private struct Layer {
         let coding: ContentCoding
@@ -42,24 +43,37 @@ public struct CodingStack: ~Copyable {
         contentEncoding fieldValues: some Sequence<some StringProtocol>, limits: DecodingLimits
     ) throws(NightjarError) {
         guard let codings = ContentCoding.list(from: fieldValues), !codings.isEmpty else { return nil }
-        try self.init(codings: codings, limits: limits)
+        let layers = try CodingStack.layers(of: codings)
+        self.layers = layers
+        self.limits = limits
+        state = .open
+        received = 0
     }
 
     /// - Parameter codings: in the order in which they were applied.
     public init(codings: [ContentCoding], limits: DecodingLimits) throws(NightjarError) {
+        let layers = try CodingStack.layers(of: codings)
+        self.layers = layers
+        self.limits = limits
+        state = .open
+        received = 0
+    }
+
+    private static func layers(of codings: [ContentCoding]) throws(NightjarError) -> [Layer] {
         guard codings.count <= CodingStack.maximumLayers else {
             throw NightjarError(
                 .decoding,
                 "the body has \(codings.count) content codings on top of each other; at most "
                     + "\(CodingStack.maximumLayers) are taken off")
         }
-        self.limits = limits
+        var layers: [Layer] = []
         for (index, coding) in codings.enumerated().reversed() {
             layers.append(
                 Layer(
                     coding: coding, decoder: try coding.decoder(),
                     room: index == 0 ? nil : Scratch(CodingStack.maximumPart)))
         }
+        return layers
     }
 
     /// Decodes what came, and hands all on that can be made of it, in parts of 1 to ``maximumPart`` bytes.

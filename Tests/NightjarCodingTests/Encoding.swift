@@ -5,6 +5,7 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 import NightjarTestSupport
+import Testing
 
 /// The forms that a decoder is shown, made by the libraries' own encoders.
 enum Form: CaseIterable, CustomTestStringConvertible {
