@@ -133,7 +133,8 @@ public struct CodingStack: ~Copyable {
                 try count(progress.made, by: index)
                 if progress.made > 0 {
                     try push(
-                        UnsafeRawBufferPointer(rebasing: room.bytes[..<progress.made]), through: index + 1, into: deliver)
+                        UnsafeRawBufferPointer(rebasing: room.bytes[..<progress.made]), through: index + 1,
+                        into: deliver)
                 }
             } else {
                 size = CodingStack.partSize(for: rest.count)

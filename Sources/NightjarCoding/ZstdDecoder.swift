@@ -22,6 +22,7 @@ final class ZstdDecoder: LayerDecoder {
     func step(
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress {
+        var offered = input.count
         if isBetweenFrames {
             guard let first = input.first else { return LayerProgress(taken: 0, made: 0) }
             // The library also reads the formats from before RFC 8878, which are no part of the coding and heed no window.
@@ -29,8 +30,11 @@ final class ZstdDecoder: LayerDecoder {
                 throw ContentCoding.zstd.damaged("a frame does not begin as one")
             }
             isBetweenFrames = false
+            // A frame that it gets as a whole it would decode at once, whatever window that asks for. What a body decodes
+            // to must not depend on how it was cut on the way, so the first byte goes alone.
+            offered = 1
         }
-        var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+        var source = ZSTD_inBuffer(src: input.baseAddress, size: offered, pos: 0)
         var destination = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
         let result = ZSTD_decompressStream(stream, &destination, &source)
         guard ZSTD_isError(result) == 0 else { throw failure(result) }

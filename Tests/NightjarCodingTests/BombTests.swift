@@ -107,7 +107,7 @@ import Testing
     // MARK: The window of zstd
 
     @Test func aWindowOfEightMebibytesIsTaken() throws {
-        let bytes = sample(10 << 20)
+        let bytes = Array(repeatElement(sample(1 << 20), count: 10).joined())
         #expect(try decode([zstdEncoded(bytes, windowLog: 23)], [.zstd]) == bytes)
     }
 
@@ -117,6 +117,13 @@ import Testing
             let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, exponent << 3, 0x01, 0x00, 0x00]
             #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)
         }
+    }
+
+    /// A frame that comes whole is held to it as well: an empty last block, its content size given as 0.
+    @Test func aLargerWindowIsTooLargeAlsoForNothing() {
+        let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x80, 14 << 3, 0, 0, 0, 0, 0x01, 0x00, 0x00]
+        #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)
+        #expect(NightjarCodingTests.failure(frame.map { [$0] }, [.zstd])?.kind == .tooLarge)
     }
 
     /// Of this process, in bytes.
