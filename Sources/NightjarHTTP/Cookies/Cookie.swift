@@ -67,19 +67,100 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
         created: Double = 0, lastAccess: Double = 0, modified: Double = 0
     ) throws(CookieRefusal) {
         guard !name.isEmpty || !value.isEmpty else { throw .empty }
-        // The second "=" of a line would end the name, and a semicolon the pair.
-        guard Cookie.isText(name), Cookie.isText(value), Cookie.isText(path), !name.utf8.contains(UInt8(ascii: "=")),
-            !(name.utf8.contains(UInt8(ascii: ";")) || value.utf8.contains(UInt8(ascii: ";")))
-        else { throw .controlCharacter }
+        guard FieldSyntax.isValue(name.utf8), FieldSyntax.isValue(value.utf8), FieldSyntax.isValue(path.utf8) else {
+            throw .controlCharacter
+        }
+        guard !name.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ";") }),
+            !value.utf8.contains(UInt8(ascii: ";"))
+        else { throw .separator }
         guard name.utf8.count + value.utf8.count <= Cookie.maximumPair else { throw .tooLarge }
         guard path.utf8.first == UInt8(ascii: "/") else { throw .invalidPath }
         guard path.utf8.count <= Cookie.maximumAttribute else { throw .pathTooLong }
-        guard let host = CookieScope.host(domain) else { throw .domainMismatch }
-        guard !isHostOnly || CookiePrefix.isKept(name: name, value: value, isSecure: isSecure, isHostOnly: true, path: path)
+        guard let host = CookieScope.host(named: domain) else { throw .domainMismatch }
+        guard
+            CookiePrefix.isKept(
+                name: name, value: value, isSecure: isSecure, isHostOnly: isHostOnly, rootPath: path == "/")
         else { throw .prefix }
-        self.init(
-            unchecked: name, value: value, domain: host, isHostOnly: isHostOnly, path: path,
-            expires: expires.map(Cookie.moment), isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite,
-            created: Cookie.moment(created), lastAccess: Cookie.moment(lastAccess), modified: Cookie.moment(modified))
+        self.name = name
+        self.value = value
+        self.domain = host
+        self.isHostOnly = isHostOnly
+        self.path = path
+        self.expires = expires.map(Cookie.moment)
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.sameSite = sameSite
+        self.created = Cookie.moment(created)
+        self.lastAccess = Cookie.moment(lastAccess)
+        self.modified = Cookie.moment(modified)
+    }
+
+    /// What ``CookieJar/store(setCookie:from:at:firstParty:)`` has judged.
+    init(judged set: SetCookie, domain: String, isHostOnly: Bool, path: String, expires: Double?) {
+        name = set.name
+        value = set.value
+        self.domain = domain
+        self.isHostOnly = isHostOnly
+        self.path = path
+        self.expires = expires
+        isSecure = set.isSecure
+        isHTTPOnly = set.isHTTPOnly
+        sameSite = set.sameSite
+        created = 0
+        lastAccess = 0
+        modified = 0
+    }
+
+    public var identity: Identity { Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
+
+    func isSame(as other: Cookie) -> Bool {
+        name == other.name && domain == other.domain && isHostOnly == other.isHostOnly && path == other.path
+    }
+
+    public func isExpired(at now: Double) -> Bool {
+        expires.map { $0 <= now } ?? false
+    }
+
+    /// Never the value: it is a secret more often than not.
+    public var description: String {
+        var text = "\(quoted(name)) of \(isHostOnly ? "" : ".")\(domain)\(path)"
+        if isSecure { text += ", secure" }
+        if isHTTPOnly { text += ", httponly" }
+        if sameSite != .unspecified { text += ", samesite=\(sameSite.rawValue)" }
+        return text
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: ["identity": identity]) }
+
+    // MARK: Bounds
+
+    /// Bytes of name and value together. Section 5.6.
+    public static let maximumPair = 4096
+    /// Bytes of an attribute's value. Section 5.6.
+    public static let maximumAttribute = 1024
+    /// Seconds: 400 days, from which on a person's consent is thought to have run out. Section 5.5.
+    public static let maximumAge: Int64 = 400 * 86400
+    /// 1970 to the end of the year 9999.
+    public static let timeRange = 0.0...253_402_300_799.0
+
+    /// The nearest moment within ``timeRange``; its beginning for what is no number.
+    static func moment(_ seconds: Double) -> Double {
+        guard seconds > timeRange.lowerBound else { return timeRange.lowerBound }
+        return min(seconds, timeRange.upperBound)
+    }
+}
+
+extension Cookie.SameSite {
+    /// Section 5.6.7.
+    init(attribute: UnsafeRawBufferPointer) {
+        if ASCII.isCaseless(attribute, "none") {
+            self = .none
+        } else if ASCII.isCaseless(attribute, "lax") {
+            self = .lax
+        } else if ASCII.isCaseless(attribute, "strict") {
+            self = .strict
+        } else {
+            self = .unspecified
+        }
     }
 }

@@ -1,6 +1,8 @@
 /// Why a cookie was not taken. RFC 6265bis sections 5.6 and 5.7 have the server never told; a log may be.
 public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     case controlCharacter
+    /// A semicolon, or an equals sign in the name, which would end it.
+    case separator
     /// Bytes that could not be sent back as they came, for names and values are text here.
     case notUTF8
     /// Neither a name nor a value.
@@ -33,6 +35,7 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     public var description: String {
         switch self {
         case .controlCharacter: "a control character is in it"
+        case .separator: "a semicolon is in it, or an equals sign in its name"
         case .notUTF8: "it is not UTF-8"
         case .empty: "it has neither name nor value"
         case .tooLarge: "name and value are larger than \(Cookie.maximumPair) bytes"

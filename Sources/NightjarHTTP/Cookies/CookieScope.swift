@@ -24,19 +24,30 @@ enum CookieScope {
             || path.dropFirst(prefix.count).first == UInt8(ascii: "/")
     }
 
+    /// The path of a request target, without its query.
+    static func path(of target: String) -> Substring {
+        target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
+    }
+
     /// The path of a cookie without a Path attribute: that of the URL up to its last slash.
     static func defaultPath(_ path: Substring) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return path[..<slash]
     }
 
-    /// A name of a URL's host that ends in a digit's label is an IPv4 address (``HostSyntax``), and only an IPv6 address
-    /// holds a colon.
+    /// The host that a program or a file names, as ``Origin/host`` has it; nil when it is none.
+    static func host(named text: String) -> String? {
+        let name = text.utf8.first == UInt8(ascii: ".") ? String(text.dropFirst()) : text
+        let written = name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]" : name
+        return try? written.withRawBytes(HostSyntax.canonical)
+    }
+
+    /// A host that ends in a number is an IPv4 address (``HostSyntax``), and only an IPv6 address holds a colon.
     static func isAddress(_ host: String) -> Bool {
         let host = host.utf8
-        guard !host.contains(UInt8(ascii: ":")) else { return true }
-        let lastLabel = host.suffix { $0 != UInt8(ascii: ".") }
-        return !lastLabel.isEmpty && lastLabel.allSatisfy(ASCII.isDigit)
+        return host.last.map(ASCII.isDigit) ?? false
+            && host.reversed().prefix { $0 != UInt8(ascii: ".") }.allSatisfy(ASCII.isDigit)
+            || host.contains(UInt8(ascii: ":"))
     }
 
     /// The name and every name above it, from the longest to the last label; an address alone.
@@ -47,5 +58,16 @@ enum CookieScope {
             let above = name[name.utf8.index(after: dot)...]
             return above.isEmpty ? nil : above
         }
+    }
+
+    /// What belongs to one owner: the name below the longest public suffix of `host`, or the host where there is none.
+    static func site(of host: String, isPublicSuffix: (String) -> Bool) -> Substring {
+        guard !isAddress(host) else { return Substring(host) }
+        var below = Substring(host)
+        for name in ancestry(of: host) {
+            if isPublicSuffix(String(name)) { return below }
+            below = name
+        }
+        return Substring(host)
     }
 }

@@ -15,6 +15,8 @@ struct SetCookie: Equatable {
     private(set) var domain: String?
     /// Begins with a slash; nil when the default path of the URL holds.
     private(set) var path: String?
+    /// Whether there was a Path attribute at all.
+    private(set) var hasPath = false
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
     private(set) var sameSite = Cookie.SameSite.unspecified
@@ -56,6 +58,7 @@ struct SetCookie: Equatable {
         } else if ASCII.isCaseless(name, "domain") {
             domain = try SetCookie.domain(value)
         } else if ASCII.isCaseless(name, "path") {
+            hasPath = true
             path = value.first == UInt8(ascii: "/") ? try SetCookie.text(value) : nil
         } else if ASCII.isCaseless(name, "secure") {
             isSecure = true
