@@ -77,6 +77,21 @@ enum PercentEncoding {
         }
     }
 
+    /// Whether all is in the form of a URL: reserved and unreserved characters and `%XX`.
+    static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy({ ASCII.hexValue($0) != nil }) else {
+                    return false
+                }
+            } else if !reservedOrUnreserved.contains(byte) {
+                return false
+            }
+        }
+        return true
+    }
+
     static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
         buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
