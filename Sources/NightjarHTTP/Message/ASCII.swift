@@ -38,12 +38,12 @@ public enum ASCII {
     }
 }
 
-/// `text` in quotes for a message: cut after 80 characters; escaped is what would act on a terminal or turn the direction
+/// `text` in quotes for a message: cut after `limit` characters; escaped is what would act on a terminal or turn the direction
 /// of writing, for the text may come from a stranger.
-public func quoted(_ text: some StringProtocol) -> String {
+public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
-        if position == 80 {
+        if position == limit {
             result += "..."
             break
         }
