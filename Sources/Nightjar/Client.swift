@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarCoding
 import NightjarHTTP
 import NightjarTransport
 import Synchronization
@@ -11,6 +12,7 @@ public final class Client: Sendable {
     private let template: RequestTemplate
     private let timeouts: Timeouts
     private let maximumBody: Int
+    private let decompresses: Bool
     private let birth = Fork.generation
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
@@ -26,9 +28,11 @@ public final class Client: Sendable {
     ) throws(NightjarError) {
         template = try RequestTemplate(
             base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
-            defaults: configuration.headers, userAgent: configuration.userAgent)
+            defaults: configuration.headers, userAgent: configuration.userAgent,
+            acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
+        decompresses = configuration.decompresses
         let thread = try LoopThread()
         do throws(NightjarError) {
             let carrier: any HTTPTransport
@@ -63,7 +67,8 @@ public final class Client: Sendable {
         let options = CallOptions(
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses)
+            expectedStatuses: request.expectedStatuses, redirect: request.redirect,
+            decompresses: request.decompresses ?? decompresses)
         let task = ClientTask(
             try PreparedRequest(request, template), options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }

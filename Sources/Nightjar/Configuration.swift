@@ -16,6 +16,13 @@ public struct Configuration: Sendable {
     public var maximumBody = 256 << 20
     /// What connections are made, kept and how TLS trusts.
     public var transport = TransportConfiguration()
+    /// What is done with redirects.
+    public var redirect = RedirectSettings()
+    /// Names of headers that a redirect never takes to another origin, beside those known for it (Authorization, Cookie,
+    /// and names that speak of tokens, keys and secrets).
+    public var sensitiveHeaders: [String] = []
+    /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
+    public var decompresses = true
     /// Takes log lines; nil: none are made.
     public var log: LogSink?
 
