@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct ProxyRulesTests {
     private func route(_ environment: [String: String], _ url: String) throws -> String {
-        switch try ProxyRules { environment[$0] }.route(to: RequestURL(url).origin) {
+        let rules = ProxyRules(environment: { environment[$0] })
+        return switch try rules.route(to: RequestURL(url).origin) {
         case .direct: "direct"
         case .proxy(let proxy): proxy.description
         }
