@@ -26,6 +26,18 @@ public enum ASCII {
     @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
+    /// Space, tab and the ends of lines.
+    static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+    }
+
+    /// Without whitespace at either end.
+    static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+        let rest = bytes.drop(while: isWhitespace)
+        guard let last = rest.lastIndex(where: { !isWhitespace($0) }) else { return rest }
+        return rest[...last]
+    }
+
     /// The value of a hexadecimal digit.
     @inlinable
     public static func hexValue(_ byte: UInt8) -> UInt8? {
