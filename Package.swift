@@ -81,7 +81,7 @@ let package = Package(
         .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarHTTP",
+                "NightjarHTTP", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
