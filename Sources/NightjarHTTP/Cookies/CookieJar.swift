@@ -67,7 +67,7 @@ public struct CookieJar: Sendable {
         }
     }
 
-    /// See ``store(setCookie:from:at:firstParty:)-(UnsafeRawBufferPointer,_,_,_)``.
+    /// The same, of text.
     @discardableResult
     public mutating func store(
         setCookie: String, from url: RequestURL, at now: Double, firstParty: Origin? = nil

@@ -23,11 +23,12 @@ extension CookieJar {
     /// order and how often, come to hold the same.
     ///
     /// The last change wins: an older copy replaces nothing, and does not bring back what was deleted later. At the same
-    /// moment a deletion wins over a cookie.
+    /// moment a deletion wins over a cookie. A cookie that was in no jar yet has no time of change and is not taken: that
+    /// is for ``add(_:at:)``.
     public mutating func merge(_ other: Snapshot, at now: Double) {
         let now = Cookie.moment(now)
-        merge(clearedAt: Cookie.moment(other.cleared))
-        for (identity, stamp) in other.deletions { merge(deletionOf: identity, at: Cookie.moment(stamp)) }
+        merge(clearedAt: Cookie.stamp(other.cleared))
+        for (identity, stamp) in other.deletions { merge(deletionOf: identity, at: Cookie.stamp(stamp)) }
         var grown: Set<String> = []
         for cookie in other.cookies {
             if cookie.isExpired(at: now) {

@@ -25,39 +25,44 @@ import Testing
         let report = CookiesText.read(text, into: &jar, at: now)
         #expect(report == CookiesText.Report(stored: 3))
         let cookies = jar.list(at: now)
-        #expect(cookies.map(\.identity) == [
-            Cookie.Identity(name: "sid", domain: "127.0.0.1", isHostOnly: true, path: "/"),
-            Cookie.Identity(name: "empty", domain: "example.com", isHostOnly: true, path: "/"),
-            Cookie.Identity(name: "n", domain: "example.com", isHostOnly: false, path: "/a"),
-        ])
+        #expect(
+            cookies.map(\.identity) == [
+                Cookie.Identity(name: "sid", domain: "127.0.0.1", isHostOnly: true, path: "/"),
+                Cookie.Identity(name: "empty", domain: "example.com", isHostOnly: true, path: "/"),
+                Cookie.Identity(name: "n", domain: "example.com", isHostOnly: false, path: "/a"),
+            ])
         #expect(cookies.map(\.value) == ["abc", "", "v=w x"])
         #expect(cookies.map(\.expires) == [nil, 1_760_000_000, 1_760_000_000])
         #expect(cookies.map(\.isHTTPOnly) == [true, false, false])
         #expect(cookies.map(\.isSecure) == [false, false, true])
     }
 
-    @Test(arguments: [
-        ("example.com\tFALSE\t/\tFALSE\t0\tn", 1, nil), ("example.com\tfalse\t/\tTrue\t0\tn\tv\r", 1, nil),
-        (".example.com\tFALSE\t/\tFALSE\t0\tn\tv", 1, nil), ("::1\tFALSE\t/\tFALSE\t0\tn\tv", 1, nil),
-        ("example.com\tFALSE\t/\tFALSE\t99999999999999999999999\tn\tv", 1, nil),
-        ("", 0, nil), ("   \t", 0, nil), ("# x\ty", 0, nil), ("#HttpOnly_", 0, nil), ("\r", 0, nil),
-        ("example.com\tFALSE\t/\tFALSE\t1\tn\tv", 0, nil), ("example.com\tFALSE\t/\tFALSE\t-5\tn\tv", 0, nil),
-        ("example.com FALSE / FALSE 0 n v", 0, "it has 1 fields between tabs and not 7"),
-        ("example.com\tFALSE\t/\tFALSE\t0\tn\tv\tw", 0, "it has 8 fields between tabs and not 7"),
-        ("example.com\tYES\t/\tFALSE\t0\tn\tv", 0, "the second field is not TRUE or FALSE"),
-        ("example.com\tFALSE\t/\t1\t0\tn\tv", 0, "the fourth field is not TRUE or FALSE"),
-        ("example.com\tFALSE\t/\tFALSE\tnever\tn\tv", 0, "the fifth field is not a number of seconds since 1970"),
-        ("example.com\tFALSE\t/\tFALSE\t\tn\tv", 0, "the fifth field is not a number of seconds since 1970"),
-        ("example.com\tFALSE\t/\tFALSE\t1.5\tn\tv", 0, "the fifth field is not a number of seconds since 1970"),
-        ("exa mple\tFALSE\t/\tFALSE\t0\tn\tv", 0, CookieRefusal.domainMismatch.description),
-        ("example.com\tFALSE\tx\tFALSE\t0\tn\tv", 0, CookieRefusal.invalidPath.description),
-        ("example.com\tFALSE\t/\tFALSE\t0\t\t", 0, CookieRefusal.empty.description),
-        ("example.com\tFALSE\t/\tFALSE\t0\tn\tv;w", 0, CookieRefusal.separator.description),
-        ("example.com\tFALSE\t/\tFALSE\t0\tn\tv\u{1B}", 0, CookieRefusal.controlCharacter.description),
-        ("example.com\tFALSE\t/\tFALSE\t0\t__Host-n\tv", 0, CookieRefusal.prefix.description),
-        (".co.uk\tTRUE\t/\tFALSE\t0\tn\tv", 0, CookieRefusal.publicSuffix.description),
-        ("example.com\tFALSE\t/\tFALSE\t0\tn\t" + String(repeating: "x", count: 9000), 0, "it is longer than 5632 bytes"),
-    ] as [(String, Int, String?)])
+    @Test(
+        arguments: [
+            ("example.com\tFALSE\t/\tFALSE\t0\tn", 1, nil), ("example.com\tfalse\t/\tTrue\t0\tn\tv\r", 1, nil),
+            (".example.com\tFALSE\t/\tFALSE\t0\tn\tv", 1, nil), ("::1\tFALSE\t/\tFALSE\t0\tn\tv", 1, nil),
+            ("example.com\tFALSE\t/\tFALSE\t99999999999999999999999\tn\tv", 1, nil),
+            ("", 0, nil), ("   \t", 0, nil), ("# x\ty", 0, nil), ("#HttpOnly_", 0, nil), ("\r", 0, nil),
+            ("example.com\tFALSE\t/\tFALSE\t1\tn\tv", 0, nil), ("example.com\tFALSE\t/\tFALSE\t-5\tn\tv", 0, nil),
+            ("example.com FALSE / FALSE 0 n v", 0, "it has 1 fields between tabs and not 7"),
+            ("example.com\tFALSE\t/\tFALSE\t0\tn\tv\tw", 0, "it has 8 fields between tabs and not 7"),
+            ("example.com\tYES\t/\tFALSE\t0\tn\tv", 0, "the second field is not TRUE or FALSE"),
+            ("example.com\tFALSE\t/\t1\t0\tn\tv", 0, "the fourth field is not TRUE or FALSE"),
+            ("example.com\tFALSE\t/\tFALSE\tnever\tn\tv", 0, "the fifth field is not a number of seconds since 1970"),
+            ("example.com\tFALSE\t/\tFALSE\t\tn\tv", 0, "the fifth field is not a number of seconds since 1970"),
+            ("example.com\tFALSE\t/\tFALSE\t1.5\tn\tv", 0, "the fifth field is not a number of seconds since 1970"),
+            ("exa mple\tFALSE\t/\tFALSE\t0\tn\tv", 0, CookieRefusal.domainMismatch.description),
+            ("example.com\tFALSE\tx\tFALSE\t0\tn\tv", 0, CookieRefusal.invalidPath.description),
+            ("example.com\tFALSE\t/\tFALSE\t0\t\t", 0, CookieRefusal.empty.description),
+            ("example.com\tFALSE\t/\tFALSE\t0\tn\tv;w", 0, CookieRefusal.separator.description),
+            ("example.com\tFALSE\t/\tFALSE\t0\tn\tv\u{1B}", 0, CookieRefusal.controlCharacter.description),
+            ("example.com\tFALSE\t/\tFALSE\t0\t__Host-n\tv", 0, CookieRefusal.prefix.description),
+            (".co.uk\tTRUE\t/\tFALSE\t0\tn\tv", 0, CookieRefusal.publicSuffix.description),
+            (
+                "example.com\tFALSE\t/\tFALSE\t0\tn\t" + String(repeating: "x", count: 9000), 0,
+                "it is longer than 5632 bytes"
+            ),
+        ] as [(String, Int, String?)])
     mutating func badLinesAreSkippedAndReported(_ line: String, _ stored: Int, _ reason: String?) throws {
         let report = CookiesText.read("# Netscape HTTP Cookie File\n\n" + line + "\n", into: &jar, at: now)
         #expect(report.stored == stored)

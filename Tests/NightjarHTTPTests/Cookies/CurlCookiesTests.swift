@@ -61,7 +61,9 @@ struct CurlCookiesTests {
         return cookies.sorted()
     }
 
-    @Test(arguments: ["http://www.example.com/a/b", "http://www.example.com/", "http://example.com/a", "http://x.example.com/ab"])
+    @Test(arguments: [
+        "http://www.example.com/a/b", "http://www.example.com/", "http://example.com/a", "http://x.example.com/ab",
+    ])
     func curlSendsTheSameCookiesFromOurFile(_ text: String) throws {
         var jar = CookieJar()
         let from = try RequestURL("http://www.example.com/a/b")
