@@ -144,6 +144,8 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             dependencies: ["CLibFuzzer", "NightjarCoding", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Coding"),
         .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
+        .executableTarget(
+            name: "FuzzSetCookie", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/SetCookie"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

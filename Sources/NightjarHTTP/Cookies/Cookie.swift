@@ -59,7 +59,7 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameters:
     ///   - domain: a host name or address; a dot in front is dropped.
-    ///   - created, lastAccess, modified: nil is for the jar to fill in.
+    ///   - created, lastAccess, modified: of a cookie that was in a jar before; a new one gets them there.
     /// - Throws: what a jar would refuse in it whoever had sent it.
     public init(
         name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
@@ -92,7 +92,7 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
         self.sameSite = sameSite
         self.created = Cookie.moment(created)
         self.lastAccess = Cookie.moment(lastAccess)
-        self.modified = Cookie.moment(modified)
+        self.modified = Cookie.stamp(modified)
     }
 
     /// What ``CookieJar/store(setCookie:from:at:firstParty:)`` has judged.
@@ -113,8 +113,8 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
 
     public var identity: Identity { Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
 
-    func isSame(as other: Cookie) -> Bool {
-        name == other.name && domain == other.domain && isHostOnly == other.isHostOnly && path == other.path
+    func has(_ identity: Identity) -> Bool {
+        name == identity.name && path == identity.path && isHostOnly == identity.isHostOnly && domain == identity.domain
     }
 
     public func isExpired(at now: Double) -> Bool {
@@ -147,6 +147,11 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
     static func moment(_ seconds: Double) -> Double {
         guard seconds > timeRange.lowerBound else { return timeRange.lowerBound }
         return min(seconds, timeRange.upperBound)
+    }
+
+    /// The time of a change, from outside. What cannot be one counts as the oldest: nonsense wins over nothing.
+    static func stamp(_ seconds: Double) -> Double {
+        timeRange.contains(seconds) ? seconds : timeRange.lowerBound
     }
 }
 

@@ -17,10 +17,16 @@ struct CookieDeletions: Sendable {
         cookie.modified <= max(cleared, horizon) || stamps[cookie.identity].map { cookie.modified <= $0 } ?? false
     }
 
-    mutating func note(_ identity: Cookie.Identity, at stamp: Double) {
-        guard stamp > max(cleared, horizon) else { return }
-        stamps[identity] = max(stamp, stamps[identity] ?? 0)
-        guard stamps.count > CookieDeletions.maximumCount else { return }
+    /// - Returns: whether that was news.
+    @discardableResult
+    mutating func note(_ identity: Cookie.Identity, at stamp: Double) -> Bool {
+        guard stamp > max(cleared, horizon, stamps[identity] ?? 0) else { return false }
+        stamps[identity] = stamp
+        if stamps.count > CookieDeletions.maximumCount { forgetOldest() }
+        return true
+    }
+
+    private mutating func forgetOldest() {
         // A tenth at once, for it takes a sort of all.
         let oldest = stamps.sorted { $0.value < $1.value }.prefix(CookieDeletions.maximumCount / 10)
         for (identity, stamp) in oldest {

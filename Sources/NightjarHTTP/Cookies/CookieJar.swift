@@ -67,7 +67,7 @@ public struct CookieJar: Sendable {
         }
     }
 
-    /// See ``store(setCookie:from:at:firstParty:)-(UnsafeRawBufferPointer,_,_,_)``.
+    /// The same, of text.
     @discardableResult
     public mutating func store(
         setCookie: String, from url: RequestURL, at now: Double, firstParty: Origin? = nil
@@ -160,6 +160,7 @@ public struct CookieJar: Sendable {
 
     mutating func note(removed cookies: [Cookie]) {
         for cookie in cookies { deletions.note(cookie.identity, at: cookie.modified) }
+        if !cookies.isEmpty { revision &+= 1 }
     }
 
     // MARK: Sending
@@ -221,7 +222,7 @@ public struct CookieJar: Sendable {
     /// Its times of creation, access and change are set anew.
     @discardableResult
     public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
-        guard cookie.isHostOnly || !isPublicSuffix(cookie.domain) else { throw .publicSuffix }
+        guard isAllowed(cookie) else { throw .publicSuffix }
         return try keep(cookie, at: Cookie.moment(now))
     }
 
@@ -261,6 +262,9 @@ public struct CookieJar: Sendable {
     }
 
     // MARK: Sites
+
+    /// Whether it is not for all owners below a public suffix, whoever says so.
+    func isAllowed(_ cookie: Cookie) -> Bool { cookie.isHostOnly || !isPublicSuffix(cookie.domain) }
 
     private func isPublicSuffix(_ name: String) -> Bool {
         guard !CookieScope.isAddress(name) else { return false }

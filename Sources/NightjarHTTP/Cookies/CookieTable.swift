@@ -21,7 +21,7 @@ struct CookieTable: Sendable {
     var all: some Sequence<Cookie> { domains.values.joined() }
 
     func find(_ identity: Cookie.Identity) -> Cookie? {
-        domains[Substring(identity.domain)]?.first { $0.identity == identity }
+        domains[Substring(identity.domain)]?.first { $0.has(identity) }
     }
 
     func cookies(of domain: String) -> [Cookie] { domains[Substring(domain)] ?? [] }
@@ -30,10 +30,10 @@ struct CookieTable: Sendable {
 
     /// Puts a cookie in, in the place of the one of its identity.
     mutating func insert(_ cookie: Cookie) {
+        let identity = cookie.identity
         let domain = Substring(cookie.domain)
-        let index = domains[domain]?.firstIndex { $0.isSame(as: cookie) }
         visited &+= domains[domain]?.count ?? 0
-        if let index, let old = domains[domain]?[index] {
+        if let index = domains[domain]?.firstIndex(where: { $0.has(identity) }), let old = domains[domain]?[index] {
             note(old, -1)
             domains[domain]?[index] = cookie
         } else {
@@ -47,7 +47,7 @@ struct CookieTable: Sendable {
     mutating func remove(_ identity: Cookie.Identity) -> Cookie? {
         let domain = Substring(identity.domain)
         visited &+= domains[domain]?.count ?? 0
-        guard let index = domains[domain]?.firstIndex(where: { $0.identity == identity }) else { return nil }
+        guard let index = domains[domain]?.firstIndex(where: { $0.has(identity) }) else { return nil }
         return remove(at: index, of: domain)
     }
 
@@ -118,18 +118,20 @@ struct CookieTable: Sendable {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count
         let excess = cookies.count - CookieTable.maximumPerDomain
-        let expired = cookies.filter { $0.isExpired(at: now) }
-        let doomed =
-            expired.count >= excess ? expired : Array(cookies.sorted { isLess($0, $1, at: now) }.prefix(excess))
+        var doomed = cookies.filter { $0.isExpired(at: now) }
+        if doomed.isEmpty, excess == 1 {
+            // What every store into a full domain comes to: no need to sort for it.
+            doomed += cookies.min(by: CookieTable.isLessWorth).map { [$0] } ?? []
+        } else if doomed.count < excess {
+            let living = cookies.filter { !$0.isExpired(at: now) }
+            doomed += living.sorted(by: CookieTable.isLessWorth).prefix(excess - doomed.count)
+        }
         for cookie in doomed { remove(cookie.identity) }
         return doomed
+    }
 
-        func isLess(_ a: Cookie, _ b: Cookie, at now: Double) -> Bool {
-            let (aLives, bLives) = (!a.isExpired(at: now), !b.isExpired(at: now))
-            if aLives != bLives { return bLives }
-            if a.isSecure != b.isSecure { return b.isSecure }
-            return CookieTable.isLongerUnused(a, b)
-        }
+    private static func isLessWorth(_ a: Cookie, _ b: Cookie) -> Bool {
+        a.isSecure == b.isSecure ? isLongerUnused(a, b) : b.isSecure
     }
 
     /// Makes room when the table is over its limit: what has expired goes, then the longest unused until a tenth is free.

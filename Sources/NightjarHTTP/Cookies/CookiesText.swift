@@ -97,7 +97,7 @@ public enum CookiesText {
         return report
     }
 
-    /// See ``read(_:into:at:)-(UnsafeRawBufferPointer,_,_)``.
+    /// The same, of text.
     public static func read(_ file: String, into jar: inout CookieJar, at now: Double) -> Report {
         var text = file
         return text.withUTF8 { read(UnsafeRawBufferPointer($0), into: &jar, at: now) }

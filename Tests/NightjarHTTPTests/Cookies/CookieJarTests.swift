@@ -66,7 +66,8 @@ import Testing
         ("a=b; SameSite=None", "https://www.example.com/", .crossSiteNotSecure),
         ("=", "https://www.example.com/", .empty),
     ])
-    mutating func aCookieThatIsNotTheServersToSetIsRefused(_ text: String, _ from: String, _ why: CookieRefusal) throws {
+    mutating func aCookieThatIsNotTheServersToSetIsRefused(_ text: String, _ from: String, _ why: CookieRefusal) throws
+    {
         #expect(try store(text, from) == .refused(why))
         #expect(jar.list(at: now).isEmpty)
     }
@@ -106,7 +107,8 @@ import Testing
         ("__SECURE-a=b; Secure; Domain=example.com; Path=/x", "https", true),
         ("__Host-a=b; Secure; Path=/", "https", true), ("__Host-a=b; Secure; Path=/; Domain=", "https", true),
         ("__Host-a=b; Path=/", "https", false), ("__Host-a=b; Secure", "https", false),
-        ("__Host-a=b; Secure; Path=/a", "https", false), ("__host-a=b; Secure; Path=/; Domain=www.example.com", "https", false),
+        ("__Host-a=b; Secure; Path=/a", "https", false),
+        ("__host-a=b; Secure; Path=/; Domain=www.example.com", "https", false),
         ("__HOST-a=b; Path=/", "https", false), ("__Host=b", "https", true), ("_Host-a=b", "https", true),
         ("x__Host-a=b", "https", true), ("=__Host-a=b", "https", false), ("__Secure-a", "https", false),
         ("=__secure-a=b; Secure; Path=/", "https", false), ("a=__Host-b", "https", true),
@@ -148,11 +150,13 @@ import Testing
 
     // MARK: Life
 
-    @Test(arguments: [
-        ("Max-Age=10", 10), ("Max-Age=10; Expires=1 Jan 2000 00:00:00", 10), ("Expires=1 Jan 2000 00:00:00; Max-Age=10", 10),
-        ("Expires=1 Jan 9999 00:00:00", 34_560_000), ("Max-Age=99999999999999999999", 34_560_000), ("Path=/", nil),
-        ("Expires=Sun, 15 Jun 2025 15:06:50 GMT", 10), ("Max-Age=x; Expires=Sun, 15 Jun 2025 15:06:50 GMT", 10),
-    ] as [(String, Double?)])
+    @Test(
+        arguments: [
+            ("Max-Age=10", 10), ("Max-Age=10; Expires=1 Jan 2000 00:00:00", 10),
+            ("Expires=1 Jan 2000 00:00:00; Max-Age=10", 10),
+            ("Expires=1 Jan 9999 00:00:00", 34_560_000), ("Max-Age=99999999999999999999", 34_560_000), ("Path=/", nil),
+            ("Expires=Sun, 15 Jun 2025 15:06:50 GMT", 10), ("Max-Age=x; Expires=Sun, 15 Jun 2025 15:06:50 GMT", 10),
+        ] as [(String, Double?)])
     mutating func maxAgeComesBeforeExpiresAndNeitherBeyond400Days(_ attributes: String, _ age: Double?) throws {
         #expect(try store("a=b; " + attributes) == .stored)
         #expect(jar.list(at: now).first?.expires == age.map { now + $0 })
@@ -164,7 +168,9 @@ import Testing
         #expect(jar.list(at: now).isEmpty)
     }
 
-    @Test(arguments: ["Max-Age=0", "Max-Age=-5", "Expires=Thu, 01 Jan 1970 00:00:00 GMT", "Expires=1 Jan 1601 00:00:00"])
+    @Test(arguments: [
+        "Max-Age=0", "Max-Age=-5", "Expires=Thu, 01 Jan 1970 00:00:00 GMT", "Expires=1 Jan 1601 00:00:00",
+    ])
     mutating func aCookieInThePastDeletes(_ attributes: String) throws {
         try store("a=b")
         try store("c=d")
@@ -240,7 +246,8 @@ import Testing
 
     @Test(arguments: [
         // Sent with a request that another site caused?
-        ("SameSite=Strict; Secure", true, false), ("SameSite=Lax; Secure", true, true), ("SameSite=Lax; Secure", false, false),
+        ("SameSite=Strict; Secure", true, false), ("SameSite=Lax; Secure", true, true),
+        ("SameSite=Lax; Secure", false, false),
         ("Secure", true, true), ("Secure", false, false), ("SameSite=None; Secure", true, true),
         ("SameSite=None; Secure", false, true),
     ])
@@ -287,9 +294,10 @@ import Testing
         try store("b=1; Path=/")
         try store("a=1; Path=/; Domain=example.com")
         try store("a=1; Path=/x", "https://other.test/")
-        #expect(jar.list(at: now).map(\.description) == [
-            "\"a\" of .example.com/", "\"a\" of other.test/x", "\"b\" of www.example.com/",
-        ])
+        #expect(
+            jar.list(at: now).map(\.description) == [
+                "\"a\" of .example.com/", "\"a\" of other.test/x", "\"b\" of www.example.com/",
+            ])
         let mine = try Cookie(name: "mine", value: "v", domain: ".Example.com", isHostOnly: false, isSecure: true)
         try jar.add(mine, at: now)
         #expect(try sent("https://api.example.com/") == "a=1; mine=v")

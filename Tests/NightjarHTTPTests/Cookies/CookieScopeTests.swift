@@ -60,11 +60,12 @@ import Testing
         #expect(CookieScope.site(of: host, isPublicSuffix: { suffixes.contains($0) }) == site)
     }
 
-    @Test(arguments: [
-        ("example.com", "example.com"), (".Example.COM", "example.com"), ("::1", "::1"), ("0:0::1", "::1"),
-        ("127.0.0.1", "127.0.0.1"), ("", nil), (".", nil), ("..a", nil), ("a b", nil), ("127.1", nil), ("a/b", nil),
-        ("a:80", nil), ("bücher.example", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("example.com", "example.com"), (".Example.COM", "example.com"), ("::1", "::1"), ("0:0::1", "::1"),
+            ("127.0.0.1", "127.0.0.1"), ("", nil), (".", nil), ("..a", nil), ("a b", nil), ("127.1", nil), ("a/b", nil),
+            ("a:80", nil), ("bücher.example", nil),
+        ] as [(String, String?)])
     func hostsOfFilesAreChecked(_ text: String, _ host: String?) {
         #expect(CookieScope.host(named: text) == host)
     }

@@ -56,32 +56,37 @@ import Testing
 
     // MARK: Attributes
 
-    @Test(arguments: [
-        ("Max-Age=10", 10), ("max-age= 10 ", 10), ("Max-Age=0", 0), ("Max-Age=-1", 0), ("Max-Age=-99999999999999999999", 0),
-        ("Max-Age=0010", 10), ("Max-Age=34560000", 34_560_000), ("Max-Age=34560001", 34_560_000),
-        ("Max-Age=9223372036854775808", 34_560_000), ("Max-Age=" + String(repeating: "9", count: 1000), 34_560_000),
-        ("Max-Age=", nil), ("Max-Age", nil), ("Max-Age=-", nil), ("Max-Age=+1", nil), ("Max-Age=1.5", nil),
-        ("Max-Age=1e3", nil), ("Max-Age=10s", nil), ("Max-Age=\"10\"", nil), ("Max-Age=--1", nil),
-        ("Max-Age=5; Max-Age=7", 7), ("Max-Age=5; Max-Age=x", 5), ("MaxAge=5", nil),
-    ] as [(String, Int64?)])
+    @Test(
+        arguments: [
+            ("Max-Age=10", 10), ("max-age= 10 ", 10), ("Max-Age=0", 0), ("Max-Age=-1", 0),
+            ("Max-Age=-99999999999999999999", 0),
+            ("Max-Age=0010", 10), ("Max-Age=34560000", 34_560_000), ("Max-Age=34560001", 34_560_000),
+            ("Max-Age=9223372036854775808", 34_560_000), ("Max-Age=" + String(repeating: "9", count: 1000), 34_560_000),
+            ("Max-Age=", nil), ("Max-Age", nil), ("Max-Age=-", nil), ("Max-Age=+1", nil), ("Max-Age=1.5", nil),
+            ("Max-Age=1e3", nil), ("Max-Age=10s", nil), ("Max-Age=\"10\"", nil), ("Max-Age=--1", nil),
+            ("Max-Age=5; Max-Age=7", 7), ("Max-Age=5; Max-Age=x", 5), ("MaxAge=5", nil),
+        ] as [(String, Int64?)])
     func readsMaxAge(_ attributes: String, _ seconds: Int64?) throws {
         #expect(try parse("a=b; " + attributes).maxAge == seconds)
     }
 
-    @Test(arguments: [
-        ("Expires=Thu, 01 Jan 1970 00:00:10 GMT", 10), ("EXPIRES=1 jan 1970 00:00:10", 10), ("Expires=never", nil),
-        ("Expires=1 jan 1970 00:00:10; Expires=never", 10),
-        ("Expires=1 jan 1970 00:00:10; Expires=1 jan 1970 00:00:20", 20), ("Expires", nil),
-    ] as [(String, Int64?)])
+    @Test(
+        arguments: [
+            ("Expires=Thu, 01 Jan 1970 00:00:10 GMT", 10), ("EXPIRES=1 jan 1970 00:00:10", 10), ("Expires=never", nil),
+            ("Expires=1 jan 1970 00:00:10; Expires=never", 10),
+            ("Expires=1 jan 1970 00:00:10; Expires=1 jan 1970 00:00:20", 20), ("Expires", nil),
+        ] as [(String, Int64?)])
     func readsExpires(_ attributes: String, _ seconds: Int64?) throws {
         #expect(try parse("a=b; " + attributes).expires == seconds)
     }
 
-    @Test(arguments: [
-        ("Domain=example.com", "example.com"), ("domain=.Example.COM", "example.com"), ("Domain=..a", ".a"),
-        ("Domain=", nil), ("Domain", nil), ("Domain=.", nil), ("Domain=a; Domain=b", "b"), ("Domain=a; Domain=", nil),
-        ("Domain= a ", "a"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("Domain=example.com", "example.com"), ("domain=.Example.COM", "example.com"), ("Domain=..a", ".a"),
+            ("Domain=", nil), ("Domain", nil), ("Domain=.", nil), ("Domain=a; Domain=b", "b"),
+            ("Domain=a; Domain=", nil),
+            ("Domain= a ", "a"),
+        ] as [(String, String?)])
     func readsDomain(_ attributes: String, _ domain: String?) throws {
         #expect(try parse("a=b; " + attributes).domain == domain)
     }
@@ -90,26 +95,31 @@ import Testing
         #expect(throws: CookieRefusal.domainMismatch) { try parse("a=b; Domain=bücher.example") }
     }
 
-    @Test(arguments: [
-        ("Path=/", "/"), ("path=/a/b", "/a/b"), ("Path=a", nil), ("Path=", nil), ("Path", nil), ("Path=\"/\"", nil),
-        ("Path=/a; Path=/b", "/b"), ("Path=/a; Path=b", nil), ("Path=/a=b", "/a=b"),
-        ("Path=/" + String(repeating: "x", count: 1024), nil), ("Path=/a; Path=/" + String(repeating: "x", count: 1024), "/a"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("Path=/", "/"), ("path=/a/b", "/a/b"), ("Path=a", nil), ("Path=", nil), ("Path", nil), ("Path=\"/\"", nil),
+            ("Path=/a; Path=/b", "/b"), ("Path=/a; Path=b", nil), ("Path=/a=b", "/a=b"),
+            ("Path=/" + String(repeating: "x", count: 1024), nil),
+            ("Path=/a; Path=/" + String(repeating: "x", count: 1024), "/a"),
+        ] as [(String, String?)])
     func readsPath(_ attributes: String, _ path: String?) throws {
         #expect(try parse("a=b; " + attributes).path == path)
     }
 
-    @Test(arguments: [
-        ("SameSite=None", .none), ("samesite=STRICT", .strict), ("SameSite=Lax", .lax), ("SameSite=x", .unspecified),
-        ("SameSite", .unspecified), ("SameSite=Strict; SameSite=None", .none),
-        ("SameSite=Strict; SameSite=x", .unspecified),
-    ] as [(String, Cookie.SameSite)])
+    @Test(
+        arguments: [
+            ("SameSite=None", .none), ("samesite=STRICT", .strict), ("SameSite=Lax", .lax),
+            ("SameSite=x", .unspecified),
+            ("SameSite", .unspecified), ("SameSite=Strict; SameSite=None", .none),
+            ("SameSite=Strict; SameSite=x", .unspecified),
+        ] as [(String, Cookie.SameSite)])
     func readsSameSite(_ attributes: String, _ sameSite: Cookie.SameSite) throws {
         #expect(try parse("a=b; " + attributes).sameSite == sameSite)
     }
 
     @Test(arguments: [
-        ("Secure", true, false), ("SECURE=no", true, false), ("HttpOnly", false, true), (" httponly =x;secure", true, true),
+        ("Secure", true, false), ("SECURE=no", true, false), ("HttpOnly", false, true),
+        (" httponly =x;secure", true, true),
         ("Secur", false, false), ("Secure " + "HttpOnly", false, false), ("Partitioned; Priority=High", false, false),
         ("Secure=" + String(repeating: "x", count: 1025), false, false),
     ])
