@@ -38,7 +38,8 @@ import Testing
 
     /// curl's own jar, over the redirect that sets it.
     @Test func curlKeepsAndLosesACookie() throws {
-        let jar = try TemporaryDirectory().file("jar")
+        let folder = try TemporaryDirectory()
+        let jar = folder.file("jar")
         let options = ["-L", "-b", jar, "-c", jar]
         let set = try demo.last("/cookies/set?name=a&value=1&path=/cookies&then=/cookies", options)
         #expect(try set.json["cookies"] as? [[String]] == [["a", "1"]])
@@ -46,5 +47,6 @@ import Testing
         #expect(try demo.curl("/echo", options).text.contains("Cookie") == false)
         let gone = try demo.last("/cookies/delete?name=a&path=/cookies&then=/cookies", options)
         #expect(try gone.json["cookies"] as? [[String]] == [])
+        withExtendedLifetime(folder) {}
     }
 }
