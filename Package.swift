@@ -79,12 +79,13 @@ let package = Package(
         .target(
             name: "NightjarDemo",
             dependencies: [
-                "CZlib",
+                "CZlib", "CBrotli", "CZstd",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-            ]
+            ],
+            linkerSettings: [.linkedLibrary("brotlienc")]
         ),
         .executableTarget(
             name: "NightjarCommand",
