@@ -3,10 +3,13 @@ import NightjarHTTP
 
 /// Takes the content codings off a body while it arrives. RFC 9110 section 8.4.
 ///
-/// The last coding of the list was put on last, so it comes off first. Each layer hands what it makes to the next before
-/// it makes more: whatever a body grows to, the memory is that of the layers' windows and 64 KiB each.
+/// It is pulled: ``add(_:)`` what came, and ask for the ``next()`` part until there is none. So a reader that has enough
+/// stops asking, and a few bytes that stand for gigabytes wait as those few bytes. The last coding of the list was put on
+/// last and comes off first; a layer is only asked for more when the one above it has used up what it made. Whatever a
+/// body grows to, the memory is that of the layers' windows (gzip and deflate 32 KiB, br up to 16 MiB, zstd up to 8 MiB)
+/// and 64 KiB for each.
 ///
-///     open ──decode──▶ open ──finish──▶ finished
+///     open ──add, next──▶ open ──finish──▶ finished
 ///       └──────fault──────▶ failed (the same error again)
 public struct CodingStack: ~Copyable {
     /// Layers that are taken off; nobody means more.
@@ -24,15 +27,21 @@ public struct CodingStack: ~Copyable {
     private var layers: [Layer]
     private let limits: DecodingLimits
     private var state: State
+    /// What came and has not been taken by the first layer.
+    private var wire: ByteBuffer
     /// Bytes that came.
     private var received: Int
+    /// Whether ``next()`` has said that there is nothing left.
+    private var isDrained: Bool
 
     private struct Layer {
         let coding: ContentCoding
         let decoder: any LayerDecoder
-        /// Where it puts its output for the next layer; nil for the last, which makes the parts.
-        let room: Scratch?
+        /// What it made for the next layer; nil for the last, which makes the parts.
+        let passage: Passage?
         var made = 0
+        /// It filled its room, and so may have more to say without being given anything.
+        var mayHoldMore = false
     }
 
     /// Nil where there is nothing to take off, or a coding that is not understood: the body is what it is.
@@ -47,7 +56,9 @@ public struct CodingStack: ~Copyable {
         self.layers = layers
         self.limits = limits
         state = .open
+        wire = ByteBuffer()
         received = 0
+        isDrained = true
     }
 
     /// - Parameter codings: in the order in which they were applied.
@@ -56,56 +67,95 @@ public struct CodingStack: ~Copyable {
         self.layers = layers
         self.limits = limits
         state = .open
+        wire = ByteBuffer()
         received = 0
+        isDrained = true
     }
 
     private static func layers(of codings: [ContentCoding]) throws(NightjarError) -> [Layer] {
-        guard codings.count <= CodingStack.maximumLayers else {
+        guard (1...maximumLayers).contains(codings.count) else {
             throw NightjarError(
                 .decoding,
-                "the body has \(codings.count) content codings on top of each other; at most "
-                    + "\(CodingStack.maximumLayers) are taken off")
+                "the body has \(codings.count) content codings on top of each other; 1 to \(maximumLayers) are taken off"
+            )
         }
         var layers: [Layer] = []
         for (index, coding) in codings.enumerated().reversed() {
             layers.append(
                 Layer(
-                    coding: coding, decoder: try coding.decoder(),
-                    room: index == 0 ? nil : Scratch(CodingStack.maximumPart)))
+                    coding: coding, decoder: try coding.decoder(), passage: index == 0 ? nil : Passage(maximumPart)))
         }
         return layers
     }
 
-    /// Decodes what came, and hands all on that can be made of it, in parts of 1 to ``maximumPart`` bytes.
-    ///
-    /// - Parameter deliver: must not touch this stack; an error of its own fails the stack.
-    /// - Throws: ``ErrorKind/decoding`` for damaged data, ``ErrorKind/tooLarge`` for what breaks the limits. What was
-    ///   handed on before is sound.
-    public mutating func decode(
-        _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
-    ) throws(NightjarError) {
+    // MARK: Decoding
+
+    /// Takes what came; it is kept until ``next()`` has used it up.
+    public mutating func add(_ bytes: ByteBuffer) throws(NightjarError) {
         try checkOpen()
         guard bytes.readableBytes > 0 else { return }
         let (sum, isTooMuch) = received.addingReportingOverflow(bytes.readableBytes)
         received = isTooMuch ? Int.max : sum
+        isDrained = false
+        if wire.readableBytes == 0 {
+            wire = bytes
+        } else {
+            // What was used up would otherwise stay for as long as it never runs empty.
+            wire.discardReadBytes()
+            wire.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// The next 1 to ``maximumPart`` bytes that can be made of what came; nil when more has to come.
+    ///
+    /// - Throws: ``ErrorKind/decoding`` for damaged data, ``ErrorKind/tooLarge`` for what breaks the limits. What was
+    ///   handed on before is sound.
+    public mutating func next() throws(NightjarError) -> ByteBuffer? {
+        try checkOpen()
+        if isDrained { return nil }
         do throws(NightjarError) {
-            try bytes.withUnsafeReadableBytes { (bytes) throws(NightjarError) in
-                try push(bytes, through: 0, into: deliver)
+            let last = layers.count - 1
+            let waiting = last == 0 ? wire.readableBytes : layers[last - 1].passage?.bytes.count ?? 0
+            let size = CodingStack.partSize(for: waiting)
+            var part = ByteBufferAllocator().buffer(capacity: size)
+            var made = 0
+            try part.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { (room) throws(NightjarError) in
+                made = try pull(from: last, into: UnsafeMutableRawBufferPointer(rebasing: room[..<size]))
+                return made
             }
+            if made > 0 { return part }
+            isDrained = true
+            wire = ByteBuffer()
+            return nil
         } catch {
             state = .failed(error)
             throw error
         }
     }
 
-    /// Says that the body has ended. A body of no bytes at all is fine, whatever its coding.
+    /// ``add(_:)``, and each ``next()`` part at once, for a receiver that takes all there is.
+    ///
+    /// - Parameter deliver: must not touch this stack. An error of its own leaves the rest to be pulled.
+    public mutating func decode(
+        _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
+        try add(bytes)
+        while let part = try next() { try deliver(part) }
+    }
+
+    /// Says that the body has ended, when ``next()`` has nothing left. A body of no bytes at all is fine, whatever its
+    /// coding.
     ///
     /// - Throws: ``ErrorKind/decoding`` where it ended too soon.
     public mutating func finish() throws(NightjarError) {
         try checkOpen()
+        guard isDrained else {
+            throw NightjarError(.invalidArgument, "the body has parts left; ask for them before it is finished")
+        }
         if let layer = layers.first(where: { !$0.decoder.isWhole }) {
-            state = .failed(layer.coding.truncated)
-            throw layer.coding.truncated
+            let error = layer.coding.truncated
+            state = .failed(error)
+            throw error
         }
         state = .finished
     }
@@ -118,39 +168,39 @@ public struct CodingStack: ~Copyable {
         }
     }
 
-    private mutating func push(
-        _ input: UnsafeRawBufferPointer, through index: Int, into deliver: (ByteBuffer) throws(NightjarError) -> Void
-    ) throws(NightjarError) {
-        guard index < layers.count else { return }
+    // MARK: Layers
+
+    /// Lets a layer fill `output`, and the layers below it work for it where it has nothing to do.
+    ///
+    /// - Returns: bytes made; 0 when more has to come.
+    private mutating func pull(
+        from index: Int, into output: UnsafeMutableRawBufferPointer
+    ) throws(NightjarError) -> Int {
         let decoder = layers[index].decoder
-        var rest = input
         while true {
-            var progress = LayerProgress(taken: 0, made: 0)
-            let size: Int
-            if let room = layers[index].room {
-                size = room.bytes.count
-                progress = try decoder.step(rest, room.bytes)
-                try count(progress.made, by: index)
-                if progress.made > 0 {
-                    try push(
-                        UnsafeRawBufferPointer(rebasing: room.bytes[..<progress.made]), through: index + 1,
-                        into: deliver)
-                }
-            } else {
-                size = CodingStack.partSize(for: rest.count)
-                var part = ByteBufferAllocator().buffer(capacity: size)
-                try part.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { (room) throws(NightjarError) in
-                    progress = try decoder.step(rest, UnsafeMutableRawBufferPointer(rebasing: room[..<size]))
-                    return progress.made
-                }
-                try count(progress.made, by: index)
-                if progress.made > 0 { try deliver(part) }
+            let isHungry = index == 0 ? wire.readableBytes == 0 : layers[index - 1].passage?.bytes.isEmpty ?? true
+            if isHungry, !layers[index].mayHoldMore {
+                guard index > 0, let passage = layers[index - 1].passage else { return 0 }
+                let made = try pull(from: index - 1, into: passage.room)
+                guard made > 0 else { return 0 }
+                passage.fill(made)
             }
-            rest = UnsafeRawBufferPointer(rebasing: rest[progress.taken...])
-            // A layer that filled its room may have more to say, also when all input is taken.
-            if rest.isEmpty, progress.made < size { return }
-            guard progress.taken > 0 || progress.made > 0 else {
-                if rest.isEmpty { return }
+            let progress: LayerProgress
+            if index > 0, let passage = layers[index - 1].passage {
+                progress = try decoder.step(passage.bytes, output)
+                passage.drop(progress.taken)
+            } else {
+                progress = try wire.withUnsafeReadableBytes { (bytes) throws(NightjarError) in
+                    try decoder.step(bytes, output)
+                }
+                wire.moveReaderIndex(forwardBy: progress.taken)
+            }
+            layers[index].mayHoldMore = progress.made == output.count
+            if progress.made > 0 {
+                try count(progress.made, by: index)
+                return progress.made
+            }
+            guard progress.taken > 0 || isHungry else {
                 throw layers[index].coding.damaged("its decoder does not take it")
             }
         }
@@ -183,11 +233,24 @@ public struct CodingStack: ~Copyable {
     }
 }
 
-/// Memory that a layer writes into again and again.
-private final class Scratch {
-    let bytes: UnsafeMutableRawBufferPointer
+/// Bytes on their way from one layer to the next: filled when it is empty, then used up.
+private final class Passage {
+    let room: UnsafeMutableRawBufferPointer
+    private var start = 0
+    private var end = 0
 
-    init(_ count: Int) { bytes = .allocate(byteCount: count, alignment: 16) }
+    init(_ size: Int) { room = .allocate(byteCount: size, alignment: 16) }
 
-    deinit { bytes.deallocate() }
+    deinit { room.deallocate() }
+
+    /// What has not been used.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: room[start..<end]) }
+
+    /// Notes that the first `count` bytes of the room were written.
+    func fill(_ count: Int) {
+        start = 0
+        end = count
+    }
+
+    func drop(_ count: Int) { start += count }
 }

@@ -5,7 +5,7 @@ public enum ContentCoding: Sendable, CaseIterable {
     case brotli
     case zstd
 
-    /// As a request's Accept-Encoding lists them, the one with the best ratio for text last, which is no preference.
+    /// All of them, for a request's Accept-Encoding; the order says nothing (RFC 9110 section 12.5.3).
     public static let acceptEncoding = "gzip, deflate, br, zstd"
 
     /// As Content-Encoding names it.

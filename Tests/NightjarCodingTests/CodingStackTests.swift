@@ -59,6 +59,53 @@ import Testing
         #expect(try decode([[], []], [coding, coding]) == [])
     }
 
+    /// Of a body that grows a thousandfold, only what is asked for is made.
+    @Test(arguments: Form.allCases)
+    func handsOnOnePartAtATime(form: Form) throws {
+        let twice = Form.gzip.encode(form.encode([UInt8](repeating: 0, count: 1 << 20)))
+        var stack = try CodingStack(codings: [form.coding, .gzip], limits: limits)
+        try stack.add(ByteBuffer(bytes: twice))
+        var total = 0
+        while let part = try stack.next() {
+            #expect((1...CodingStack.maximumPart).contains(part.readableBytes))
+            total += part.readableBytes
+        }
+        #expect(total == 1 << 20)
+        for _ in 0..<100 { #expect(try stack.next() == nil) }
+        try stack.finish()
+    }
+
+    @Test func takesMoreWhileThereArePartsLeft() throws {
+        let bytes = sample(400_000)
+        let encoded = Form.zstd.encode(bytes)
+        var stack = try CodingStack(codings: [.zstd], limits: limits)
+        var output: [UInt8] = []
+        for start in stride(from: 0, to: encoded.count, by: 5000) {
+            try stack.add(ByteBuffer(bytes: encoded[start..<min(start + 5000, encoded.count)]))
+            if let part = try stack.next() { output += part.readableBytesView }
+        }
+        do throws(NightjarError) {
+            try stack.finish()
+            Issue.record("it ends with parts left")
+        } catch {
+            #expect(error.kind == .invalidArgument)
+        }
+        while let part = try stack.next() { output += part.readableBytesView }
+        try stack.finish()
+        #expect(output == bytes)
+    }
+
+    @Test(arguments: Form.allCases)
+    func whatThePeerFlushedComesOut(form: Form) throws {
+        let encoder = FlushingEncoder(form)
+        var stack = try CodingStack(codings: [form.coding], limits: limits)
+        for line in ["data: 1\n\n", "data: 2\n\n", String(repeating: "data: long\n\n", count: 1000)] {
+            var decoded = ""
+            try stack.decode(ByteBuffer(bytes: encoder.flush(Array(line.utf8)))) { decoded += String(buffer: $0) }
+            #expect(decoded == line)
+        }
+    }
+
     // MARK: Harm
 
     @Test(arguments: Form.allCases)
@@ -158,7 +205,7 @@ import Testing
         #expect(messages.count == 1)
     }
 
-    @Test func anErrorOfTheReceiverEndsIt() throws {
+    @Test func anErrorOfTheReceiverStopsIt() throws {
         var stack = try CodingStack(codings: [.gzip], limits: limits)
         let encoded = ByteBuffer(bytes: Form.gzip.encode(sample(300_000)))
         var calls = 0
@@ -201,6 +248,7 @@ import Testing
     }
 
     @Test func moreThanFourCodingsAreRefused() {
+        #expect(failure([], [])?.kind == .decoding)
         #expect(failure([], Array(repeating: .gzip, count: 5))?.kind == .decoding)
     }
 

@@ -113,3 +113,58 @@ func failure(
         return error
     }
 }
+
+/// An encoder that hands out all it has at each step, as a server that sends events does.
+final class FlushingEncoder {
+    private let form: Form
+    private let zlib = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let brotli = BrotliEncoderCreateInstance(nil, nil, nil)
+    private let zstd = ZSTD_createCCtx()
+
+    init(_ form: Form) {
+        self.form = form
+        zlib.initialize(to: z_stream())
+        let windowBits: Int32 = form == .gzip ? 31 : form == .zlib ? 15 : -15
+        deflateInit2_(
+            zlib, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    }
+
+    deinit {
+        deflateEnd(zlib)
+        zlib.deallocate()
+        BrotliEncoderDestroyInstance(brotli)
+        ZSTD_freeCCtx(zstd)
+    }
+
+    func flush(_ bytes: [UInt8]) -> [UInt8] {
+        var input = bytes
+        var output = [UInt8](repeating: 0, count: bytes.count * 2 + 4096)
+        let count = input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                switch form.coding {
+                case .gzip, .deflate:
+                    zlib.pointee.next_in = input.baseAddress
+                    zlib.pointee.avail_in = UInt32(input.count)
+                    zlib.pointee.next_out = output.baseAddress
+                    zlib.pointee.avail_out = UInt32(output.count)
+                    deflate(zlib, Z_SYNC_FLUSH)
+                    return output.count - Int(zlib.pointee.avail_out)
+                case .brotli:
+                    var availableIn = input.count
+                    var nextIn = UnsafePointer(input.baseAddress)
+                    var availableOut = output.count
+                    var nextOut = output.baseAddress
+                    BrotliEncoderCompressStream(
+                        brotli, BROTLI_OPERATION_FLUSH, &availableIn, &nextIn, &availableOut, &nextOut, nil)
+                    return output.count - availableOut
+                case .zstd:
+                    var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+                    var destination = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
+                    ZSTD_compressStream2(zstd, &destination, &source, ZSTD_e_flush)
+                    return destination.pos
+                }
+            }
+        }
+        return Array(output[..<count])
+    }
+}

@@ -70,6 +70,22 @@ import Testing
         #expect(try demo.curl("/encoded/broken?coding=identity").status == 400)
     }
 
+    @Test func decodesARequestBody() throws {
+        let text = String(repeating: "hello ", count: 20_000)
+        let gzip = try run("gzip", ["-c"], input: Bytes(text.utf8)).output
+        let encoded = ["-H", "Content-Encoding: gzip", "--data-binary", "@-"]
+        let json = try demo.curl("/decoded", encoded, input: Bytes(gzip)).json
+        #expect(json["body"] as? String == text)
+        #expect(json["encoded_bytes"] as? Int == gzip.count)
+        for harmed in [Array(gzip.dropLast()), gzip + [0], Array(text.utf8)] {
+            #expect(try demo.curl("/decoded", encoded, input: Bytes(harmed)).status == 400)
+        }
+        #expect(try demo.curl("/decoded", ["-d", "plain"]).json["body"] as? String == "plain")
+        let unknown = try demo.curl("/decoded", ["-H", "Content-Encoding: br", "-d", "x"])
+        #expect(unknown.status == 415)
+        #expect(unknown["Accept-Encoding"] == "gzip")
+    }
+
     @Test(arguments: [0, 1, 1 << 20, (3 << 20) + 5])
     func aBombIsGzip(count: Int) throws {
         let answer = try demo.curl("/encoded/bomb?bytes=\(count)")

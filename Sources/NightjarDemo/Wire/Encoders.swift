@@ -95,3 +95,38 @@ enum Deflater {
     /// Bytes that a flush adds to zlib's bound.
     private static let flushMark = 16
 }
+
+/// zlib's decoder, at once.
+enum Inflater {
+    /// - Parameter bytes: one gzip member.
+    /// - Returns: nil where it is damaged, incomplete, followed by something, or of more than `limit` bytes.
+    static func decode(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
+        guard let length = UInt32(exactly: bytes.count) else { return nil }
+        var stream = z_stream()
+        let size = Int32(MemoryLayout<z_stream>.size)
+        guard inflateInit2_(&stream, MAX_WBITS + 16, ZLIB_VERSION, size) == Z_OK else { return nil }
+        defer { inflateEnd(&stream) }
+        var input = bytes
+        var output: [UInt8] = []
+        var room = [UInt8](repeating: 0, count: 64 * 1024)
+        return input.withUnsafeMutableBufferPointer { input -> [UInt8]? in
+            stream.next_in = input.baseAddress
+            stream.avail_in = length
+            while true {
+                let (status, made) = room.withUnsafeMutableBufferPointer { room in
+                    stream.next_out = room.baseAddress
+                    stream.avail_out = UInt32(room.count)
+                    let status = inflate(&stream, Z_NO_FLUSH)
+                    return (status, room.count - Int(stream.avail_out))
+                }
+                guard made <= limit - output.count else { return nil }
+                output += room[..<made]
+                switch status {
+                case Z_OK: continue
+                case Z_STREAM_END: return stream.avail_in == 0 ? output : nil
+                default: return nil
+                }
+            }
+        }
+    }
+}

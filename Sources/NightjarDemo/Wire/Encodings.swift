@@ -3,6 +3,9 @@ import NIOHTTP1
 
 /// Answers with content codings, sound and otherwise: RFC 9110 section 8.4.
 struct Encodings {
+    /// Of a request body, before and after it is decoded, in bytes.
+    private static let requestLimit = 8 << 20
+
     func add(to router: inout Router) {
         router.on(.GET, "/encoded/{codings}", encoded)
         router.on(.GET, "/encoded/broken", broken)
@@ -11,6 +14,7 @@ struct Encodings {
         router.on(.GET, "/encoded/empty", empty)
         router.on(.GET, "/encoded/unknown", unknown)
         router.on(.GET, "/encoded/bomb", bomb)
+        router.onAny("/decoded", limit: Encodings.requestLimit, decoded)
     }
 
     /// Codings in the order in which they are put on: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes
@@ -63,6 +67,32 @@ struct Encodings {
         var response = try Content(request, label: "x-demo").response(encodedWith: [])
         response.headers.add(name: "Content-Encoding", value: "x-demo")
         return response
+    }
+
+    /// The request's body after its gzip coding was taken off, as `/echo` shows it; to any method.
+    private func decoded(_ request: Request) throws(Problem) -> Response {
+        let codings = request.head.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
+        var bytes = Array(request.body.readableBytesView)
+        switch codings {
+        case [], ["identity"]: break
+        case ["gzip"]:
+            guard let decoded = Inflater.decode(bytes, limit: Encodings.requestLimit) else {
+                throw Problem(.badRequest, "the body is not gzip data, or of more than \(Encodings.requestLimit) bytes")
+            }
+            bytes = decoded
+        default:
+            // RFC 9110 section 12.5.3: so a client learns what it may send.
+            throw Problem(
+                .unsupportedMediaType, "the only coding of a request body that is taken is gzip",
+                headers: ["Accept-Encoding": "gzip"])
+        }
+        return .json([
+            "codings": .array(codings.map { .string($0) }),
+            "encoded_bytes": .int(request.body.readableBytes),
+            "body": Echo.body(bytes),
+            "body_encoding": Echo.bodyEncoding(bytes),
+            "body_bytes": .int(bytes.count),
+        ])
     }
 
     /// Zeros that gzip makes a thousand times smaller: `bytes` of them, 10 GiB by default.
