@@ -65,7 +65,7 @@ public final class PreparedRequest: Sendable {
         return PreparedRequest(method: method, url: url, body: body, wireHead: longer)
     }
 
-    private init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
+    init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
         self.method = method
         self.url = url
         self.body = body
