@@ -7,9 +7,12 @@ struct URLResolution {
     /// Where path and query begin in the target.
     let rest: Int
 
+    /// - Parameter known: origins that need not be read again.
     /// - Returns: nil for a relative target without a base.
     /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.
-    init?(_ text: UnsafeRawBufferPointer, base: RequestURL?) throws(NightjarError) {
+    init?(
+        _ text: UnsafeRawBufferPointer, base: RequestURL?, known: LatestOrigin? = nil
+    ) throws(NightjarError) {
         try RequestTarget.checkLength(text.count)
         if let (isTLS, start) = try URLResolution.scheme(text) {
             let authority = URLResolution.authority(text, from: start)
@@ -19,12 +22,16 @@ struct URLResolution {
             if let base, base.origin.isWritten(authority, isTLS: isTLS) {
                 origin = base.origin
                 userInfo = nil
+            } else if let latest = known?.origin(writtenAs: authority, isTLS: isTLS) {
+                origin = latest
+                userInfo = nil
             } else {
                 let host: String
                 let port: Int
                 (host, port, userInfo) = try URLResolution.read(
                     authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
                 origin = Origin(isTLS: isTLS, host: host, port: port)
+                known?.note(origin)
             }
         } else {
             guard text.count < 2 || text[0] != UInt8(ascii: "/") || text[1] != UInt8(ascii: "/") else {
