@@ -67,7 +67,7 @@ public struct HARWriter: Sendable {
     ///   - maximumBody: bytes of content of a message that are written; of a longer one, that it was longer.
     public init(showsSecrets: Bool = false, maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
-        self.maximumBody = maximumBody
+        self.maximumBody = max(maximumBody, 0)
     }
 
     /// The beginning of the archive.
@@ -124,7 +124,7 @@ public struct HARWriter: Sendable {
                 $0.member("comment", "the content was streamed and is not kept")
             }
         }
-        // That of the field lines as they are, not as they are shown.
+        // Not known: what is shown may be shorter than what was sent.
         text.member("headersSize", -1)
         let size: Int =
             switch request.body {

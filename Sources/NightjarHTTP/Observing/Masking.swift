@@ -17,8 +17,8 @@ enum Masking {
             guard let space = value.utf8.firstIndex(of: UInt8(ascii: " ")) else { return mask }
             return value[...space] + mask
         case "cookie":
-            return value.split(separator: ";", omittingEmptySubsequences: false)
-                .map { cookie($0) }.joined(separator: ";")
+            return value.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+                .map { cookie(Substring($0)) }.joined(separator: ";")
         case "set-cookie":
             let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
             return cookie(value[..<end]) + value[end...]
@@ -64,7 +64,8 @@ enum Masking {
 
     /// `application/x-www-form-urlencoded`, or a query.
     static func form(_ text: String) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { item($0) }.joined(separator: "&")
+        text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+            .map { item(Substring($0)) }.joined(separator: "&")
     }
 
     private static func item(_ text: Substring) -> String {
@@ -73,11 +74,16 @@ enum Masking {
         return Substring(name) + "=" + mask
     }
 
+    /// - Parameter text: up to the query.
     private static func withoutUserInfo(_ text: Substring) -> String {
-        guard let slashes = text.firstRange(of: "//") else { return String(text) }
-        let authority = text[slashes.upperBound...].prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@") else { return String(text) }
-        return text[..<slashes.upperBound] + mask + text[at...]
+        let slash = UInt8(ascii: "/")
+        guard let first = text.utf8.firstIndex(of: slash), text.utf8[first...].starts(with: "//".utf8) else {
+            return String(text)
+        }
+        let start = text.utf8.index(first, offsetBy: 2)
+        let authority = text.utf8[start...].prefix { $0 != slash }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
+        return text[..<start] + mask + text[at...]
     }
 
     /// JSON with the values of members masked whose names are those of credentials. Text that is no JSON comes out as it

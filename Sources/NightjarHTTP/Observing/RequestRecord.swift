@@ -29,12 +29,14 @@ public struct RequestRecord: Sendable {
             case .bytes(let bytes): .bytes(bytes)
             case .stream(let length): .unkept(length: length)
             }
-        self.init(method: request.method, url: request.url, headers: RequestRecord.fields(request.wireHead), body: body)
+        self.init(method: request.method, url: request.url, headers: request.fields, body: body)
     }
+}
 
-    /// The field lines behind the request line. They are our own, so that they can be read needs no saying.
-    private static func fields(_ head: ByteBuffer) -> Headers {
-        var rest = head
+extension PreparedRequest {
+    /// The fields of ``wireHead``, in order.
+    var fields: Headers {
+        var rest = wireHead
         guard let line = rest.withUnsafeReadableBytes(LineBuffer.lineLength) else { return Headers() }
         rest.moveReaderIndex(forwardBy: line)
         var section = FieldSection(maximumSize: rest.readableBytes, maximumFields: rest.readableBytes)

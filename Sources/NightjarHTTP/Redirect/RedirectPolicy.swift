@@ -119,7 +119,7 @@ public struct RedirectPolicy: Sendable {
     /// How many of the chain's links a message names at its beginning and at its end.
     private static let linksNamed = (first: 4, last: 6)
 
-    /// `GET http://a/ -> 302 from GET http://b/`, of all that was asked.
+    /// `GET http://a/ -> 302, GET http://b/ -> 302`: what was asked, and how it was answered.
     private var chain: String {
         let links = history.map { "\($0.method) \(brief($0.url)) -> \($0.status)" }
         let (first, last) = RedirectPolicy.linksNamed

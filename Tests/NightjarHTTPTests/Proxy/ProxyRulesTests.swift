@@ -56,6 +56,23 @@ import Testing
         #expect(error.message == "the proxy cannot be used: " + why)
     }
 
+    @Test func survivesTextFromAnywhere() {
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            let alphabet = Array("ap:/@[]%.1 \u{FC}".utf8) + [0, 10, 255]
+            let bytes = (0..<Int.random(in: 0..<30, using: &random)).map { _ in
+                alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+            }
+            do throws(NightjarError) {
+                let proxy = try ProxyAddress(
+                    (seed % 2 == 0 ? "socks5://" : "") + String(decoding: bytes, as: UTF8.self))
+                #expect(1...65535 ~= proxy.port && !proxy.host.isEmpty, "seed \(seed)")
+            } catch {
+                #expect(error.kind == .invalidURL, "seed \(seed)")
+            }
+        }
+    }
+
     // MARK: The environment
 
     @Test(
