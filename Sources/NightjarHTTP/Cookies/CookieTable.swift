@@ -11,8 +11,7 @@ struct CookieTable: Sendable {
 
     /// The keys are slices so that the names above a host are looked up without a copy of each.
     private var domains: [Substring: [Cookie]] = [:]
-    /// Where the secure cookies of a name are, and how many: what ``hasSecureCookie(overlaidBy:at:)`` asks.
-    private var secureNames: [String: [Substring: Int]] = [:]
+    private var secureNames = SecureNames()
     private(set) var count = 0
     /// Cookies compared so far.
     private(set) var visited = 0
@@ -34,13 +33,13 @@ struct CookieTable: Sendable {
         let domain = Substring(cookie.domain)
         visited &+= domains[domain]?.count ?? 0
         if let index = domains[domain]?.firstIndex(where: { $0.has(identity) }), let old = domains[domain]?[index] {
-            note(old, -1)
+            if old.isSecure { secureNames.remove(name: old.name, domain: old.domain) }
             domains[domain]?[index] = cookie
         } else {
             domains[domain, default: []].append(cookie)
             count += 1
         }
-        note(cookie, 1)
+        if cookie.isSecure { secureNames.insert(name: cookie.name, domain: cookie.domain) }
     }
 
     @discardableResult
@@ -55,16 +54,8 @@ struct CookieTable: Sendable {
         guard let cookie = domains[domain]?.remove(at: index) else { return nil }
         if domains[domain]?.isEmpty == true { domains[domain] = nil }
         count -= 1
-        note(cookie, -1)
+        if cookie.isSecure { secureNames.remove(name: cookie.name, domain: cookie.domain) }
         return cookie
-    }
-
-    private mutating func note(_ cookie: Cookie, _ change: Int) {
-        guard cookie.isSecure else { return }
-        let domain = Substring(cookie.domain)
-        let left = (secureNames[cookie.name]?[domain] ?? 0) + change
-        secureNames[cookie.name, default: [:]][domain] = left > 0 ? left : nil
-        if secureNames[cookie.name]?.isEmpty == true { secureNames[cookie.name] = nil }
     }
 
     // MARK: Asking
@@ -91,22 +82,24 @@ struct CookieTable: Sendable {
     /// Whether a secure cookie of the same name, on the domain, above or below it, and on the path or above it, would be
     /// sent along with this one or hidden by it. Section 5.7, the step "leave secure cookies alone".
     mutating func hasSecureCookie(overlaidBy cookie: Cookie, at now: Double) -> Bool {
-        guard let places = secureNames[cookie.name] else { return false }
-        let new = Substring(cookie.domain)
-        let path = Substring(cookie.path)
-        for place in places.keys {
-            visited &+= 1
-            let isRelated =
-                place == new || CookieScope.isBelow(place, new) || CookieScope.isBelow(new, place)
-            guard isRelated, let cookies = domains[place] else { continue }
-            visited &+= cookies.count
-            let isOverlaid = cookies.contains {
-                $0.isSecure && $0.name == cookie.name && !$0.isExpired(at: now)
-                    && CookieScope.matches(path: path, cookiePath: $0.path)
-            }
-            if isOverlaid { return true }
+        for domain in CookieScope.ancestry(of: cookie.domain) where hasSecureCookie(of: domain, cookie, now) {
+            return true
+        }
+        for domain in secureNames.domains(below: cookie.domain, name: cookie.name)
+        where hasSecureCookie(of: domain, cookie, now) {
+            return true
         }
         return false
+    }
+
+    private mutating func hasSecureCookie(of domain: Substring, _ cookie: Cookie, _ now: Double) -> Bool {
+        guard let cookies = domains[domain] else { return false }
+        visited &+= cookies.count
+        let path = Substring(cookie.path)
+        return cookies.contains {
+            $0.isSecure && $0.name == cookie.name && !$0.isExpired(at: now)
+                && CookieScope.matches(path: path, cookiePath: $0.path)
+        }
     }
 
     // MARK: Limits
