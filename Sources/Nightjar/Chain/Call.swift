@@ -258,7 +258,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(body: ByteBuffer) {
         guard let decoding else { return take(body) }
-        decoding.append(body)
+        do throws(NightjarError) {
+            try decoding.append(body)
+        } catch {
+            return ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+        }
         decode(decoding)
     }
 
@@ -266,7 +270,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func decode(_ decoding: BodyDecoding) {
         do throws(NightjarError) {
             while state == .receiving, !isPaused {
-                if try decoding.decodePiece(into: take) { continue }
+                if let part = try decoding.next() {
+                    take(part)
+                    continue
+                }
                 guard let trailers = decoding.trailers else { return }
                 try decoding.finish()
                 return complete(trailers)

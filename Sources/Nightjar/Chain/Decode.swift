@@ -10,7 +10,6 @@ final class Decode: Stage, @unchecked Sendable {
         guard call.options.decompresses, head.headers.firstIndex(of: "Content-Encoding") != nil else {
             return .proceed
         }
-        // What is streamed is bounded by the window; the ratio bounds what one read can bring.
         let limits = DecodingLimits(maximumBytes: call.collectsBody ? call.options.maximumBody : .max)
         do throws(NightjarError) {
             call.decoding = try BodyDecoding(head.headers.values("Content-Encoding"), limits)
@@ -21,11 +20,10 @@ final class Decode: Stage, @unchecked Sendable {
     }
 }
 
-/// The decoding of one body: what has come and is not decoded yet waits here while the reader is behind.
+/// The decoding of one body. What has come and is not decoded yet waits here while the reader is behind.
 final class BodyDecoding {
     private var stack: CodingStack
-    private var backlog = ByteBuffer()
-    /// What came behind the body, which ends here when the backlog is done.
+    /// What came behind the body, which ends here when all of it is decoded.
     var trailers: Headers?
 
     /// Nil when the codings are none, or none that we understand.
@@ -34,22 +32,10 @@ final class BodyDecoding {
         self.stack = stack
     }
 
-    func append(_ bytes: ByteBuffer) {
-        if backlog.readableBytes == 0 { backlog = bytes } else { backlog.writeImmutableBuffer(bytes) }
-    }
+    func append(_ bytes: ByteBuffer) throws(NightjarError) { try stack.add(bytes) }
 
-    /// Decodes a piece of what waits.
-    ///
-    /// - Returns: false when there is none.
-    func decodePiece(into deliver: (ByteBuffer) -> Void) throws(NightjarError) -> Bool {
-        let count = min(backlog.readableBytes, BodyDecoding.piece)
-        guard count > 0, let bytes = backlog.readSlice(length: count) else { return false }
-        try stack.decode(bytes) { (part) throws(NightjarError) in deliver(part) }
-        return true
-    }
+    /// The next part of at most 64 KiB; nil until more has come.
+    func next() throws(NightjarError) -> ByteBuffer? { try stack.next() }
 
     func finish() throws(NightjarError) { try stack.finish() }
-
-    /// Encoded bytes that are decoded between two looks at the reader: at the worst ratio they become 4 MiB.
-    private static let piece = 4096
 }

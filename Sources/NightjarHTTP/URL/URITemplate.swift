@@ -171,30 +171,39 @@ extension URITemplate {
             if !kind.isOptional { places.append(Place(range: start..<buffer.writerIndex, name: name, kind: kind)) }
         }
 
+        /// What is wrong with a segment of a path, if a value made it so.
+        private enum Flaw { case empty, climbing }
+
         func checkPath() throws(NightjarError) {
             let bytes = Array(buffer.readableBytesView)
             let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
             let segments = bytes[..<end].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            // Both are in order of where they lie, so one walk meets all pairs that touch.
+            // Both are in the order in which they lie, so one walk meets all pairs that touch.
             var first = 0
             for segment in segments {
+                guard let flaw = Expansion.flaw(of: segment) else { continue }
                 while first < places.count, places[first].range.upperBound < segment.startIndex { first += 1 }
-                var index = first
-                while index < places.count, places[index].range.lowerBound <= segment.endIndex {
-                    try check(segment, places[index])
-                    index += 1
-                }
+                let touching = places[first...].prefix { $0.range.lowerBound <= segment.endIndex }
+                for place in touching { try check(place, flaw) }
             }
         }
 
-        private func check(_ segment: ArraySlice<UInt8>, _ place: Place) throws(NightjarError) {
-            if segment.isEmpty, place.kind == .simple || place.kind == .segment {
+        private static func flaw(of segment: ArraySlice<UInt8>) -> Flaw? {
+            if segment.isEmpty { return .empty }
+            // Two dots are at most six bytes, escaped.
+            guard segment.count <= 6 else { return nil }
+            let plain = PercentEncoding.decoded(segment)
+            return plain.elementsEqual(".".utf8) || plain.elementsEqual("..".utf8) ? .climbing : nil
+        }
+
+        private func check(_ place: Place, _ flaw: Flaw) throws(NightjarError) {
+            switch flaw {
+            case .empty:
+                guard place.kind == .simple || place.kind == .segment else { return }
                 throw NightjarError(
                     .invalidRequest,
                     "the value of \(quoted(place.name)) is empty, which leaves out a segment of the path")
-            }
-            let plain = PercentEncoding.decoded(segment)
-            if plain.elementsEqual(".".utf8) || plain.elementsEqual("..".utf8) {
+            case .climbing:
                 throw NightjarError(
                     .invalidRequest,
                     "the value of \(quoted(place.name)) makes a segment of the path . or .., which is another path")
