@@ -23,6 +23,8 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         .systemLibrary(name: "CBrotli", path: "Sources/CBrotli"),
         .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
+        // Debian's libpsl: public suffixes.
+        .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -57,7 +59,7 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),

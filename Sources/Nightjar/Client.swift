@@ -43,7 +43,7 @@ public final class Client: Sendable {
             }
             loop = ClientLoop(
                 thread: thread, transport: carrier,
-                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }))
+                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }), log: configuration.log)
         } catch {
             thread.stop()
             throw error
@@ -68,7 +68,8 @@ public final class Client: Sendable {
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, redirect: request.redirect,
-            decompresses: request.decompresses ?? decompresses)
+            decompresses: request.decompresses ?? decompresses,
+            usesCookies: request.usesCookies)
         let task = ClientTask(
             try PreparedRequest(request, template), options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }

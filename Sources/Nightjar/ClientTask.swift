@@ -159,4 +159,5 @@ struct CallOptions: Sendable {
     /// Nil: the client's.
     var redirect: RedirectSettings?
     var decompresses: Bool
+    var usesCookies: Bool
 }

@@ -21,6 +21,8 @@ public struct Configuration: Sendable {
     /// Names of headers that a redirect never takes to another origin, beside those known for it (Authorization, Cookie,
     /// and names that speak of tokens, keys and secrets).
     public var sensitiveHeaders: [String] = []
+    /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
+    public var cookies: CookieStorage?
     /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
     public var decompresses = true
     /// Takes log lines; nil: none are made.

@@ -335,6 +335,15 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Parts
 
+    /// Whether the client's cookies are for this call: not where the caller gives its own.
+    private(set) lazy var usesCookies = options.usesCookies && !task.request.hasField("Cookie")
+
+    /// A line of the log about this call.
+    func note(_ level: LogLevel, _ message: String) {
+        guard let sink = loop.log, sink.level >= level else { return }
+        loop.post(.log(sink, LogLine(level: level, message: message)), to: sink.queue)
+    }
+
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
     private func reserve(_ head: ResponseHead) {
         guard let announced = head.contentLength, announced > 0 else { return }

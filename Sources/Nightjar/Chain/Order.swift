@@ -8,6 +8,8 @@ enum StageKind: CaseIterable {
     case validate
     /// Follows, changes the method, strips credentials across origins, stops loops.
     case redirect
+    /// What servers set is sent back.
+    case cookies
     /// Content codings.
     case decode
 
@@ -15,7 +17,7 @@ enum StageKind: CaseIterable {
         .deadline, .observe,  // the whole call, all attempts
         .validate,  // the final answer
         .redirect,  // may ask for another attempt
-        .decode,  // what is above sees content as it was meant
+        .cookies, .decode,  // what is above sees content as it was meant
     ]
 
     /// The stage for a client of this configuration; nil where the client does not use it, so that it costs nothing.
@@ -25,6 +27,7 @@ enum StageKind: CaseIterable {
         case .observe: configuration.log.flatMap(Observe.init)
         case .validate: Validate()
         case .redirect: Redirect(configuration.redirect, sensitive: configuration.sensitiveHeaders)
+        case .cookies: configuration.cookies.map(Cookies.init)
         case .decode: Decode()
         }
     }

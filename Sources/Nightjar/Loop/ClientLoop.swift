@@ -29,6 +29,7 @@ final class ClientLoop: @unchecked Sendable {
     // On the loop:
     let chain: Chain
     let transport: any HTTPTransport
+    let log: LogSink?
     private var spareMail: [Message] = []
     private var calls: [Call] = []
     private var outbox: [QueueEvent] = []
@@ -38,7 +39,8 @@ final class ClientLoop: @unchecked Sendable {
     private var gatheredBefore = 0
     private var alarm = Alarm()
 
-    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain) {
+    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain, log: LogSink?) {
+        self.log = log
         self.thread = thread
         self.transport = transport
         self.chain = chain

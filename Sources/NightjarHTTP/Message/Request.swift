@@ -17,6 +17,8 @@ public struct Request: Sendable {
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no
     /// Accept-Encoding of the client's, and gives the bytes as they come.
     public var decompresses: Bool?
+    /// False: this call sends none of the client's cookies and keeps none.
+    public var usesCookies = true
     /// Limits of time that differ from the client's.
     public var timeouts = Timeouts()
     /// Bytes of content that a collected response may have; nil: the client's limit.
