@@ -23,6 +23,8 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
         .systemLibrary(name: "CBrotli", path: "Sources/CBrotli"),
         .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
+        // Debian's libpsl: public suffixes.
+        .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -57,13 +59,18 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
-        .target(name: "NightjarLua", dependencies: ["Nightjar", "CLua", "CSimdjson"]),
+        .target(
+            name: "NightjarLua",
+            dependencies: [
+                "Nightjar", "CLua", "CSimdjson", .product(name: "DequeModule", package: "swift-collections"),
+            ]
+        ),
         .target(
             name: "NightjarABI",
             dependencies: [
@@ -91,7 +98,7 @@ let package = Package(
         .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarHTTP",
+                "NightjarHTTP", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -140,6 +147,8 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             dependencies: ["CLibFuzzer", "NightjarCoding", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Coding"),
         .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
+        .executableTarget(
+            name: "FuzzSetCookie", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/SetCookie"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {
