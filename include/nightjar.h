@@ -212,7 +212,8 @@ NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
 #define NJ_NO_LIMIT (-1.0)
 
-/** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default. */
+/** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default, 2 GiB at
+ * most: stream what is larger (nj_request_on_body). */
 NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
 
 /** Connections open at once to one origin, 1 to 65536; further calls wait in order of arrival. 64 by default. */
@@ -249,7 +250,8 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
 /**
  * Cancels what is in flight, hands its completions to their queues, closes the connections and returns when nothing of
- * the client runs any more. May be called from a callback.
+ * the client runs any more, but for a look-up of an address that the system's resolver has not answered: that thread ends
+ * with the answer and touches nothing of the client. May be called from a callback.
  */
 NJ_API void nj_client_free(nj_client *client);
 
@@ -268,7 +270,8 @@ NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request,
 typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
 
 /**
- * Starts `request` without waiting; `done` never runs before this returns.
+ * Starts `request` without waiting; `done` never runs inside this call. A thread that polls the queue may run it before
+ * this returns.
  *
  * @param queue   where `done` and the other events of this task are delivered
  * @param context passed to `done`, never read; must live until `done` has run
@@ -363,7 +366,10 @@ NJ_API const char *nj_response_reason(const nj_response *response);
 /** 10 for HTTP/1.0, 11 for HTTP/1.1. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
-/** The value of the first header of that name, compared without case; NULL when there is none. */
+/**
+ * The value of the first header of that name, compared without case; NULL when there is none. Values of headers and
+ * trailers are the server's bytes: they hold no control characters but may be no UTF-8.
+ */
 NJ_API const char *nj_response_header(const nj_response *response, const char *name);
 
 /** All headers in the order they came. NULL for an index that is not below the count. */

@@ -22,10 +22,25 @@ static client *check_client(lua_State *L) {
 }
 
 static client *push_client(lua_State *L, njl_host *host) {
-  client *self = lua_newuserdatauv(L, sizeof *self, 0);
+  client *self = lua_newuserdatauv(L, sizeof *self, 1);
   *self = (client){.host = host};
   luaL_setmetatable(L, NJL_CLIENT);
   return self;
+}
+
+/* A copy of the options at `index` that JSON can hold. */
+static void push_without_log(lua_State *L, int index) {
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, index) != 0;) {
+    bool is_log = lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "log") == 0;
+    if (is_log) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
 }
 
 /* nightjar.client(options); without options the client of the host program, where there is one */
@@ -45,17 +60,24 @@ int njl_client_open(lua_State *L) {
                              ? "no client is available here"
                              : "only the host's client is available here, without options");
   }
+  client *self = push_client(L, host);
+  int level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1);
+  lua_Integer log = 0;
+  if (level > 0) {
+    lua_setiuservalue(L, 2, 1);
+    log = njl_log_add(L, host, 2);
+    push_without_log(L, 1);
+    lua_replace(L, 1);
+  }
   if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
   else njl_json_encode(L, 1, "options");
   njl_bytes options;
-  options.data = lua_tolstring(L, 2, &options.length);
-  client *self = push_client(L, host);
+  options.data = lua_tolstring(L, 3, &options.length);
   njl_reply *reply = njl_error_push(L);
-  lua_pushvalue(L, 3);
-  self->handle = njl_client_new(options, &reply->wait.call);
-  if (self->handle != NULL) return 1;
-  lua_pushvalue(L, 4);
-  return lua_error(L);
+  self->handle = njl_client_new(options, host->engine, level, log, &reply->wait.call);
+  if (self->handle == NULL) return lua_error(L);
+  lua_pushvalue(L, 2);
+  return 1;
 }
 
 int njl_answered(lua_State *L, int status, lua_KContext context) {
@@ -151,7 +173,7 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
-  luaL_newmetatable(L, NJL_CLIENT);
+  njl_new_metatable(L, NJL_CLIENT);
   luaL_setfuncs(L, meta, 0);
   lua_newtable(L);
   for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {

@@ -4,7 +4,16 @@
  * to the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O. */
 #include "njl.h"
 
+int njl_close_coroutine(njl_host *host, lua_State *co) {
+  host->depth++;
+  int status = lua_resetthread(co);
+  host->depth--;
+  return status;
+}
 
+static void check_depth(lua_State *L, njl_host *host) {
+  if (host->depth >= NJL_DEEPEST) luaL_error(L, "too many coroutines are closed within each other");
+}
 
 /* coroutine.resume: true and the results, or false and the error */
 static int finish_resume(lua_State *L, bool succeeded, int results) {
@@ -16,10 +25,12 @@ static int finish_resume(lua_State *L, bool succeeded, int results) {
 /* coroutine.wrap: the results, or the error raised, with a position if it is a string */
 static int finish_wrap(lua_State *L, bool succeeded, int results) {
   if (succeeded) return results;
+  njl_host *host = njl_host_of(L);
   lua_State *co = lua_tothread(L, 1);
   int status = lua_status(co);
   if (status != LUA_OK && status != LUA_YIELD) {
-    status = lua_resetthread(co);
+    check_depth(L, host);
+    status = njl_close_coroutine(host, co);
     if (lua_checkstack(co, 1) && status != LUA_OK) {
       lua_pop(L, 1);
       lua_xmove(co, L, 1);
@@ -39,6 +50,7 @@ static int finish_wrap(lua_State *L, bool succeeded, int results) {
 
 /* What lies at index 2 while a token passes; its user value is the coroutine. */
 typedef struct guard {
+  njl_host *host;
   bool is_armed;
 } guard;
 
@@ -49,16 +61,18 @@ static int guard_close(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   lua_State *co = lua_tothread(L, -1);
   int status = lua_status(co);
-  if (status != LUA_YIELD || lua_resetthread(co) == LUA_OK) return 0;
+  if (status != LUA_YIELD) return 0;
+  check_depth(L, self->host);
+  if (njl_close_coroutine(self->host, co) == LUA_OK) return 0;
   lua_xmove(co, L, 1);
   return lua_error(L);
 }
 
 /* Without it the <close> variables of a generator would stay open when the task is cancelled. */
-static void push_guard(lua_State *L) {
+static void push_guard(lua_State *L, njl_host *host) {
   guard *self = lua_newuserdatauv(L, sizeof *self, 1);
-  self->is_armed = true;
-  if (luaL_newmetatable(L, NJL_GUARD)) {
+  *self = (guard){.host = host, .is_armed = true};
+  if (njl_new_metatable(L, NJL_GUARD)) {
     lua_pushcfunction(L, guard_close);
     lua_setfield(L, -2, "__close");
   }
@@ -92,7 +106,7 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     if (status == LUA_YIELD && yields && results == 1 && njl_is_token(co, -1)) {
       lua_pop(co, 1);
       lua_settop(L, 1);
-      push_guard(L);
+      push_guard(L, host);
       njl_push_token(L);
       return lua_yieldk(L, 1, context, after_resume);
     }
@@ -141,6 +155,28 @@ static int co_wrap(lua_State *L) {
   return 1;
 }
 
+/* Whether the coroutine waits to be resumed or is over, as coroutine.status tells it. */
+static bool can_be_closed(lua_State *L, lua_State *co) {
+  lua_Debug frame;
+  if (L == co) return false;
+  if (lua_status(co) != LUA_OK) return true;
+  return lua_getstack(co, 0, &frame) == 0;
+}
+
+/* coroutine.close(co): true, or false and the error */
+static int co_close(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTHREAD);
+  lua_State *co = lua_tothread(L, 1);
+  if (!can_be_closed(L, co)) return luaL_error(L, "cannot close a running coroutine");
+  njl_host *host = njl_host_of(L);
+  check_depth(L, host);
+  bool succeeded = njl_close_coroutine(host, co) == LUA_OK;
+  lua_pushboolean(L, succeeded);
+  if (succeeded) return 1;
+  lua_xmove(co, L, 1);
+  return 2;
+}
+
 /* A task has nobody to yield to: the loop waits for our token alone. */
 static int co_yield(lua_State *L) {
   njl_task *task = njl_host_of(L)->current;
@@ -150,7 +186,7 @@ static int co_yield(lua_State *L) {
 
 void njl_open_coroutine(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"resume", co_resume}, {"wrap", co_wrap}, {"yield", co_yield}, {NULL, NULL}};
+      {"resume", co_resume}, {"wrap", co_wrap}, {"yield", co_yield}, {"close", co_close}, {NULL, NULL}};
   njl_host *host = njl_host_open(L);
   if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) {
     lua_pushlightuserdata(L, host);

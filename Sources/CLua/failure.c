@@ -136,9 +136,9 @@ void njl_open_failure(lua_State *L) {
   static const luaL_Reg reply[] = {{"__gc", njl_reply_gc}, {NULL, NULL}};
   static const luaL_Reg error[] = {
       {"__tostring", error_describe}, {"__concat", error_concat}, {"__gc", njl_reply_gc}, {NULL, NULL}};
-  luaL_newmetatable(L, NJL_REPLY);
+  njl_new_metatable(L, NJL_REPLY);
   luaL_setfuncs(L, reply, 0);
-  luaL_newmetatable(L, NJL_ERROR);
+  njl_new_metatable(L, NJL_ERROR);
   luaL_setfuncs(L, error, 0);
   njl_push_field_numbers(L, field_names);
   lua_pushcclosure(L, error_index, 1);

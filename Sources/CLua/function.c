@@ -56,7 +56,7 @@ static int call(lua_State *L) {
   for (int index = 0; index < count; index++) arguments[index] = value_at(L, index + 1);
   results *made = lua_newuserdatauv(L, sizeof *made, 0);
   made->handle = NULL;
-  if (luaL_newmetatable(L, NJL_RESULTS)) {
+  if (njl_new_metatable(L, NJL_RESULTS)) {
     lua_pushcfunction(L, results_gc);
     lua_setfield(L, -2, "__gc");
   }

@@ -163,7 +163,7 @@ static void close_thread(njl_task *task) {
   host->running = NULL;
   task->state = NJL_RUNNING;
   task->is_closing = true;
-  task->status = lua_resetthread(task->thread);
+  task->status = njl_close_coroutine(host, task->thread);
   task->results = task->status == LUA_OK ? 0 : 1;
   task->is_closing = false;
   host->current = outer;
@@ -197,7 +197,9 @@ static void resume(lua_State *L, njl_task *task) {
   host->current = task;
   host->running = thread;
   task->state = NJL_RUNNING;
+  int depth = host->depth;
   int status = lua_resume(thread, L, arguments, &count);
+  host->depth = depth; /* An error may have left waits that blocked. */
   host->current = outer;
   host->running = outer_thread;
 
@@ -258,6 +260,7 @@ bool njl_turn(lua_State *L, njl_host *host) {
   if (host->timers != NULL) expire_timers(host, njl_now());
   if (host->ready == 0 && host->timers == NULL && host->calls == 0) return false;
   if (host->ready == 0 || host->calls > 0) poll(host);
+  if (host->logs > 0) njl_write_log(L, host);
   if (host->ready == 0 && host->timers != NULL) expire_timers(host, njl_now());
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready; left > 0; left--) {

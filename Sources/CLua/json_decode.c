@@ -20,7 +20,7 @@ static int free_parser(lua_State *L) {
 }
 
 void njl_json_open_decode(lua_State *L) {
-  if (luaL_newmetatable(L, PARSER)) {
+  if (njl_new_metatable(L, PARSER)) {
     lua_pushcfunction(L, free_parser);
     lua_setfield(L, -2, "__gc");
   }

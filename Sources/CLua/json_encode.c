@@ -105,13 +105,19 @@ static bool is_identifier(const char *text, size_t length) {
   return true;
 }
 
-/* Names the value that is being written, as a Lua expression. */
+/* Names the value that is being written, as a Lua expression; of a deep one, both ends. */
 static void push_path(writer *w) {
+  enum { END = 12 };
   lua_State *L = w->L;
+  size_t levels = depth(w);
   luaL_Buffer path;
   luaL_buffinit(L, &path);
   luaL_addstring(&path, w->what);
-  for (size_t i = 0; i < depth(w); i++) {
+  for (size_t i = 0; i < levels; i++) {
+    if (i == END && levels > 2 * END) {
+      luaL_addstring(&path, " ... ");
+      i = levels - END;
+    }
     const frame *f = &frames(w)[i];
     char number[32];
     if (f->is_array) {
@@ -189,6 +195,7 @@ static void put_integer(writer *w, lua_Integer value) {
 static void put_float(writer *w, double value) {
   if (isnan(value)) refuse(w, "a number that is not a number (nan) has no JSON form");
   if (isinf(value)) refuse(w, "an infinite number has no JSON form");
+  if (value == 0 && signbit(value)) return put(w, "-0.0", 4);
   if (value == floor(value) && fabs(value) < 9007199254740992.0) return put_integer(w, (lua_Integer)value);
   char text[NJS_DOUBLE_LENGTH];
   put(w, text, njs_format_double(value, text));

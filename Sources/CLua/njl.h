@@ -11,8 +11,10 @@
  *   request.c    the options of a call
  *   response.c   response objects
  *   stream.c     bodies in parts
+ *   log.c        the log of a client
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
+ *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
  *   sigint.c     what Ctrl-C does there
@@ -38,6 +40,9 @@ typedef struct njl_host njl_host;
 /* Nanoseconds of the monotonic clock. */
 typedef uint64_t njl_moment;
 #define NJL_NEVER UINT64_MAX
+
+/* Waits that block and closers that may run within each other: each holds a few KiB of the C stack. */
+#define NJL_DEEPEST 150
 
 /* How a wait ended. */
 typedef enum njl_state_of_wait {
@@ -103,6 +108,9 @@ struct njl_host {
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
+  size_t logs;              /* clients that were made with a log */
+  int depth;                /* waits and closers on the C stack, within each other */
+  bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
@@ -162,6 +170,8 @@ int njl_timeout(lua_State *L);
 void njl_group_child_ended(njl_wait *group, njl_task *child);
 
 /* coroutine.c */
+/* As lua_resetthread, which counts no levels of the C stack in Lua 5.4.4: closers that close others could overflow it. */
+int njl_close_coroutine(njl_host *host, lua_State *co);
 void njl_open_coroutine(lua_State *L);
 
 /* client.c */
@@ -173,6 +183,9 @@ void njl_open_client(lua_State *L);
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
  * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text. */
 void njl_read_options(lua_State *L, int options, const char *function, njl_request *request);
+
+/* metatable.c */
+bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
 
 /* names.c */
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
@@ -203,6 +216,13 @@ int njl_close_response(lua_State *L);
 /* For a request whose body is a function, at index 4 of the caller's stack: cancels the call when it is left early. */
 void njl_guard_body(lua_State *L, njl_wait *wait);
 int njl_pull_body(lua_State *L, njl_wait *wait); /* asks that function for a part and goes on waiting */
+
+/* log.c */
+/* Reads the log option of the table at `options`: pushes its function and returns its level, or returns 0. */
+int njl_read_log(lua_State *L, int options);
+/* The number of a new log for the client at index `client`, whose user value 1 is the function. */
+lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
+void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* script.c */
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */

@@ -202,12 +202,12 @@ void njl_open_response(lua_State *L) {
                                       {"__close", njl_close_response}, {NULL, NULL}};
   static const luaL_Reg headers[] = {
       {"__index", headers_index}, {"__pairs", headers_pairs}, {"__len", headers_length}, {NULL, NULL}};
-  luaL_newmetatable(L, NJL_RESPONSE);
+  njl_new_metatable(L, NJL_RESPONSE);
   luaL_setfuncs(L, response, 0);
   njl_push_field_numbers(L, field_names);
   lua_pushcclosure(L, response_index, 1);
   lua_setfield(L, -2, "__index");
-  luaL_newmetatable(L, NJL_HEADERS);
+  njl_new_metatable(L, NJL_HEADERS);
   luaL_setfuncs(L, headers, 0);
   lua_pop(L, 2);
 }

@@ -98,7 +98,7 @@ static int close_guard(lua_State *L) {
 void njl_guard_body(lua_State *L, njl_wait *wait) {
   lua_settop(L, SOURCE);
   *(njl_wait **)lua_newuserdatauv(L, sizeof wait, 0) = wait;
-  if (luaL_newmetatable(L, "nightjar.body")) {
+  if (njl_new_metatable(L, "nightjar.body")) {
     lua_pushcfunction(L, close_guard);
     lua_setfield(L, -2, "__close");
   }

@@ -25,7 +25,7 @@ njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
   njl_wait *wait = lua_newuserdatauv(L, size, 0);
   memset(wait, 0, size);
   njl_wait_init(wait, host);
-  if (luaL_newmetatable(L, NJL_WAIT)) {
+  if (njl_new_metatable(L, NJL_WAIT)) {
     lua_pushcfunction(L, wait_gc);
     lua_setfield(L, -2, "__gc");
   }
@@ -93,19 +93,26 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
   if (task->is_cancelled && !task->is_closing) return refuse_cancelled(L, wait);
   if (wait->state != NJL_PENDING) return go_on(L, LUA_OK, (lua_KContext)wait);
+  bool yields = L == host->running && lua_isyieldable(L);
+  if (!yields && host->depth >= NJL_DEEPEST) {
+    njl_wait_end(wait, NJL_CANCELLED);
+    return luaL_error(L, "too many waits within each other");
+  }
   task->wait = wait;
   wait->task = task;
-  if (L == host->running && lua_isyieldable(L)) {
+  if (yields) {
     njl_push_token(L);
     return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
   }
   luaL_checkstack(L, LUA_MINSTACK, "too many nested waits");
-  while (wait->state == NJL_PENDING) {
-    if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
-    if (!njl_turn(L, host)) {
-      njl_wait_end(wait, NJL_CANCELLED);
-      return luaL_error(L, "deadlock: each task waits for another");
-    }
+  bool is_deadlock = false;
+  host->depth++;
+  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock) is_deadlock = !njl_turn(L, host);
+  host->depth--;
+  if (is_deadlock) {
+    njl_wait_end(wait, NJL_CANCELLED);
+    return luaL_error(L, "deadlock: each task waits for another");
   }
+  if (wait->state == NJL_PENDING) return refuse_stopped(L, wait);
   return go_on(L, LUA_OK, (lua_KContext)wait);
 }

@@ -72,8 +72,11 @@ private func change(_ request: OpaquePointer?, _ body: (RequestBox) throws(Night
 }
 
 private func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) -> ByteBuffer {
-    guard length >= 0, pointer != nil || length == 0 else {
+    guard pointer != nil || length == 0 else {
         throw NightjarError(.invalidArgument, "the body is NULL but its length is not 0")
+    }
+    guard 0...Configuration.largestBody ~= length else {  // a size_t beyond Int is negative here
+        throw NightjarError(.invalidArgument, "the body is larger than 2 GiB; give it as a stream")
     }
     return ByteBuffer(bytes: UnsafeRawBufferPointer(start: pointer, count: length))
 }

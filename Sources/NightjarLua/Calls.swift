@@ -6,10 +6,16 @@ import Nightjar
 // Clients and the calls that scripts make on them. Every function catches what goes wrong as an outcome.
 
 @_cdecl("njl_client_new") @implementation
-public func njl_client_new(_ options: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?) -> OpaquePointer? {
+public func njl_client_new(
+    _ options: njl_bytes, _ engine: OpaquePointer?, _ level: Int32, _ log: Int64,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         var configuration = Configuration()
         try configuration.merge(json: options.buffer)
+        if let level = LogLevel(rawValue: level), level > .off, let engine = Handle<Engine>.borrow(engine) {
+            configuration.log = engine.logSink(level, log)
+        }
         return Handle<Client>.own(try Client(configuration))
     }
 }
@@ -98,7 +104,12 @@ extension Request {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
         if source.pulls_body { body = .stream(length: nil) }
-        if source.has_body { body = .bytes(ByteBuffer(bytes: source.body.buffer)) }
+        if source.has_body {
+            guard source.body.length <= Configuration.largestBody else {
+                throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; give it as a function")
+            }
+            body = .bytes(ByteBuffer(bytes: source.body.buffer))
+        }
         for status in UnsafeBufferPointer(start: source.expected, count: source.expected_count) {
             expectedStatuses.append(StatusRange(Int(status)))
         }

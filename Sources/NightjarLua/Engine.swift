@@ -1,4 +1,5 @@
 import CLua
+import DequeModule
 import Glibc
 import NIOCore
 import Nightjar
@@ -13,6 +14,10 @@ final class Engine: @unchecked Sendable {
     /// Calls under way, for a forked child that will not hear of them. Each knows its place.
     private var underWay: [Outcome] = []
     private let process = getpid()
+    /// Lines of the logs of this state's clients that no function has got yet.
+    private var lines: Deque<(log: Int64, line: LogLine)> = []
+    /// The one that C borrows.
+    private var lentLine = ContiguousArray<CChar>()
 
     /// - Parameter isStreamed: whether the answer's body comes in parts.
     func start(
@@ -96,6 +101,21 @@ final class Engine: @unchecked Sendable {
         }
     }
 
+    // MARK: Logs
+
+    /// - Parameter log: the number by which C knows whose lines they are.
+    func logSink(_ level: LogLevel, _ log: Int64) -> LogSink {
+        LogSink(level: level, queue: queue) { [weak self] line in self?.lines.append((log, line)) }
+    }
+
+    func nextLine() -> njl_line? {
+        guard let (log, line) = lines.popFirst() else { return nil }
+        lentLine.removeAll(keepingCapacity: true)
+        lentLine.append(contentsOf: line.message.utf8.lazy.map(CChar.init(bitPattern:)))
+        // The array stays as it is until the next line.
+        return lentLine.withUnsafeBytes { njl_line(log: log, level: line.level.rawValue, text: njl_bytes($0)) }
+    }
+
     func wake() { queue.wake() }
 
     func close() {
@@ -127,6 +147,13 @@ public func njl_engine_poll(
     // A wait longer than Duration can tell has no bound that anybody would notice.
     let limit = timeout < 0 ? nil : Duration(seconds: timeout)
     return engine.poll(timeout: limit, into: UnsafeMutableBufferPointer(start: ended, count: capacity))
+}
+
+@_cdecl("njl_engine_next_line") @implementation
+public func njl_engine_next_line(_ engine: OpaquePointer?, _ line: UnsafeMutablePointer<njl_line>?) -> Bool {
+    guard let next = Handle<Engine>.borrow(engine)?.nextLine() else { return false }
+    line?.pointee = next
+    return true
 }
 
 @_cdecl("njl_engine_wake") @implementation

@@ -117,3 +117,21 @@ end
 collectgarbage()
 collectgarbage()
 equal(finalized, true)
+
+-- Coroutines that close others as they are closed end in an error and not in an overflow of the C stack.
+do
+  local last, failure
+  for _ = 1, 1000 do
+    local before = last
+    last = coroutine.create(function()
+      local closer <close> = setmetatable({}, { __close = function()
+        local ok, message = pcall(coroutine.close, before)
+        if before and not ok then failure = failure or message end
+      end })
+      coroutine.yield()
+    end)
+    coroutine.resume(last)
+  end
+  check.equal(coroutine.close(last), true)
+  check.equal(failure, "too many coroutines are closed within each other")
+end

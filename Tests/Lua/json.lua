@@ -75,7 +75,9 @@ for _ = 1, 1024 do
   inner[1] = {}
   inner = inner[1]
 end
-check.fails("invalid_argument", "value" .. ("[1]"):rep(1024) .. ": more than 1024 tables within each other", encode, deep)
+check.fails("invalid_argument", "value" .. ("[1]"):rep(12) .. " ... " .. ("[1]"):rep(12) .. ": more than 1024 tables within each other", encode, deep)
+check.equal(encode(-0.0), "-0.0")
+check.equal(1 / nightjar.json.decode("-0.0"), -math.huge)
 
 -- What is not JSON is told with its place.
 local function broken(message, text)

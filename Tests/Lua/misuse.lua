@@ -94,3 +94,6 @@ end
 assert(calls > 10000)
 task:cancel()
 check.fails("cancelled", "the task was cancelled", task.join, task)
+
+-- What our objects are made of is out of reach.
+for _, object in ipairs { api, res, res.headers, err, task } do check.equal(getmetatable(object), false) end

@@ -220,3 +220,23 @@ misuse("a task cannot join itself or a task it belongs to", function()
   me = spawn(function() me:join() end)
   me:join()
 end)
+
+-- Many cancelled tasks whose <close> variables wait: those that would need too deep a C stack are told so.
+do
+  local tasks, closed, refused = {}, 0, 0
+  for index = 1, 2000 do
+    tasks[index] = nightjar.spawn(function()
+      local closer <close> = setmetatable({}, { __close = function()
+        local ok, message = pcall(nightjar.sleep, 0.001)
+        closed = closed + 1
+        if not ok then refused = refused + 1 assert(message:find "too many waits within each other", message) end
+      end })
+      nightjar.sleep(100)
+    end)
+  end
+  nightjar.sleep(0)
+  for _, task in ipairs(tasks) do task:cancel() end
+  for _, task in ipairs(tasks) do pcall(task.join, task) end
+  check.equal(closed, 2000)
+  assert(refused > 0 and refused < 2000, refused)
+end

@@ -94,8 +94,19 @@ size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, siz
 /* Makes a poll that waits, now or next, return. Any thread. */
 void njl_engine_wake(njl_engine *engine);
 
-/* `options`: a JSON object of the schema of nj_config_merge_json. NULL: `*error` says why. */
-njl_client *njl_client_new(njl_bytes options, njl_outcome **error);
+/* One line of a client's log. */
+typedef struct njl_line {
+  int64_t log;
+  int level; /* a number of LogLevel */
+  njl_bytes text;
+} njl_line;
+
+/* The oldest line that has come in, borrowed until the next call. False: there is none. */
+bool njl_engine_next_line(njl_engine *engine, njl_line *line);
+
+/* `options`: a JSON object of the schema of nj_config_merge_json. Lines up to `level` of its log come in at `engine` under
+ * the number `log`; level 0: none do. NULL: `*error` says why. */
+njl_client *njl_client_new(njl_bytes options, njl_engine *engine, int level, int64_t log, njl_outcome **error);
 void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */

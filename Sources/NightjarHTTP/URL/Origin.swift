@@ -7,6 +7,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         let host: String
         let port: Int
         let hostField: String
+        let hostLine: String
         let fingerprint: Int
 
         init(isTLS: Bool, host: String, port: Int) {
@@ -15,6 +16,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
             self.port = port
             let written = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
             hostField = port == Origin.defaultPort(isTLS: isTLS) ? written : written + ":" + String(port)
+            hostLine = "Host: \(hostField)\r\n"
             var hasher = Hasher()
             hasher.combine(isTLS)
             hasher.combine(port)
@@ -39,6 +41,8 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section
     /// 7.2.
     public var hostField: String { storage.hostField }
+    /// The Host field as a line, with its CRLF.
+    var hostLine: String { storage.hostLine }
 
     /// Host and port, the port always: what a message names. RFC 3986 section 3.2.
     public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }

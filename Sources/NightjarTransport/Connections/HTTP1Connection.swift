@@ -30,6 +30,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var phase = Phase.connecting
     private var context: ChannelHandlerContext?
     private var decoder = HTTP1ResponseDecoder()
+    /// Nil over TLS, and once something was written through the channel.
+    private var socket: SocketHandle?
     private var exchange: NetworkExchange?
     private var isReused = false
     private var requestIsComplete = false
@@ -50,8 +52,9 @@ final class HTTP1Connection: ChannelInboundHandler {
     // MARK: Opening
 
     /// The channel is open: told by the connector, or over TLS by the end of the handshake.
-    func opened() {
+    func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
+        self.socket = socket
         phase = .idle
         connectTimer?.cancel()
         connectTimer = nil
@@ -105,18 +108,29 @@ final class HTTP1Connection: ChannelInboundHandler {
         var head = exchange.request.wireHead
         outgoing = OutgoingBody(exchange.request.body, inlinedInto: &head)
         requestIsComplete = outgoing.isComplete
-        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        writeHead(head, context)
         if !requestIsComplete { continueBody(context) }
+    }
+
+    private func writeHead(_ head: consuming ByteBuffer, _ context: ChannelHandlerContext) {
+        if requestIsComplete, let socket, context.channel.isActive {
+            socket.write(&head)
+            if head.readableBytes == 0 { return }
+        }
+        socket = nil
+        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
     }
 
     /// Writes what is at hand as long as the channel takes it, then asks for more.
     private func continueBody(_ context: ChannelHandlerContext) {
+        // What is written and not flushed never leaves, and the channel never becomes writable again.
+        var isUnflushed = false
+        defer { if isUnflushed { context.flush() } }
         while phase == .busy, !requestIsComplete, context.channel.isWritable {
             switch outgoing.next() {
-            case .write(let part, more: true):
+            case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)
-            case .write(let part, more: false):
-                context.writeAndFlush(wrapOutboundOut(part), promise: nil)
+                isUnflushed = true
             case .ask(let maximum):
                 exchange?.receiver?.exchangeWantsBody(maximum: maximum)
                 return
@@ -155,6 +169,13 @@ final class HTTP1Connection: ChannelInboundHandler {
             return fail(error)
         }
         continueBody(context)
+    }
+
+    /// Bytes that the channel or the system's socket still holds for the peer.
+    var unsentBytes: Int {
+        guard let channel = context?.channel else { return 0 }
+        let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
+        return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
     }
 
     // MARK: Receiving
