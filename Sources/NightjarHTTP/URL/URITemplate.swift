@@ -9,6 +9,7 @@ public struct URITemplate: Sendable {
     public let text: String
     /// In the order in which they first occur, each once.
     public let variables: [String]
+    private let known: Set<String>
     private let parts: [Part]
 
     enum Part: Sendable {
@@ -24,11 +25,12 @@ public struct URITemplate: Sendable {
         self.text = text
         parts = try reader.parts()
         var variables: [String] = []
-        var seen: Set<String> = []
+        var known: Set<String> = []
         for case .expression(_, let names) in parts {
-            variables += names.filter { seen.insert($0).inserted }
+            variables += names.filter { known.insert($0).inserted }
         }
         self.variables = variables
+        self.known = known
     }
 
     /// The URL with the values that `value` gives. A variable without one is left out, as the RFC says.
@@ -49,26 +51,27 @@ public struct URITemplate: Sendable {
     /// - Throws: `invalid_request` for a variable without a value, a value without a variable, and a value that makes a
     ///   segment of the path empty, `.` or `..`; `invalid_url` as ``expand(_:)`` does.
     public func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
-        try checkNames(values.map(\.name))
-        let table = Dictionary(values.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        var table: [String: String] = [:]
+        for item in values where table[item.name] == nil { table[item.name] = item.value }
+        try checkNames(values, table)
         var expansion = Expansion()
         for part in parts { try expansion.append(part) { table[$0] } }
         try expansion.checkPath()
         return String(buffer: expansion.buffer)
     }
 
-    private func checkNames(_ given: [String]) throws(NightjarError) {
-        let names = Set(given)
-        let known = Set(variables)
+    private func checkNames(
+        _ given: [(name: String, value: String)], _ table: [String: String]
+    ) throws(NightjarError) {
         for case .expression(let kind, let wanted) in parts where !kind.isOptional {
-            guard let missing = wanted.first(where: { !names.contains($0) }) else { continue }
-            let near = nearestName(to: missing, among: given.filter { !known.contains($0) })
+            guard let missing = wanted.first(where: { table[$0] == nil }) else { continue }
+            let near = nearestName(to: missing, among: given.map(\.name).filter { !known.contains($0) })
             throw NightjarError(
                 .invalidRequest,
                 "the URL template's variable \(quoted(missing)) has no value; "
                     + (near.map { "given is \(quoted($0)), did you mean that?" } ?? "give it one"))
         }
-        guard let stranger = given.first(where: { !known.contains($0) }) else { return }
+        guard let stranger = given.first(where: { !known.contains($0.name) })?.name else { return }
         let near = nearestName(to: stranger, among: variables)
         throw NightjarError(
             .invalidRequest,
@@ -175,25 +178,42 @@ extension URITemplate {
         private enum Flaw { case empty, climbing }
 
         func checkPath() throws(NightjarError) {
-            let bytes = Array(buffer.readableBytesView)
-            let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
-            let segments = bytes[..<end].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            guard !places.isEmpty else { return }
+            let flaws = buffer.withUnsafeReadableBytes(Expansion.flaws)
             // Both are in the order in which they lie, so one walk meets all pairs that touch.
             var first = 0
-            for segment in segments {
-                guard let flaw = Expansion.flaw(of: segment) else { continue }
-                while first < places.count, places[first].range.upperBound < segment.startIndex { first += 1 }
-                let touching = places[first...].prefix { $0.range.lowerBound <= segment.endIndex }
+            for (segment, flaw) in flaws {
+                while first < places.count, places[first].range.upperBound < segment.lowerBound { first += 1 }
+                let touching = places[first...].prefix { $0.range.lowerBound <= segment.upperBound }
                 for place in touching { try check(place, flaw) }
             }
         }
 
-        private static func flaw(of segment: ArraySlice<UInt8>) -> Flaw? {
-            if segment.isEmpty { return .empty }
-            // Two dots are at most six bytes, escaped.
-            guard segment.count <= 6 else { return nil }
+        /// The segments of the path that would be trouble, in order.
+        private static func flaws(in url: UnsafeRawBufferPointer) -> [(segment: Range<Int>, Flaw)] {
+            var flaws: [(segment: Range<Int>, Flaw)] = []
+            var start = 0
+            var end = 0
+            while true {
+                let byte = end < url.count ? url[end] : UInt8(ascii: "?")
+                let isPathEnd = byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+                if isPathEnd || byte == UInt8(ascii: "/") {
+                    if start == end { flaws.append((start..<end, .empty)) }
+                    if isDots(url[start..<end]) { flaws.append((start..<end, .climbing)) }
+                    start = end + 1
+                }
+                if isPathEnd { return flaws }
+                end += 1
+            }
+        }
+
+        /// Whether it is one dot or two, escaped or not.
+        private static func isDots(_ segment: Slice<UnsafeRawBufferPointer>) -> Bool {
+            guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%"),
+                segment.count <= 6
+            else { return false }
             let plain = PercentEncoding.decoded(segment)
-            return plain.elementsEqual(".".utf8) || plain.elementsEqual("..".utf8) ? .climbing : nil
+            return plain.elementsEqual(".".utf8) || plain.elementsEqual("..".utf8)
         }
 
         private func check(_ place: Place, _ flaw: Flaw) throws(NightjarError) {
