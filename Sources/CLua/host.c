@@ -158,16 +158,13 @@ static void finish(lua_State *L, njl_task *task) {
 static void close_thread(njl_task *task) {
   njl_host *host = task->host;
   njl_task *outer = host->current;
-  lua_State *outer_thread = host->running;
   host->current = task;
-  host->running = NULL;
   task->state = NJL_RUNNING;
   task->is_closing = true;
   task->status = njl_close_coroutine(host, task->thread);
   task->results = task->status == LUA_OK ? 0 : 1;
   task->is_closing = false;
   host->current = outer;
-  host->running = outer_thread;
 }
 
 /* --- Running --- */
@@ -192,16 +189,19 @@ static void resume(lua_State *L, njl_task *task) {
   lua_State *thread = task->thread;
   njl_task *outer = host->current;
   lua_State *outer_thread = host->running;
+  bool outer_yields = host->yields;
   int arguments = task->state == NJL_NEW ? task->results : 0;
   int count = 0;
   host->current = task;
   host->running = thread;
+  host->yields = true;
   task->state = NJL_RUNNING;
   int depth = host->depth;
   int status = lua_resume(thread, L, arguments, &count);
   host->depth = depth; /* An error may have left waits that blocked. */
   host->current = outer;
   host->running = outer_thread;
+  host->yields = outer_yields;
 
   if (status == LUA_YIELD) {
     bool waits = count == 1 && njl_is_token(thread, -1);
@@ -222,7 +222,10 @@ static void resume(lua_State *L, njl_task *task) {
 }
 
 static void step(lua_State *L, njl_task *task) {
+  njl_host *host = task->host;
   if (task->state != NJL_NEW && task->state != NJL_SUSPENDED) return;
+  njl_charge(host, task->state == NJL_NEW ? NJL_START_CHARGE : 0);
+  if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
   if (!task->is_cancelled) return resume(L, task);
   close_thread(task);
   if (task->status == LUA_OK) task->status = NJL_WAS_CANCELLED;
@@ -257,6 +260,7 @@ static void poll(njl_host *host) {
 
 bool njl_turn(lua_State *L, njl_host *host) {
   if (host->engine == NULL) return false;
+  njl_charge(host, 0);
   if (host->timers != NULL) expire_timers(host, njl_now());
   if (host->ready == 0 && host->timers == NULL && host->calls == 0) return false;
   if (host->ready == 0 || host->calls > 0) poll(host);
@@ -277,10 +281,18 @@ void njl_stop(njl_host *host, const char *reason) {
   atomic_store(&host->is_stopped, true);
 }
 
+void njl_charge(njl_host *host, uint64_t instructions) {
+  host->instructions += instructions;
+  if (host->most_instructions != 0 && host->instructions > host->most_instructions) {
+    njl_stop(host, "the script ran longer than its limit of instructions");
+  } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
+    njl_stop(host, "the script ran longer than its limit of time");
+  }
+}
+
 void njl_run(lua_State *L, njl_host *host, njl_task *task) {
   bool is_deadlock = false;
   while (task->state != NJL_ENDED) {
-    if (njl_now() > host->limit) njl_stop(host, "the script ran longer than its limit of time");
     if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
     if (!njl_turn(L, host)) {
       is_deadlock = true;

@@ -102,7 +102,8 @@ struct njl_host {
   njl_engine *engine;
   njl_client *client;       /* the host program's, owned; NULL: there is none */
   bool is_sandboxed;        /* no other clients */
-  lua_State *volatile running; /* the coroutine that our code resumed last and may yield to it; NULL: none */
+  lua_State *volatile running; /* whose code runs, as far as our code resumed it; a signal handler reads it */
+  bool yields;              /* all between it and the loop pass our token on, so it may yield to the loop */
   njl_task *current;        /* never NULL */
   njl_task *first_ready, *last_ready;
   size_t ready;
@@ -113,6 +114,7 @@ struct njl_host {
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
+  uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
 };
@@ -126,6 +128,10 @@ bool njl_turn(lua_State *L, njl_host *host);      /* one round of the loop; fals
 /* Until the task has ended. Needs LUA_MINSTACK. */
 void njl_run(lua_State *L, njl_host *host, njl_task *task);
 void njl_stop(njl_host *host, const char *reason); /* any thread, and signal handlers; `reason` is static */
+/* Counts instructions and stops the host when it is beyond a limit. */
+void njl_charge(njl_host *host, uint64_t instructions);
+/* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
+#define NJL_START_CHARGE 100
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
 
@@ -170,7 +176,8 @@ int njl_timeout(lua_State *L);
 void njl_group_child_ended(njl_wait *group, njl_task *child);
 
 /* coroutine.c */
-/* As lua_resetthread, which counts no levels of the C stack in Lua 5.4.4: closers that close others could overflow it. */
+/* As lua_resetthread, which counts no levels of the C stack in Lua 5.4.4: closers that close others could overflow it.
+ * What the closers wait for, they wait for by blocking. */
 int njl_close_coroutine(njl_host *host, lua_State *co);
 void njl_open_coroutine(lua_State *L);
 
@@ -225,6 +232,10 @@ lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* script.c */
+/* Raises the reason why the host was stopped, and again at each further instruction of this coroutine. */
+int njl_raise_stopped(lua_State *L, njl_host *host);
+/* What it still runs, its closers, raises that in a while. */
+void njl_arm_stopped(lua_State *L);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
 
 /* interpreter.c */

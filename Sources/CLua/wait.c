@@ -64,7 +64,7 @@ void njl_wait_drop(njl_wait *wait) {
 
 static int refuse_stopped(lua_State *L, njl_wait *wait) {
   njl_wait_end(wait, NJL_CANCELLED);
-  return luaL_error(L, "%s", atomic_load(&wait->host->stop_reason));
+  return njl_raise_stopped(L, wait->host);
 }
 
 static int refuse_cancelled(lua_State *L, njl_wait *wait) {
@@ -93,7 +93,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
   if (task->is_cancelled && !task->is_closing) return refuse_cancelled(L, wait);
   if (wait->state != NJL_PENDING) return go_on(L, LUA_OK, (lua_KContext)wait);
-  bool yields = L == host->running && lua_isyieldable(L);
+  bool yields = host->yields && L == host->running && lua_isyieldable(L);
   if (!yields && host->depth >= NJL_DEEPEST) {
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "too many waits within each other");
