@@ -205,6 +205,9 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
 } njl_reply;
+/* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
+ * still come in. */
+enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_VALUES = NJL_REPLY_CLIENT };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
