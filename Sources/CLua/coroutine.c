@@ -9,17 +9,15 @@ int njl_close_coroutine(njl_host *host, lua_State *co) {
   bool outer_yields = host->yields;
   host->running = co;
   host->yields = false;
-  host->depth++;
   if (atomic_load(&host->is_stopped)) njl_arm_stopped(co);
   int status = lua_resetthread(co);
-  host->depth--;
   host->running = outer;
   host->yields = outer_yields;
   return status;
 }
 
 static void check_depth(lua_State *L, njl_host *host) {
-  if (host->depth >= NJL_DEEPEST) luaL_error(L, "too many coroutines are closed within each other");
+  if (njl_is_deeper(host, NJL_DEEPEST)) luaL_error(L, "too many coroutines are closed within each other");
 }
 
 /* coroutine.resume: true and the results, or false and the error */

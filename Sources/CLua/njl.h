@@ -41,8 +41,12 @@ typedef struct njl_host njl_host;
 typedef uint64_t njl_moment;
 #define NJL_NEVER UINT64_MAX
 
-/* Waits that block and closers that may run within each other: each holds a few KiB of the C stack. */
-#define NJL_DEEPEST 150
+/* Bytes of the C stack. Lua bounds the C calls within each other (200, each of 300 bytes to 2 KiB) but forgets their number
+ * where coroutines are closed, so what may be nested is measured. Below NJL_DEEP Lua has calls left for the tasks
+ * that a wait runs while it blocks; beyond it waits block without running others. Beyond NJL_DEEPEST nothing is closed
+ * within something else; 512 KiB, as threads of a host may have, is enough for that and Lua's calls. */
+#define NJL_DEEP (64 * 1024)
+#define NJL_DEEPEST (128 * 1024)
 
 /* How a wait ended. */
 typedef enum njl_state_of_wait {
@@ -64,6 +68,7 @@ struct njl_wait {
   njl_outcome *call;                           /* owned; in flight while pending */
   njl_task *target;                            /* whose end is waited for */
   njl_wait *next_joiner;                       /* of the same target */
+  bool needs_tasks;                            /* it cannot end before a task has run */
 };
 
 typedef enum njl_state_of_task {
@@ -81,6 +86,7 @@ struct njl_task {
   lua_State *thread;
   njl_task *parent, *first_child, *previous, *next; /* children end with their parent */
   size_t unended;                                   /* children that have not ended */
+  njl_task *failed; /* the first child whose failure nobody has asked for yet; anchored */
   njl_task *next_ready; /* in the ready list; once ended, among the finished of its group */
   njl_wait *wait;    /* the one it is in */
   njl_wait *joiners; /* waits for its end */
@@ -110,7 +116,7 @@ struct njl_host {
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
   size_t logs;              /* clients that were made with a log */
-  int depth;                /* waits and closers on the C stack, within each other */
+  uintptr_t base;           /* where on the C stack the run in progress began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
@@ -124,7 +130,10 @@ bool njl_host_is_open(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
-bool njl_turn(lua_State *L, njl_host *host);      /* one round of the loop; false: nothing can ever happen */
+void njl_set_base(njl_host *host);                /* here, on the C stack */
+bool njl_is_deeper(const njl_host *host, size_t bytes); /* than so many bytes below the base */
+/* One round of the loop: ends waits, then runs at most so many tasks. False: nothing can ever happen. */
+bool njl_turn(lua_State *L, njl_host *host, size_t most);
 /* Until the task has ended. Needs LUA_MINSTACK. */
 void njl_run(lua_State *L, njl_host *host, njl_task *task);
 void njl_stop(njl_host *host, const char *reason); /* any thread, and signal handlers; `reason` is static */
