@@ -251,6 +251,11 @@ void njl_arm_stopped(lua_State *L);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
 
 /* interpreter.c */
+typedef struct njl_warnings {
+  bool are_on;
+  bool continues; /* the next piece belongs to the message that has begun */
+} njl_warnings;
+void njl_warn(void *warnings, const char *piece, int continues); /* a lua_WarnFunction, as lua has it */
 bool njl_set_arguments(lua_State *L, int count, char *const *values, int first); /* false: out of memory */
 void njl_push_requirer(lua_State *L, const char *name);
 bool njl_load_line(lua_State *L, njl_bytes text); /* leaves the chunk or the error */

@@ -11,6 +11,7 @@ struct njl_script {
   size_t memory;        /* in use */
   uint64_t allocations; /* made */
   bool has_arguments;   /* the table `arg` was set */
+  njl_warnings warnings;
 };
 
 /* Instructions between two looks at the limits. */
@@ -110,6 +111,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   script->L = lua_newstate(allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
+    if (options->warns) lua_setwarnf(script->L, njl_warn, &script->warnings);
     lua_pushcfunction(script->L, open_state);
     lua_pushlightuserdata(script->L, script);
     if (lua_pcall(script->L, 1, 0, 0) == LUA_OK) {
