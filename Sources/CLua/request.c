@@ -9,10 +9,12 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, SUPPORTED };
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, RARE };
 
-static const char *const names[] = {"query",   "headers",         "json",   "form", "body", "expect",
-                                    "timeout", "idempotency_key", "stream", "method", "path", NULL};
+/* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
+static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
+                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "redirect",
+                                    "cookies", "decompress",      "max_body", NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};
@@ -227,8 +229,8 @@ static unsigned options_present(lua_State *L, int options, const char *function)
     }
     const char *name = lua_tostring(L, -2);
     int option = 0;
-    while (option < SUPPORTED && strcmp(names[option], name) != 0) option++;
-    if (option == SUPPORTED) {
+    while (names[option] != NULL && strcmp(names[option], name) != 0) option++;
+    if (names[option] == NULL) {
       for (const char *const *known = later; *known != NULL; known++) {
         if (strcmp(*known, name) == 0) {
           luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
@@ -305,6 +307,20 @@ static void read_idempotency_key(reading *r, pairs *headers) {
   add(r, headers, (njl_bytes){"Idempotency-Key", 15}, key);
 }
 
+/* Those that are not read here, as a JSON object. */
+static void read_rare(reading *r, int options, unsigned present, njl_request *request) {
+  lua_State *L = r->L;
+  if (present >> RARE == 0) return;
+  lua_newtable(L);
+  for (int option = RARE; names[option] != NULL; option++) {
+    if (push_option(r, options, present, option)) lua_setfield(L, -2, names[option]);
+  }
+  njl_json_encode(L, -1, r->function);
+  request->rare.data = lua_tolstring(L, -1, &request->rare.length);
+  keep(r);
+  lua_pop(L, 1);
+}
+
 void njl_read_options(lua_State *L, int options, const char *function, njl_request *request) {
   request->connect = request->idle = request->total = -1;
   if (options == 0) return;
@@ -341,6 +357,7 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, IDEMPOTENCY_KEY)) read_idempotency_key(&r, &headers);
+  read_rare(&r, options, present, request);
 
   request->query = query.items;
   request->query_count = query.count;

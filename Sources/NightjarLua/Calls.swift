@@ -113,6 +113,7 @@ extension Request {
         for status in UnsafeBufferPointer(start: source.expected, count: source.expected_count) {
             expectedStatuses.append(StatusRange(Int(status)))
         }
+        if source.rare.length > 0 { try merge(json: source.rare.buffer) }
         timeouts = Timeouts(
             connect: Duration(seconds: source.connect), idle: Duration(seconds: source.idle),
             total: Duration(seconds: source.total))

@@ -45,6 +45,7 @@ typedef struct njl_request {
   double connect, idle, total; /* seconds; negative: the client's limit */
   bool pulls_body;             /* in place of `body`: njl_call_wants_body */
   bool is_streamed;            /* the answer's body comes in parts: njl_stream_next */
+  njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
 typedef enum njl_field {
