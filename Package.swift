@@ -25,6 +25,8 @@ let package = Package(
         .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
+        // Debian's SQLite.
+        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -45,6 +47,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        .target(name: "NightjarStorage", dependencies: ["CSQLite", "NightjarHTTP"]),
         .target(
             name: "NightjarTransport",
             dependencies: [
@@ -59,7 +62,7 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarStorage", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -112,6 +115,8 @@ let package = Package(
             ],
             linkerSettings: [.linkedLibrary("brotlienc")]
         ),
+        .testTarget(
+            name: "NightjarStorageTests", dependencies: ["CSQLite", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
         .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
