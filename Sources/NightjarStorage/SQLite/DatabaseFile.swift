@@ -115,8 +115,8 @@ public enum DatabaseFile {
         }
         guard version <= schema.version else {
             throw DatabaseError(
-                .newer, database.path, "is of version \(version), written by a later release; this one knows "
-                    + "version \(schema.version)")
+                .newer, database.path,
+                "is of version \(version), written by a later release; this one knows version \(schema.version)")
         }
         let foreign = try database.number("SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')")
         guard version > 0, foreign == 0 else {
