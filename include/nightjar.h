@@ -348,7 +348,8 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
  * Makes a client, with a thread of its own for its event loop.
  *
  * @param config copied; NULL for the defaults
- * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, NJ_STORAGE, ...) or there is no thread or descriptor left
+ * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, NJ_STORAGE, ...) or there is no thread or
+ *         descriptor left
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 

@@ -136,9 +136,10 @@ public final class CookieStorage: Sendable {
 
     /// Adds what a file of that form holds; a line that is wrong is skipped and reported.
     @discardableResult
-    public func importText(_ text: String) -> CookiesText.Report { importText(bytes: Array(text.utf8)) }
+    public func importText(_ text: String) -> CookiesText.Report { importText(Array(text.utf8)) }
 
-    func importText(bytes: [UInt8]) -> CookiesText.Report {
+    @discardableResult
+    public func importText(_ bytes: [UInt8]) -> CookiesText.Report {
         change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
