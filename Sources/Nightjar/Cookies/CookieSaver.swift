@@ -62,7 +62,7 @@ final class CookieSaver: Sendable {
         var told: [(LogLevel, String)] = []
         var saved: UInt64?
         do throws(DatabaseError) {
-            let content = try file.load(at: CookieStorage.now)
+            let content = try withoutFileSizeSignal { () throws(DatabaseError) in try file.load(at: CookieStorage.now) }
             saved = jar.take(content)
             told = file.takeNotes().map { (.warning, $0) }
         } catch {
@@ -88,6 +88,7 @@ final class CookieSaver: Sendable {
         }
         if let thread { pthread_join(thread, nil) }
         try? save()
+        disk.withLock { disk in withoutFileSizeSignal { disk.file.close() } }
     }
 
     /// The child of a fork must not touch a database that its parent has open, not even to close it.
@@ -179,7 +180,9 @@ final class CookieSaver: Sendable {
                 if revision == disk.savedRevision {
                     guard asking, try disk.file.mayHaveNews() else { return }
                 }
-                let merged = try disk.file.exchange(content, at: CookieStorage.now)
+                let merged = try withoutFileSizeSignal { () throws(DatabaseError) in
+                    try disk.file.exchange(content, at: CookieStorage.now)
+                }
                 disk.savedRevision = jar.take(merged, over: revision)
                 for note in disk.file.takeNotes() { notes(.warning, note) }
                 if disk.complaint.take() != nil {

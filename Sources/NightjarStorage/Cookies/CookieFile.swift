@@ -43,6 +43,9 @@ public final class CookieFile {
         return notes
     }
 
+    /// Lets go of the file. What comes next opens it again.
+    public func close() { connection = nil }
+
     // MARK: Loading
 
     /// The cookies of the file, which is made when there is none.
