@@ -116,9 +116,10 @@ let package = Package(
             linkerSettings: [.linkedLibrary("brotlienc")]
         ),
         .testTarget(
-            name: "NightjarStorageTests", dependencies: ["CSQLite", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport"]),
+            name: "NightjarStorageTests",
+            dependencies: ["NightjarHTTP", "NightjarStorage", "NightjarTestSupport"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
-        .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
         .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
         // The hostile peer, certificates, waiting: what tests share.
         .target(

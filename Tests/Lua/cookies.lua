@@ -151,7 +151,9 @@ check.misuse("export: there is a NUL in the path", function() api.cookies:export
 check.fails("invalid_argument", "the cookie cannot be kept: it is Secure and did not come by https", function()
   api.cookies:set("http://h/", "a=1; Secure")
 end)
-check.fails("invalid_url", 'the URL "h" must begin with http:// or https://', function() api.cookies:set("h", "a=1") end)
+check.fails("invalid_url", "the URL has no scheme; write http://host/path or https://host/path", function()
+  api.cookies:set("h", "a=1")
+end)
 equal(api.cookies:delete { name = "\xff" }, 0)
 local closed = nightjar.client { cookies = true }
 local jar = closed.cookies

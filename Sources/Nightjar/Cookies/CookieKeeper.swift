@@ -11,6 +11,7 @@ final class CookieKeeper: Sendable {
     let saver: CookieSaver
     private let keepsSession: Bool
     private let journal: CookieJournal
+    private let tenure = Tenure()
 
     private init(_ path: String, keepsSession: Bool) throws(NightjarError) {
         jar = LockedJar(CookieJar(isPublicSuffix: PublicSuffix.contains))
@@ -19,25 +20,48 @@ final class CookieKeeper: Sendable {
         saver = try CookieSaver(path, keepsSession: keepsSession, jar) { [journal] in journal.write($0, $1) }
     }
 
-    deinit { saver.close() }
+    deinit {
+        saver.close()
+        tenure.end()
+    }
 
     // MARK: Sharing
 
-    private struct Weak: Sendable {
+    private struct Entry: Sendable {
         weak let keeper: CookieKeeper?
+        let tenure: Tenure
+    }
+
+    /// Whether a file is open, which in the child of a fork goes on for ever: SQLite takes the parent's locks on it for the
+    /// child's, so the child could only do harm.
+    private final class Tenure: Sendable {
+        private let birth = Fork.generation
+        private let isOver = Atomic<Bool>(false)
+
+        var isOfParent: Bool { Fork.hasHappened(since: birth) && !isOver.load(ordering: .acquiring) }
+        var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+
+        func end() {
+            guard !Fork.hasHappened(since: birth) else { return }
+            isOver.store(true, ordering: .releasing)
+        }
     }
 
     /// By the file's one real path.
-    private static let open = Mutex<[String: Weak]>([:])
+    private static let open = Mutex<[String: Entry]>([:])
 
     /// The keeper of a file, which is made or loaded now unless somebody has it already.
     ///
     /// - Throws: `storage` when the file can never serve; `invalid_argument` when it is in use with another
-    ///   `keepsSession`.
+    ///   `keepsSession`; `forked` in the child of a process that had it open.
     static func of(_ path: String, keepsSession: Bool) throws(NightjarError) -> CookieKeeper {
         let place = try realPath(path)
         return try open.withLock { open throws(NightjarError) in
-            if let keeper = open[place]?.keeper, !keeper.saver.isOfParent {
+            if let entry = open[place], entry.tenure.isOfParent {
+                throw NightjarError(
+                    .forked, "the cookie file \(quoted(path)) was open when this process was forked from its parent")
+            }
+            if let keeper = open[place]?.keeper {
                 guard keeper.keepsSession == keepsSession else {
                     throw NightjarError(
                         .invalidArgument,
@@ -45,9 +69,9 @@ final class CookieKeeper: Sendable {
                 }
                 return keeper
             }
-            open = open.filter { $0.value.keeper != nil }
+            open = open.filter { !$0.value.tenure.hasEnded }
             let keeper = try CookieKeeper(place, keepsSession: keepsSession)
-            open[place] = Weak(keeper: keeper)
+            open[place] = Entry(keeper: keeper, tenure: keeper.tenure)
             return keeper
         }
     }
@@ -64,7 +88,8 @@ final class CookieKeeper: Sendable {
         guard let resolved = resolve(folder), !name.isEmpty else {
             let code = errno
             throw NightjarError(
-                .storage, "the cookie file \(quoted(path)) cannot be made: \(String(cString: strerror(code)))", code: code)
+                .storage, "the cookie file \(quoted(path)) cannot be made: \(String(cString: strerror(code)))",
+                code: code)
         }
         return resolved == "/" ? "/" + name : "\(resolved)/\(name)"
     }
@@ -109,7 +134,8 @@ private final class CookieJournal: Sendable {
     func write(_ level: LogLevel, _ text: String) {
         state.withLock { state in
             for listener in state.listeners.values { listener(level, text) }
-            if state.listeners.isEmpty, state.unheard.count < CookieJournal.longest { state.unheard.append((level, text)) }
+            guard state.listeners.isEmpty, state.unheard.count < CookieJournal.longest else { return }
+            state.unheard.append((level, text))
         }
     }
 

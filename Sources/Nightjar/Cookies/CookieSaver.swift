@@ -80,7 +80,11 @@ final class CookieSaver: Sendable {
 
     /// Saves what is not saved and ends the thread. Once, by the last owner; never on the saver's own thread.
     func close() {
-        guard !Fork.hasHappened(since: birth) else { return abandon() }
+        guard !isOfParent else {
+            // The child of a fork must not touch a database that its parent has open, not even to close it.
+            _ = Unmanaged.passRetained(self)
+            return
+        }
         let thread = desk.monitor.withLock { () -> pthread_t? in
             desk.isClosed = true
             desk.monitor.signal()
@@ -91,11 +95,6 @@ final class CookieSaver: Sendable {
         disk.withLock { disk in withoutFileSizeSignal { disk.file.close() } }
     }
 
-    /// The child of a fork must not touch a database that its parent has open, not even to close it.
-    private func abandon() {
-        disk.withLock { disk in _ = Unmanaged.passRetained(disk.file) }
-    }
-
     // MARK: Any thread
 
     /// Whether this is the child of a fork, which has neither the thread nor the right to the connection.
@@ -103,7 +102,7 @@ final class CookieSaver: Sendable {
 
     /// Has the thread look after jar and file soon.
     func wake() {
-        guard !Fork.hasHappened(since: birth) else { return }
+        guard !isOfParent else { return }
         desk.monitor.withLock {
             guard !desk.hasWork, !desk.isClosed else { return }
             desk.hasWork = true
@@ -115,8 +114,8 @@ final class CookieSaver: Sendable {
     ///
     /// - Throws: `storage` when the file does not take it; `forked`.
     func save() throws(NightjarError) {
-        guard !Fork.hasHappened(since: birth) else {
-            throw NightjarError(.forked, "this cookie file belongs to the parent process; open it again after fork")
+        guard !isOfParent else {
+            throw NightjarError(.forked, "this cookie file belongs to the parent process")
         }
         do throws(DatabaseError) {
             try exchange(asking: false)

@@ -72,7 +72,7 @@ public final class CookieFile {
     /// Puts what is newer among `changes` into the file.
     ///
     /// - Parameter changes: all that a jar knows, or a part of it.
-    /// - Returns: what is in the file now, for the jar to merge.
+    /// - Returns: what is in the file now and not among the changes, for the jar to merge: mostly nothing.
     public func exchange(
         _ changes: CookieJar.Snapshot, at now: Double
     ) throws(DatabaseError) -> CookieJar.Snapshot {
@@ -83,7 +83,7 @@ public final class CookieFile {
                 var connection = try open()
                 let content = try connection.exchange(changes, at: now, keepsSession: keepsSession)
                 self.connection = connection
-                return visible(content)
+                return visible(content).news(for: changes)
             } catch {
                 // Whatever it was, the next begins with a fresh look at the file.
                 connection = nil
@@ -141,6 +141,20 @@ extension CookieFile.Connection {
 }
 
 extension CookieJar.Snapshot {
+    /// What a jar that knows `known` has to merge of this.
+    fileprivate func news(for known: CookieJar.Snapshot) -> CookieJar.Snapshot {
+        let theirs = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
+        var news = self
+        news.cookies.removeAll { mine in
+            theirs[mine.identity].map {
+                $0.modified == mine.modified && $0.value == mine.value && $0.expires == mine.expires
+                    && $0.created == mine.created
+            } ?? false
+        }
+        news.deletions = deletions.filter { known.deletions[$0.key] != $0.value }
+        return news
+    }
+
     /// The lasting cookies. Where a session cookie took the place of one in the file, the file's is gone.
     fileprivate func withoutSession(replacing stored: CookieJar.Snapshot) -> CookieJar.Snapshot {
         var result = self

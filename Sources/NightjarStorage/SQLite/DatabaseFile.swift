@@ -92,14 +92,13 @@ public enum DatabaseFile {
     /// Readers and the writer do not wait for each other, and a change is one write at the end of one file.
     private static func useWriteAheadLog(_ database: Database, _ patience: Double) throws(DatabaseError) {
         // SQLite does not wait by itself where two open a new file at once.
-        var waited = 0.0
+        let deadline = ContinuousClock.now + .seconds(patience)
         while true {
             do throws(DatabaseError) {
                 return try database.execute("PRAGMA journal_mode = WAL")
             } catch {
-                guard error.cause == .busy, waited < patience else { throw error }
+                guard error.cause == .busy, ContinuousClock.now < deadline else { throw error }
                 usleep(10_000)
-                waited += 0.01
             }
         }
     }

@@ -11,12 +11,14 @@ package func withoutFileSizeSignal<Result, Failure: Error>(
     sigaddset(&signal, SIGXFSZ)
     pthread_sigmask(SIG_BLOCK, &signal, &previous)
     defer {
+        let code = errno  // which is for the caller to read
         // Blocked before us: then so is what happened meanwhile, and the caller's to see.
         if sigismember(&previous, SIGXFSZ) == 0 {
             var none = timespec()
             while sigtimedwait(&signal, nil, &none) == SIGXFSZ {}
             pthread_sigmask(SIG_SETMASK, &previous, nil)
         }
+        errno = code
     }
     return try body()
 }
