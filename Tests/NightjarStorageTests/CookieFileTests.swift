@@ -170,6 +170,55 @@ import Testing
         }
     }
 
+    /// The jar remembers 3000 deletions; here it deletes more between two saves.
+    @Test func aDeletionThatTheJarForgotReachesTheFile() throws {
+        let a = try Program(path)
+        try a.set("sid=1" + Self.lasting)
+        try a.save()
+        a.now += 1
+        a.jar.delete(name: "sid", at: a.now)
+        for host in 0..<70 {
+            a.now += 1
+            for name in 0..<50 {
+                try a.set("n\(name)=; Max-Age=0", from: "https://h\(host).example.org/")
+            }
+        }
+        #expect(a.jar.snapshot().deletions.keys.allSatisfy { $0.name != "sid" })
+        try a.save()
+        #expect(try Program(path, now: a.now).all == [])
+    }
+
+    @Test func aDeletionThatTheFileForgotReachesTheOtherPrograms() throws {
+        let a = try Program(path)
+        try a.set("sid=1" + Self.lasting)
+        try a.save()
+        let b = try Program(path)
+        #expect(b.all == ["sid=1"])
+        a.jar.delete(name: "sid", at: a.now)
+        for host in 0..<70 {
+            a.now += 1
+            for name in 0..<50 {
+                try a.set("n\(name)=; Max-Age=0", from: "https://h\(host).example.org/")
+            }
+        }
+        try a.save()
+        try b.save()
+        #expect(b.all == [])
+    }
+
+    @Test func aCookieThatOneHasNotSeenYetIsNotDeletedForIt() throws {
+        let a = try Program(path)
+        let b = try Program(path)
+        try b.set("b=1" + Self.lasting)
+        try b.save()
+        try a.set("a=1" + Self.lasting)
+        try a.save()
+        try a.save()
+        #expect(a.all == ["a=1", "b=1"])
+        try b.save()
+        #expect(b.all == ["a=1", "b=1"])
+    }
+
     // MARK: Files that are not right
 
     private func asides() throws -> [String] {

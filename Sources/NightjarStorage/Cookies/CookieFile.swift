@@ -71,7 +71,7 @@ public final class CookieFile {
 
     /// Puts what is newer among `changes` into the file.
     ///
-    /// - Parameter changes: all that a jar knows, or a part of it.
+    /// - Parameter changes: all that the jar knows which merged what was returned before.
     /// - Returns: what is in the file now and not among the changes, for the jar to merge: mostly nothing.
     public func exchange(
         _ changes: CookieJar.Snapshot, at now: Double
@@ -81,9 +81,10 @@ public final class CookieFile {
             attempts += 1
             do throws(DatabaseError) {
                 var connection = try open()
+                let changes = changes.withDeletions(of: visible(connection.content))
                 let content = try connection.exchange(changes, at: now, keepsSession: keepsSession)
                 self.connection = connection
-                return visible(content).news(for: changes)
+                return visible(content).news(for: changes, keepsSession: keepsSession)
             } catch {
                 // Whatever it was, the next begins with a fresh look at the file.
                 connection = nil
@@ -141,17 +142,33 @@ extension CookieFile.Connection {
 }
 
 extension CookieJar.Snapshot {
+    /// With what the jar was `given` and does not have any more among the deletions: a jar remembers a bounded number of
+    /// them, and one that it forgot must not leave the cookie in the file for the next program.
+    fileprivate func withDeletions(of given: CookieJar.Snapshot) -> CookieJar.Snapshot {
+        let kept = Set(cookies.map(\.identity))
+        var result = self
+        for cookie in given.cookies
+        where !kept.contains(cookie.identity) && cookie.modified > max(cleared, deletions[cookie.identity] ?? 0) {
+            result.deletions[cookie.identity] = cookie.modified
+        }
+        return result
+    }
+
     /// What a jar that knows `known` has to merge of this.
-    fileprivate func news(for known: CookieJar.Snapshot) -> CookieJar.Snapshot {
-        let theirs = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
+    fileprivate func news(for known: CookieJar.Snapshot, keepsSession: Bool) -> CookieJar.Snapshot {
+        var theirs = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
         var news = self
         news.cookies.removeAll { mine in
-            theirs[mine.identity].map {
+            theirs.removeValue(forKey: mine.identity).map {
                 $0.modified == mine.modified && $0.value == mine.value && $0.expires == mine.expires
                     && $0.created == mine.created
             } ?? false
         }
         news.deletions = deletions.filter { known.deletions[$0.key] != $0.value }
+        // What the file did not take, the jar must not keep: it was deleted, and that has been forgotten.
+        for cookie in theirs.values where keepsSession || cookie.expires != nil {
+            news.deletions[cookie.identity] = max(deletions[cookie.identity] ?? 0, cookie.modified)
+        }
         return news
     }
 
