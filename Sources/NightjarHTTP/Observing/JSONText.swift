@@ -25,7 +25,7 @@ struct JSONText {
 
     mutating func member(_ name: String, _ text: String) {
         begin(name)
-        writeString(text)
+        buffer.writeJSONString(text)
     }
 
     mutating func member(_ name: String, _ number: Int) {
@@ -58,44 +58,12 @@ struct JSONText {
 
     private mutating func begin(_ name: String) {
         separate()
-        writeString(name)
+        buffer.writeJSONString(name)
         buffer.writeStaticString(":")
     }
 
     private mutating func separate() {
         if needsComma { buffer.writeStaticString(",") }
         needsComma = true
-    }
-
-    private mutating func writeString(_ text: String) {
-        var text = text
-        buffer.writeStaticString("\"")
-        text.withUTF8 { bytes in
-            var start = 0
-            while start < bytes.count {
-                var end = start
-                while end < bytes.count, !JSONText.isEscaped(bytes[end]) { end += 1 }
-                buffer.writeBytes(UnsafeBufferPointer(rebasing: bytes[start..<end]))
-                guard end < bytes.count else { break }
-                writeEscaped(bytes[end])
-                start = end + 1
-            }
-        }
-        buffer.writeStaticString("\"")
-    }
-
-    private static func isEscaped(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
-    }
-
-    private mutating func writeEscaped(_ byte: UInt8) {
-        switch byte {
-        case UInt8(ascii: "\""): buffer.writeStaticString("\\\"")
-        case UInt8(ascii: "\\"): buffer.writeStaticString("\\\\")
-        case 0x0A: buffer.writeStaticString("\\n")
-        case 0x0D: buffer.writeStaticString("\\r")
-        case 0x09: buffer.writeStaticString("\\t")
-        default: buffer.writeString((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16))
-        }
     }
 }
