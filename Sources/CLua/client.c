@@ -94,8 +94,13 @@ static int send(lua_State *L, client *self, const njl_request *request, int opti
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_wait *wait = njl_reply_push(L, host);
   int reply = lua_gettop(L);
+  if (request->is_streamed) {
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, reply, NJL_REPLY_CLIENT);
+  }
   njl_outcome *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
+  if (wait->call != NULL) host->calls++;
   if (request->pulls_body) lua_getfield(L, options, "body");
   lua_pushvalue(L, reply);
   lua_replace(L, 2);
@@ -106,7 +111,6 @@ static int send(lua_State *L, client *self, const njl_request *request, int opti
     wait->state = NJL_DONE;
     return njl_reply_finish(L, 2);
   }
-  host->calls++;
   if (request->pulls_body) njl_guard_body(L, wait);
   return njl_await(L, wait, njl_answered);
 }

@@ -5,14 +5,19 @@
 #include "njl.h"
 
 int njl_close_coroutine(njl_host *host, lua_State *co) {
-  host->depth++;
+  lua_State *outer = host->running;
+  bool outer_yields = host->yields;
+  host->running = co;
+  host->yields = false;
+  if (atomic_load(&host->is_stopped)) njl_arm_stopped(co);
   int status = lua_resetthread(co);
-  host->depth--;
+  host->running = outer;
+  host->yields = outer_yields;
   return status;
 }
 
 static void check_depth(lua_State *L, njl_host *host) {
-  if (host->depth >= NJL_DEEPEST) luaL_error(L, "too many coroutines are closed within each other");
+  if (njl_is_deeper(host, NJL_DEEPEST)) luaL_error(L, "too many coroutines are closed within each other");
 }
 
 /* coroutine.resume: true and the results, or false and the error */
@@ -97,11 +102,17 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
   } else {
     lua_xmove(L, co, arguments);
     lua_State *outer = host->running;
+    bool outer_yields = host->yields;
     /* Waits may yield through here if they may yield here. */
-    bool yields = L == outer && lua_isyieldable(L);
-    host->running = yields ? co : NULL;
-    int status = lua_resume(co, L, arguments, &results);
+    bool yields = outer_yields && L == outer && lua_isyieldable(L);
+    host->running = co;
+    host->yields = yields;
+    /* Behind the change of `running`, so that no signal falls between. */
+    njl_charge(host, lua_status(co) == LUA_OK ? NJL_START_CHARGE : 0);
+    int status = LUA_OK;
+    if (!atomic_load(&host->is_stopped)) status = lua_resume(co, L, arguments, &results);
     host->running = outer;
+    host->yields = outer_yields;
     succeeded = status == LUA_OK || status == LUA_YIELD;
     if (status == LUA_YIELD && yields && results == 1 && njl_is_token(co, -1)) {
       lua_pop(co, 1);
@@ -110,6 +121,7 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
       njl_push_token(L);
       return lua_yieldk(L, 1, context, after_resume);
     }
+    if (atomic_load(&host->is_stopped)) return njl_raise_stopped(L, host);
     if (!succeeded) {
       results = 1;
       lua_xmove(co, L, 1);

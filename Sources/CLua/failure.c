@@ -7,10 +7,8 @@
 /* The user value of a reply that is an error: its response, once asked for. */
 enum { CACHED_RESPONSE = 1 };
 
-enum { USER_VALUES = 3 };
-
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
-  njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, USER_VALUES);
+  njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
   luaL_setmetatable(L, NJL_REPLY);
   return &reply->wait;

@@ -53,15 +53,16 @@ static void start(lua_State *L, group *g, int arguments) {
   lua_rawseti(L, CHILDREN, task->place);
 }
 
+/* The lists are read past their metatables: what a metamethod waits for would let the group be decided meanwhile. */
 static void start_next(lua_State *L, group *g) {
   lua_Integer place = g->started + 1;
   if (g->mode == MAP) {
     lua_pushvalue(L, FUNCTION);
-    lua_geti(L, ITEMS, place);
+    lua_rawgeti(L, ITEMS, place);
     lua_pushinteger(L, place);
     start(L, g, 2);
   } else {
-    lua_geti(L, ITEMS, place);
+    lua_rawgeti(L, ITEMS, place);
     start(L, g, 0);
   }
 }
@@ -131,6 +132,7 @@ static int go(lua_State *L, int status, lua_KContext context) {
 static group *open_group(lua_State *L, mode mode) {
   lua_settop(L, OPTIONS);
   group *g = (group *)njl_wait_push_sized(L, njl_host_of(L), sizeof *g);
+  g->wait.needs_tasks = true;
   g->mode = mode;
   g->limit = LUA_MAXINTEGER;
   lua_newtable(L);
@@ -141,9 +143,9 @@ static group *open_group(lua_State *L, mode mode) {
 static int run_list(lua_State *L, mode mode, const char *name) {
   luaL_checktype(L, ITEMS, LUA_TTABLE);
   lua_settop(L, OPTIONS);
-  lua_Integer count = luaL_len(L, ITEMS);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, ITEMS);
   for (lua_Integer place = 1; place <= count; place++) {
-    lua_geti(L, ITEMS, place);
+    lua_rawgeti(L, ITEMS, place);
     if (!njl_is_callable(L, -1)) {
       return luaL_error(L, "%s: item %I must be a function, got %s", name, (LUAI_UACINT)place, luaL_typename(L, -1));
     }
@@ -178,7 +180,7 @@ int njl_map(lua_State *L) {
       }
     }
   }
-  lua_Integer count = luaL_len(L, ITEMS);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, ITEMS);
   group *g = open_group(L, MAP);
   g->total = count;
   g->limit = limit;
@@ -202,6 +204,7 @@ int njl_timeout(lua_State *L) {
   lua_replace(L, GROUP);
   lua_newtable(L);
   lua_replace(L, CHILDREN);
+  g->wait.needs_tasks = true;
   g->mode = TIMEOUT;
   g->seconds = seconds;
   g->total = 1;

@@ -36,6 +36,7 @@ njl_host *njl_host_open(lua_State *L) {
   host->root.host = host;
   host->root.state = NJL_RUNNING;
   host->current = &host->root;
+  njl_set_base(host);
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
   lua_createtable(L, 0, 1);
@@ -46,6 +47,13 @@ njl_host *njl_host_open(lua_State *L) {
   if (host->engine == NULL) luaL_error(L, "not enough memory");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &host_key);
   return host;
+}
+
+void njl_set_base(njl_host *host) { host->base = (uintptr_t)__builtin_frame_address(0); }
+
+bool njl_is_deeper(const njl_host *host, size_t bytes) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  return here < host->base && host->base - here > bytes;
 }
 
 njl_host *njl_host_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
@@ -96,26 +104,29 @@ static njl_task *take_ready(njl_host *host) {
 
 /* --- The end of a task --- */
 
-/* An error that nobody asked for becomes the parent's own. */
+/* The first error that nobody asked for becomes the parent's own. */
 static void adopt_failure(lua_State *L, njl_task *parent) {
+  njl_task *child = parent->failed;
   if (parent->status != LUA_OK) return;
-  for (njl_task *child = parent->first_child; child != NULL; child = child->next) {
-    if (child->status <= LUA_OK || child->is_observed) continue;
-    if (!lua_checkstack(parent->thread, 1) || !lua_checkstack(child->thread, 1)) return;
-    lua_settop(parent->thread, 0);
-    lua_pushvalue(child->thread, -1);
-    lua_xmove(child->thread, parent->thread, 1);
-    parent->status = child->status;
-    parent->results = 1;
-    child->is_observed = true;
-    push_anchors(L);
-    lua_rawgetp(L, -1, parent);
-    lua_rawgetp(L, -2, child);
+  if (child == NULL) { /* Others may be there as long as the script has not let go of them. */
+    child = parent->first_child;
+    while (child != NULL && (child->status <= LUA_OK || child->is_observed)) child = child->next;
+    if (child == NULL) return;
+  }
+  if (!lua_checkstack(parent->thread, 1) || !lua_checkstack(child->thread, 1)) return;
+  lua_settop(parent->thread, 0);
+  lua_pushvalue(child->thread, -1);
+  lua_xmove(child->thread, parent->thread, 1);
+  parent->status = child->status;
+  parent->results = 1;
+  child->is_observed = true;
+  push_anchors(L);
+  lua_rawgetp(L, -1, parent);
+  if (lua_rawgetp(L, -2, child) == LUA_TUSERDATA) {
     lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK);
     lua_setiuservalue(L, -3, NJL_TASK_TRACEBACK);
-    lua_pop(L, 3);
-    return;
   }
+  lua_pop(L, 3);
 }
 
 static void forget_children(lua_State *L, njl_task *task) {
@@ -136,9 +147,14 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. */
+    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is enough:
+     * the others are kept by the script alone, or they would pile up in a parent that lives long. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
+      njl_release_anchor(L, task);
+    } else if (parent->failed == NULL) {
+      parent->failed = task;
+    } else {
       njl_release_anchor(L, task);
     }
     task = parent;
@@ -158,16 +174,13 @@ static void finish(lua_State *L, njl_task *task) {
 static void close_thread(njl_task *task) {
   njl_host *host = task->host;
   njl_task *outer = host->current;
-  lua_State *outer_thread = host->running;
   host->current = task;
-  host->running = NULL;
   task->state = NJL_RUNNING;
   task->is_closing = true;
   task->status = njl_close_coroutine(host, task->thread);
   task->results = task->status == LUA_OK ? 0 : 1;
   task->is_closing = false;
   host->current = outer;
-  host->running = outer_thread;
 }
 
 /* --- Running --- */
@@ -192,16 +205,18 @@ static void resume(lua_State *L, njl_task *task) {
   lua_State *thread = task->thread;
   njl_task *outer = host->current;
   lua_State *outer_thread = host->running;
+  bool outer_yields = host->yields;
   int arguments = task->state == NJL_NEW ? task->results : 0;
   int count = 0;
+  bool is_intact = task->state == NJL_NEW || lua_status(thread) == LUA_YIELD; /* Others may have got hold of it. */
   host->current = task;
   host->running = thread;
+  host->yields = true;
   task->state = NJL_RUNNING;
-  int depth = host->depth;
   int status = lua_resume(thread, L, arguments, &count);
-  host->depth = depth; /* An error may have left waits that blocked. */
   host->current = outer;
   host->running = outer_thread;
+  host->yields = outer_yields;
 
   if (status == LUA_YIELD) {
     bool waits = count == 1 && njl_is_token(thread, -1);
@@ -215,6 +230,7 @@ static void resume(lua_State *L, njl_task *task) {
   if (status != LUA_OK) {
     keep_traceback(L, task);
     close_thread(task);
+    if (!is_intact) lua_settop(thread, task->results = 0);
     if (task->status == LUA_OK) task->status = status;
     if (task->is_cancelled) task->status = NJL_WAS_CANCELLED;
   }
@@ -222,7 +238,10 @@ static void resume(lua_State *L, njl_task *task) {
 }
 
 static void step(lua_State *L, njl_task *task) {
+  njl_host *host = task->host;
   if (task->state != NJL_NEW && task->state != NJL_SUSPENDED) return;
+  njl_charge(host, task->state == NJL_NEW ? NJL_START_CHARGE : 0);
+  if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
   if (!task->is_cancelled) return resume(L, task);
   close_thread(task);
   if (task->status == LUA_OK) task->status = NJL_WAS_CANCELLED;
@@ -234,11 +253,11 @@ static void expire_timers(njl_host *host, njl_moment now) {
 }
 
 /* Takes the calls that have ended, waiting for the first as long as nothing else is due. */
-static void poll(njl_host *host) {
+static void poll(njl_host *host, bool is_idle) {
   enum { BATCH = 64 };
   njl_wait *ended[BATCH];
   double timeout = 0;
-  if (host->ready == 0) {
+  if (is_idle) {
     timeout = -1;
     njl_moment next = host->limit;
     if (host->timers != NULL && host->timers->deadline < next) next = host->timers->deadline;
@@ -255,15 +274,17 @@ static void poll(njl_host *host) {
   } while (count == BATCH);
 }
 
-bool njl_turn(lua_State *L, njl_host *host) {
+bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
+  njl_charge(host, 0);
   if (host->timers != NULL) expire_timers(host, njl_now());
-  if (host->ready == 0 && host->timers == NULL && host->calls == 0) return false;
-  if (host->ready == 0 || host->calls > 0) poll(host);
-  if (host->logs > 0) njl_write_log(L, host);
-  if (host->ready == 0 && host->timers != NULL) expire_timers(host, njl_now());
+  bool is_idle = host->ready == 0 || most == 0;
+  if (is_idle && host->timers == NULL && host->calls == 0) return false;
+  if (is_idle || host->calls > 0) poll(host, is_idle);
+  if (is_idle && host->timers != NULL) expire_timers(host, njl_now());
+  if (host->logs > 0 && most > 0) njl_write_log(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
-  for (size_t left = host->ready; left > 0; left--) {
+  for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);
     if (task == NULL) break;
     step(L, task);
@@ -277,12 +298,20 @@ void njl_stop(njl_host *host, const char *reason) {
   atomic_store(&host->is_stopped, true);
 }
 
+void njl_charge(njl_host *host, uint64_t instructions) {
+  host->instructions += instructions;
+  if (host->most_instructions != 0 && host->instructions > host->most_instructions) {
+    njl_stop(host, "the script ran longer than its limit of instructions");
+  } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
+    njl_stop(host, "the script ran longer than its limit of time");
+  }
+}
+
 void njl_run(lua_State *L, njl_host *host, njl_task *task) {
   bool is_deadlock = false;
   while (task->state != NJL_ENDED) {
-    if (njl_now() > host->limit) njl_stop(host, "the script ran longer than its limit of time");
     if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
-    if (!njl_turn(L, host)) {
+    if (!njl_turn(L, host, SIZE_MAX)) {
       is_deadlock = true;
       njl_task_cancel(task);
     }

@@ -1,4 +1,5 @@
-/* interpreter.c - what the command does as lua does it: arguments, -l, and lines typed at the prompt. */
+/* interpreter.c - what the command does as lua does it: arguments, warnings, -l, and lines typed at the prompt. */
+#include <stdio.h>
 #include <string.h>
 
 #include "njl.h"
@@ -26,6 +27,19 @@ bool njl_set_arguments(lua_State *L, int count, char *const *values, int first) 
   bool is_set = lua_pcall(L, 1, 0, 0) == LUA_OK;
   lua_settop(L, 0);
   return is_set;
+}
+
+void njl_warn(void *context, const char *piece, int continues) {
+  njl_warnings *warnings = context;
+  bool is_first = !warnings->continues;
+  warnings->continues = continues;
+  if (is_first && !continues && *piece == '@') {
+    if (strcmp(piece, "@on") == 0) warnings->are_on = true;
+    else if (strcmp(piece, "@off") == 0) warnings->are_on = false;
+  } else if (warnings->are_on) {
+    fprintf(stderr, "%s%s%s", is_first ? "Lua warning: " : "", piece, continues ? "" : "\n");
+    fflush(stderr);
+  }
 }
 
 static int required(lua_State *L, int status, lua_KContext context) {

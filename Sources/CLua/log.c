@@ -80,9 +80,11 @@ static int write_line(lua_State *L) {
 void njl_write_log(lua_State *L, njl_host *host) {
   njl_line line;
   lua_State *outer_thread = host->running;
+  bool outer_yields = host->yields;
   if (host->is_logging || !lua_checkstack(L, LUA_MINSTACK)) return;
   host->is_logging = true;
-  host->running = NULL; /* What it waits for, it waits for by blocking. */
+  host->running = L;
+  host->yields = false; /* What it waits for, it waits for by blocking. */
   while (host->engine != NULL && njl_engine_next_line(host->engine, &line)) {
     lua_pushcfunction(L, write_line);
     lua_pushlightuserdata(L, &line);
@@ -93,5 +95,6 @@ void njl_write_log(lua_State *L, njl_host *host) {
     lua_pop(L, 1);
   }
   host->running = outer_thread;
+  host->yields = outer_yields;
   host->is_logging = false;
 }

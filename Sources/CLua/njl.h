@@ -41,8 +41,12 @@ typedef struct njl_host njl_host;
 typedef uint64_t njl_moment;
 #define NJL_NEVER UINT64_MAX
 
-/* Waits that block and closers that may run within each other: each holds a few KiB of the C stack. */
-#define NJL_DEEPEST 150
+/* Bytes of the C stack. Lua bounds the C calls within each other (200, each of 300 bytes to 2 KiB) but forgets their number
+ * where coroutines are closed, so what may be nested is measured. Below NJL_DEEP Lua has calls left for the tasks
+ * that a wait runs while it blocks; beyond it waits block without running others. Beyond NJL_DEEPEST nothing is closed
+ * within something else; 512 KiB, as threads of a host may have, is enough for that and Lua's calls. */
+#define NJL_DEEP (64 * 1024)
+#define NJL_DEEPEST (128 * 1024)
 
 /* How a wait ended. */
 typedef enum njl_state_of_wait {
@@ -64,6 +68,7 @@ struct njl_wait {
   njl_outcome *call;                           /* owned; in flight while pending */
   njl_task *target;                            /* whose end is waited for */
   njl_wait *next_joiner;                       /* of the same target */
+  bool needs_tasks;                            /* it cannot end before a task has run */
 };
 
 typedef enum njl_state_of_task {
@@ -81,6 +86,7 @@ struct njl_task {
   lua_State *thread;
   njl_task *parent, *first_child, *previous, *next; /* children end with their parent */
   size_t unended;                                   /* children that have not ended */
+  njl_task *failed; /* the first child whose failure nobody has asked for yet; anchored */
   njl_task *next_ready; /* in the ready list; once ended, among the finished of its group */
   njl_wait *wait;    /* the one it is in */
   njl_wait *joiners; /* waits for its end */
@@ -102,17 +108,19 @@ struct njl_host {
   njl_engine *engine;
   njl_client *client;       /* the host program's, owned; NULL: there is none */
   bool is_sandboxed;        /* no other clients */
-  lua_State *volatile running; /* the coroutine that our code resumed last and may yield to it; NULL: none */
+  lua_State *volatile running; /* whose code runs, as far as our code resumed it; a signal handler reads it */
+  bool yields;              /* all between it and the loop pass our token on, so it may yield to the loop */
   njl_task *current;        /* never NULL */
   njl_task *first_ready, *last_ready;
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
   size_t logs;              /* clients that were made with a log */
-  int depth;                /* waits and closers on the C stack, within each other */
+  uintptr_t base;           /* where on the C stack the run in progress began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
+  uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
 };
@@ -122,10 +130,17 @@ bool njl_host_is_open(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
-bool njl_turn(lua_State *L, njl_host *host);      /* one round of the loop; false: nothing can ever happen */
+void njl_set_base(njl_host *host);                /* here, on the C stack */
+bool njl_is_deeper(const njl_host *host, size_t bytes); /* than so many bytes below the base */
+/* One round of the loop: ends waits, then runs at most so many tasks. False: nothing can ever happen. */
+bool njl_turn(lua_State *L, njl_host *host, size_t most);
 /* Until the task has ended. Needs LUA_MINSTACK. */
 void njl_run(lua_State *L, njl_host *host, njl_task *task);
 void njl_stop(njl_host *host, const char *reason); /* any thread, and signal handlers; `reason` is static */
+/* Counts instructions and stops the host when it is beyond a limit. */
+void njl_charge(njl_host *host, uint64_t instructions);
+/* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
+#define NJL_START_CHARGE 100
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
 
@@ -170,7 +185,8 @@ int njl_timeout(lua_State *L);
 void njl_group_child_ended(njl_wait *group, njl_task *child);
 
 /* coroutine.c */
-/* As lua_resetthread, which counts no levels of the C stack in Lua 5.4.4: closers that close others could overflow it. */
+/* As lua_resetthread, which counts no levels of the C stack in Lua 5.4.4: closers that close others could overflow it.
+ * What the closers wait for, they wait for by blocking. */
 int njl_close_coroutine(njl_host *host, lua_State *co);
 void njl_open_coroutine(lua_State *L);
 
@@ -198,6 +214,9 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
 } njl_reply;
+/* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
+ * still come in. */
+enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_VALUES = NJL_REPLY_CLIENT };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
@@ -225,9 +244,18 @@ lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* script.c */
+/* Raises the reason why the host was stopped, and again at each further instruction of this coroutine. */
+int njl_raise_stopped(lua_State *L, njl_host *host);
+/* What it still runs, its closers, raises that in a while. */
+void njl_arm_stopped(lua_State *L);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
 
 /* interpreter.c */
+typedef struct njl_warnings {
+  bool are_on;
+  bool continues; /* the next piece belongs to the message that has begun */
+} njl_warnings;
+void njl_warn(void *warnings, const char *piece, int continues); /* a lua_WarnFunction, as lua has it */
 bool njl_set_arguments(lua_State *L, int count, char *const *values, int first); /* false: out of memory */
 void njl_push_requirer(lua_State *L, const char *name);
 bool njl_load_line(lua_State *L, njl_bytes text); /* leaves the chunk or the error */

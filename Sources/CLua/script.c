@@ -10,7 +10,8 @@ struct njl_script {
   njl_script_options options;
   size_t memory;        /* in use */
   uint64_t allocations; /* made */
-  uint64_t instructions; /* of this run, counted in steps of the hook */
+  bool has_arguments;   /* the table `arg` was set */
+  njl_warnings warnings;
 };
 
 /* Instructions between two looks at the limits. */
@@ -42,27 +43,27 @@ static void *allocate(void *context, void *block, size_t old_size, size_t size) 
 
 /* --- Limits --- */
 
-/* Past a limit each instruction of this coroutine raises, so that pcall cannot absorb it; the others follow at their
- * next step. It does not yield: between two waits a script is alone, and may rely on that. */
+/* It does not yield: between two waits a script is alone, and may rely on that. */
 static void hook(lua_State *L, lua_Debug *record) {
   (void)record;
   njl_script *script = script_of(L);
   njl_host *host = script->host;
-  const njl_script_options *options = &script->options;
-  script->instructions += (uint64_t)lua_gethookcount(L);
-  if (options->instructions != 0 && script->instructions > options->instructions) {
-    njl_stop(host, "the script ran longer than its limit of instructions");
-  } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
-    njl_stop(host, "the script ran longer than its limit of time");
-  }
+  njl_charge(host, (uint64_t)lua_gethookcount(L));
   if (atomic_load(&host->is_stopped)) {
-    lua_sethook(L, hook, LUA_MASKCOUNT, 1);
-    luaL_error(L, "%s", atomic_load(&host->stop_reason));
+    njl_raise_stopped(L, host);
   } else if (lua_gethookcount(L) != HOOK_STEP) {
-    if (options->is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
+    if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
     else lua_sethook(L, NULL, 0, 0);
   }
 }
+
+/* So pcall cannot absorb it: the coroutines below raise at their next step or when one they resumed comes back. */
+int njl_raise_stopped(lua_State *L, njl_host *host) {
+  lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+  return luaL_error(L, "%s", atomic_load(&host->stop_reason));
+}
+
+void njl_arm_stopped(lua_State *L) { lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP); }
 
 void njl_script_interrupt(njl_script *script) {
   njl_stop(script->host, "interrupted");
@@ -91,6 +92,7 @@ static int open_state(lua_State *L) {
   }
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;
+  njl_open_coroutine(L); /* Limits and interrupts look at each resume. */
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
   } else {
@@ -109,6 +111,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   script->L = lua_newstate(allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
+    if (options->warns) lua_setwarnf(script->L, njl_warn, &script->warnings);
     lua_pushcfunction(script->L, open_state);
     lua_pushlightuserdata(script->L, script);
     if (lua_pcall(script->L, 1, 0, 0) == LUA_OK) {
@@ -122,6 +125,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
 
 void njl_script_free(njl_script *script) {
   if (script == NULL) return;
+  if (script->host != NULL) njl_set_base(script->host);
   if (script->L != NULL) lua_close(script->L);
   free(script);
 }
@@ -173,8 +177,12 @@ static bool load(lua_State *L, job *job) {
 }
 
 static int push_arguments(lua_State *L, const job *job) {
-  if (job->source != NJL_FROM_FILE) return 0;
-  if (lua_getglobal(L, "arg") != LUA_TTABLE) {
+  if (job->source != NJL_FROM_FILE || !job->script->has_arguments) return 0;
+  lua_pushglobaltable(L);
+  lua_pushliteral(L, "arg");
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
+  if (!lua_istable(L, -1)) {
     lua_pop(L, 1);
     return 0;
   }
@@ -193,7 +201,8 @@ static int run(lua_State *L) {
   njl_script *script = job->script;
   njl_host *host = script->host;
   atomic_store(&host->is_stopped, false);
-  script->instructions = 0;
+  host->instructions = 0;
+  host->most_instructions = script->options.instructions;
   host->limit = script->options.seconds > 0 ? njl_deadline_after(script->options.seconds) : NJL_NEVER;
 
   if (!load(L, job)) {
@@ -207,7 +216,6 @@ static int run(lua_State *L) {
   task->is_observed = true;
   int place = lua_gettop(L);
   njl_run(L, host, task);
-  host->limit = NJL_NEVER;
   if (atomic_load(&host->is_stopped)) {
     lua_pushstring(L, atomic_load(&host->stop_reason));
   } else if (task->status != LUA_OK) {
@@ -228,6 +236,8 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   lua_State *L = script->L;
   job job = {.script = script, .source = source, .text = text, .name = name, .status = NJL_RAN};
   lua_settop(L, 0);
+  script->host->running = L;
+  njl_set_base(script->host);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, &job);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) { /* Out of memory, or an error while describing one. */
@@ -237,6 +247,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "error in error handling";
     job.message = copy(text, length != 0 ? length : strlen(text));
   }
+  script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
   return job.status;
@@ -249,6 +260,7 @@ bool njl_script_is_incomplete(njl_script *script, njl_bytes text) { return njl_i
 const char *njl_lua_version(void) { return LUA_VERSION; }
 
 bool njl_script_set_arguments(njl_script *script, int count, char *const *arguments, int first) {
+  script->has_arguments = true;
   return njl_set_arguments(script->L, count, arguments, first);
 }
 
@@ -260,11 +272,14 @@ typedef struct global {
   const njl_value *value;
 } global;
 
+/* Past the metatable that a script may have given its globals. */
 static int set_global(lua_State *L) {
   const global *global = lua_touserdata(L, 1);
+  lua_pushglobaltable(L);
+  lua_pushstring(L, global->name);
   if (global->function != NULL) njl_push_function(L, global->function);
   else njl_push_value(L, global->value);
-  lua_setglobal(L, global->name);
+  lua_rawset(L, -3);
   return 0;
 }
 

@@ -120,7 +120,7 @@ static int pulled(lua_State *L, int status, lua_KContext context) {
   default: return luaL_error(L, "the function for the body must return a string or nil, got %s", luaL_typename(L, -1));
   }
   lua_settop(L, SOURCE);
-  njl_call_await(wait->call, wait);
+  njl_call_await(wait->host->engine, wait->call, wait);
   wait->state = NJL_PENDING;
   wait->host->calls++;
   return njl_await(L, wait, njl_answered);

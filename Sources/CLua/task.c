@@ -14,6 +14,7 @@ void njl_task_leave(njl_task *task) {
   if (task->previous != NULL) task->previous->next = task->next;
   else if (parent->first_child == task) parent->first_child = task->next;
   if (task->next != NULL) task->next->previous = task->previous;
+  if (parent->failed == task) parent->failed = NULL;
   task->previous = task->next = NULL;
   task->parent = NULL;
 }
@@ -86,7 +87,7 @@ void njl_task_push_error(lua_State *L, njl_task *task) {
   if (task->status == NJL_WAS_CANCELLED) {
     njl_push_failure(L, NJL_KIND_CANCELLED, 0, "the task was cancelled");
   } else if (lua_gettop(task->thread) == 0 || !lua_checkstack(task->thread, 1)) {
-    lua_pushliteral(L, "stack overflow");
+    lua_pushliteral(L, "the coroutine of the task was closed or resumed by others");
   } else {
     lua_pushvalue(task->thread, -1);
     lua_xmove(task->thread, L, 1);
@@ -128,6 +129,7 @@ static int join(lua_State *L) {
   lua_settop(L, 1);
   njl_wait *wait = njl_wait_push(L, host);
   wait->target = task;
+  wait->needs_tasks = true;
   wait->next_joiner = task->joiners;
   task->joiners = wait;
   return njl_await(L, wait, joined);
@@ -160,14 +162,16 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* An error that no one can ask for any more; where a parent still lives it has become the parent's. */
+/* An error that no one can ask for any more and that did not become the parent's. */
 static int collect(lua_State *L) {
-  njl_task *task = lua_touserdata(L, 1);
+  njl_task *task = luaL_checkudata(L, 1, NJL_TASK);
+  njl_task_leave(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
-  const char *message = lua_tostring(task->thread, -1);
+  njl_task_push_error(L, task); /* A number is made a string here, on a stack that may raise. */
+  const char *message = lua_tostring(L, -1);
   lua_warning(L, "nightjar: a task that nobody joined failed: ", 1);
-  lua_warning(L, message != NULL ? message : "(an error object)", 0);
+  lua_warning(L, message != NULL ? message : "an error that is no string", 0);
   return 0;
 }
 

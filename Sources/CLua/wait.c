@@ -64,7 +64,7 @@ void njl_wait_drop(njl_wait *wait) {
 
 static int refuse_stopped(lua_State *L, njl_wait *wait) {
   njl_wait_end(wait, NJL_CANCELLED);
-  return luaL_error(L, "%s", atomic_load(&wait->host->stop_reason));
+  return njl_raise_stopped(L, wait->host);
 }
 
 static int refuse_cancelled(lua_State *L, njl_wait *wait) {
@@ -91,25 +91,33 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   njl_task *task = host->current;
   wait->then = k;
   if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
-  if (task->is_cancelled && !task->is_closing) return refuse_cancelled(L, wait);
-  if (wait->state != NJL_PENDING) return go_on(L, LUA_OK, (lua_KContext)wait);
-  bool yields = L == host->running && lua_isyieldable(L);
-  if (!yields && host->depth >= NJL_DEEPEST) {
+  bool yields = host->yields && L == host->running && lua_isyieldable(L);
+  if (task->is_cancelled && !task->is_closing) {
+    if (!yields) return refuse_cancelled(L, wait);
+    /* The loop closes it now; an error could be caught, and the wait tried again for ever. */
     njl_wait_end(wait, NJL_CANCELLED);
-    return luaL_error(L, "too many waits within each other");
+    njl_push_token(L);
+    return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
   }
+  if (wait->state != NJL_PENDING) return go_on(L, LUA_OK, (lua_KContext)wait);
+  bool is_deep = !yields && njl_is_deeper(host, NJL_DEEP);
+  if (is_deep && wait->needs_tasks) {
+    njl_wait_end(wait, NJL_CANCELLED);
+    return luaL_error(L, "too many waits and calls that cannot yield within each other");
+  }
+  luaL_checkstack(L, LUA_MINSTACK, "too many nested waits");
+  /* That of an outer wait of this task which blocks; from here on it is not the one that makes the task ready. */
+  if (task->wait != NULL) task->wait->task = NULL;
   task->wait = wait;
   wait->task = task;
   if (yields) {
     njl_push_token(L);
     return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
   }
-  luaL_checkstack(L, LUA_MINSTACK, "too many nested waits");
-  bool is_deadlock = false;
-  host->depth++;
-  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock) is_deadlock = !njl_turn(L, host);
-  host->depth--;
-  if (is_deadlock) {
+  /* One task a round: what is waited for here may have occurred while it ran. */
+  size_t most = is_deep ? 0 : 1;
+  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped)) {
+    if (njl_turn(L, host, most) || wait->state != NJL_PENDING) continue;
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "deadlock: each task waits for another");
   }

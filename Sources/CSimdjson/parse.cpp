@@ -77,8 +77,13 @@ njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length
   njs_status status = njs_validate(bytes, length, failure, nullptr, Lengthened::note, &lengthened);
   if (status != NJS_OK) return status;
   if (lengthened.failed) return NJS_NO_MEMORY;
+  // The text is good. It has a long integer, or so many levels that simdjson, which does not count an innermost that is
+  // empty, has to be allowed one more; not for good, or it would let one pass that is too deep.
   auto text = lengthened.text(bytes, length);
+  auto &simd = parser.parser;
+  if (simd.allocate(simd.capacity(), NJS_MAX_DEPTH + 1) != simdjson::SUCCESS) return NJS_NO_MEMORY;
   error = parse(parser, text.data(), text.size(), document);
+  if (simd.allocate(simd.capacity(), NJS_MAX_DEPTH) != simdjson::SUCCESS) return NJS_NO_MEMORY;
   if (error == simdjson::SUCCESS) return NJS_OK;
   if (error == simdjson::MEMALLOC) return NJS_NO_MEMORY;
   if (failure != nullptr) *failure = njs_failure{0, 1, 1, simdjson::error_message(error)};

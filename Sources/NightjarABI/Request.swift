@@ -200,3 +200,33 @@ private func requestLimit(_ seconds: Double) throws(NightjarError) -> Duration {
 public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> nj_status {
     change(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
 }
+
+@_cdecl("nj_request_set_max_redirects") @implementation
+public func nj_request_set_max_redirects(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        var settings = box.request.redirect ?? RedirectSettings()
+        try settings.follow(atMost: count)
+        box.request.redirect = settings
+    }
+}
+
+@_cdecl("nj_request_set_decompress") @implementation
+public func nj_request_set_decompress(_ request: OpaquePointer?, _ decompress: Bool) -> nj_status {
+    change(request) { $0.request.decompresses = decompress }
+}
+
+@_cdecl("nj_request_set_use_cookies") @implementation
+public func nj_request_set_use_cookies(_ request: OpaquePointer?, _ use: Bool) -> nj_status {
+    change(request) { $0.request.usesCookies = use }
+}
+
+@_cdecl("nj_request_merge_json") @implementation
+public func nj_request_merge_json(
+    _ request: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let box = try required(Handle<RequestBox>.borrow(request), "request")
+        try box.request.merge(json: try document(json, length))
+    }
+}

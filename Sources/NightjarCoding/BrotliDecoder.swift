@@ -38,8 +38,8 @@ final class BrotliDecoder: LayerDecoder {
             {
                 throw ContentCoding.brotli.outOfMemory
             }
-            let reason = BrotliDecoderErrorString(code).map { String(cString: $0) } ?? "no reason is known"
-            throw ContentCoding.brotli.damaged(reason, code: code.rawValue)
+            let name = BrotliDecoderErrorString(code).map { String(cString: $0) } ?? String(code.rawValue)
+            throw ContentCoding.brotli.damaged("its decoder says \(name)", code: code.rawValue)
         case BROTLI_DECODER_RESULT_SUCCESS:
             hasEnded = true
         default:

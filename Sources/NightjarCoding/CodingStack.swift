@@ -74,7 +74,7 @@ public struct CodingStack: ~Copyable {
 
     private static func layers(of codings: [ContentCoding]) throws(NightjarError) -> [Layer] {
         guard (1...maximumLayers).contains(codings.count) else {
-            throw NightjarError(
+            throw NightjarError.inBody(
                 .decoding,
                 "the body has \(codings.count) content codings on top of each other; 1 to \(maximumLayers) are taken off"
             )
@@ -220,12 +220,13 @@ public struct CodingStack: ~Copyable {
         let slack = isLast ? 0 : limits.maximumBytes / 8 + 65_536
         let (most, isEndless) = limits.maximumBytes.addingReportingOverflow(slack)
         guard isEndless || total <= most else {
-            throw NightjarError(.tooLarge, "the decoded body is larger than its limit of \(limits.maximumBytes) bytes")
+            throw NightjarError.inBody(
+                .tooLarge, "the decoded body is larger than its limit of \(limits.maximumBytes) bytes")
         }
         guard total > DecodingLimits.ratioGrace else { return }
         let (allowed, isBoundless) = received.multipliedReportingOverflow(by: limits.maximumRatio)
         guard isBoundless || total <= allowed else {
-            throw NightjarError(
+            throw NightjarError.inBody(
                 .tooLarge,
                 "the body grows to more than \(limits.maximumRatio) times its size when its \(layers[index].coding.name) "
                     + "coding is taken off")

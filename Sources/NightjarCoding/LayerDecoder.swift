@@ -33,14 +33,21 @@ extension ContentCoding {
     }
 
     func damaged(_ reason: String, code: Int32 = 0) -> NightjarError {
-        NightjarError(.decoding, "the body is not valid \(name) data: \(reason)", code: code)
+        .inBody(.decoding, "the body is not valid \(name) data: \(reason)", code: code)
     }
 
     var truncated: NightjarError {
-        NightjarError(.decoding, "the body ends in the middle of its \(name) data; it was cut off on the way")
+        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was cut off on the way")
     }
 
     var outOfMemory: NightjarError {
-        NightjarError(.decoding, "there is no memory to decode \(name) data")
+        .inBody(.decoding, "there is no memory to decode \(name) data")
+    }
+}
+
+extension NightjarError {
+    /// What is wrong with the body of an answer: the server has acted on the request when this comes to light.
+    static func inBody(_ kind: ErrorKind, _ message: String, code: Int32 = 0) -> NightjarError {
+        NightjarError(kind, message, phase: .receive, code: code, requestMayHaveBeenProcessed: true)
     }
 }

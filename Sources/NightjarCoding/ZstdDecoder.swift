@@ -46,7 +46,7 @@ final class ZstdDecoder: LayerDecoder {
         let code = ZSTD_getErrorCode(result)
         switch code {
         case ZSTD_error_frameParameter_windowTooLarge:
-            return NightjarError(
+            return .inBody(
                 .tooLarge, "the body's zstd data wants a window of more than 8 MiB, which RFC 9659 does not allow",
                 code: Int32(truncatingIfNeeded: code.rawValue))
         case ZSTD_error_memory_allocation:
@@ -55,7 +55,8 @@ final class ZstdDecoder: LayerDecoder {
             return ContentCoding.zstd.damaged("it wants a dictionary", code: Int32(truncatingIfNeeded: code.rawValue))
         default:
             return ContentCoding.zstd.damaged(
-                String(cString: ZSTD_getErrorName(result)), code: Int32(truncatingIfNeeded: code.rawValue))
+                "its decoder says \"\(String(cString: ZSTD_getErrorName(result)))\"",
+                code: Int32(truncatingIfNeeded: code.rawValue))
         }
     }
 }

@@ -6,7 +6,7 @@ import NightjarLua
 /// Carries out an invocation.
 struct Command {
     /// As the process got them, its own name first.
-    let arguments: [String]
+    let arguments: [[UInt8]]
 
     /// - Returns: the exit status.
     func run(_ invocation: Invocation) -> Int32 {

@@ -1,13 +1,30 @@
-import Glibc
+@preconcurrency import Glibc
 
-/// The command's three standard streams.
+/// The command's arguments and its three standard streams.
 enum Console {
     enum Stream: Int32 {
         case output = 1
         case error = 2
     }
 
+    /// The bytes of each, the program's name first: they need not be UTF-8.
+    static var arguments: [[UInt8]] {
+        let values = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+        return values.map { value in
+            value.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+        }
+    }
+
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// The next line of standard input with its newline, by the buffer that scripts read from, too; nil at the end.
+    static func readLine() -> [UInt8]? {
+        var line: UnsafeMutablePointer<CChar>?
+        var capacity = 0
+        defer { free(line) }
+        let count = getline(&line, &capacity, stdin)
+        return count < 0 ? nil : Array(UnsafeRawBufferPointer(start: line, count: count))
+    }
 
     /// Writes at once, behind what scripts have printed.
     static func write(_ text: String, to stream: Stream) {

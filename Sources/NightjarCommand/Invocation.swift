@@ -1,16 +1,16 @@
 /// What the command line asks for. The options are those of `lua`.
 struct Invocation {
-    /// Something to run before the script, in the order given.
+    /// Something to run before the script, in the order given. Like a file's name, in bytes that need not be UTF-8.
     enum Step: Equatable {
         /// `-e`
-        case code(String)
+        case code([UInt8])
         /// `-l`
-        case module(String)
+        case module([UInt8])
     }
 
     enum Main: Equatable {
         case none
-        case file(String)
+        case file([UInt8])
         case standardInput
         /// `nightjar demo`
         case demo(port: Int)
@@ -25,7 +25,8 @@ struct Invocation {
     var showsHelp = false
 
     /// - Parameter arguments: the program's name first.
-    init(_ arguments: [String]) throws(UsageError) {
+    init(_ bytes: [[UInt8]]) throws(UsageError) {
+        let arguments = bytes.map { String(decoding: $0, as: UTF8.self) }
         scriptPosition = arguments.count
         var position = 1
         while position < arguments.count {
@@ -38,9 +39,10 @@ struct Invocation {
             case "-" where argument == "--version": showsVersion = true
             case "h" where argument == "-h": showsHelp = true
             case "v" where argument == "-v": showsVersion = true
+            case "W" where argument == "-W": steps.append(.code(Array("warn '@on'".utf8)))
             case "i" where argument == "-i": isInteractive = true
-            case "e": steps.append(.code(try Invocation.value(of: argument, arguments, &position)))
-            case "l": steps.append(.module(try Invocation.value(of: argument, arguments, &position)))
+            case "e": steps.append(.code(try Invocation.value(of: argument, bytes, &position)))
+            case "l": steps.append(.module(try Invocation.value(of: argument, bytes, &position)))
             default: throw UsageError("unrecognized option '\(argument)'")
             }
         }
@@ -49,15 +51,16 @@ struct Invocation {
         switch arguments[position] {
         case "-": main = .standardInput
         case "demo": main = .demo(port: try Invocation.port(arguments[(position + 1)...]))
-        case let path: main = .file(path)
+        default: main = .file(bytes[position])
         }
     }
 
-    /// The rest of `-ecode`, or the argument after `-e`.
+    /// The rest of `-ecode`, which is the argument before `position`, or the argument there.
     private static func value(
-        of option: String, _ arguments: [String], _ position: inout Int
-    ) throws(UsageError) -> String {
-        if option.utf8.count > 2 { return String(option.dropFirst(2)) }
+        of option: String, _ arguments: [[UInt8]], _ position: inout Int
+    ) throws(UsageError) -> [UInt8] {
+        let rest = arguments[position - 1].dropFirst(2)
+        if !rest.isEmpty { return Array(rest) }
         guard position < arguments.count else { throw UsageError("'\(option)' needs argument") }
         defer { position += 1 }
         return arguments[position]
@@ -81,6 +84,7 @@ struct Invocation {
           -l g=mod   require library 'mod' into global 'g'
           -i         enter the prompt after executing 'script'
           -v         show the version
+          -W         turn warnings on
           --         stop handling options
           -          execute standard input
         Without a script, options or input it is a prompt.

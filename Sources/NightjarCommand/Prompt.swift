@@ -10,7 +10,7 @@ struct Prompt {
     init(_ interpreter: Interpreter) { self.interpreter = interpreter }
 
     func run() {
-        try? interpreter.runCode("nightjar = require 'nightjar'")
+        try? interpreter.runCode(Array("nightjar = require 'nightjar'".utf8))
         while let chunk = readChunk() {
             do throws(NightjarError) {
                 try interpreter.runLine(chunk)
@@ -22,12 +22,12 @@ struct Prompt {
     }
 
     /// - Returns: nil at the end of the input.
-    private func readChunk() -> String? {
+    private func readChunk() -> [UInt8]? {
         Console.write("> ", to: .output)
-        guard var chunk = readLine(strippingNewline: false) else { return nil }
+        guard var chunk = Console.readLine() else { return nil }
         while interpreter.isIncomplete(chunk) {
             Console.write(">> ", to: .output)
-            guard let line = readLine(strippingNewline: false) else { break }
+            guard let line = Console.readLine() else { break }
             chunk += line
         }
         return chunk

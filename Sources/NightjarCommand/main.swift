@@ -1,7 +1,8 @@
 import Glibc
 
 do throws(UsageError) {
-    exit(Command(arguments: CommandLine.arguments).run(try Invocation(CommandLine.arguments)))
+    let arguments = Console.arguments
+    exit(Command(arguments: arguments).run(try Invocation(arguments)))
 } catch {
     Console.complain(error.message)
     Console.write(Invocation.usage, to: .error)

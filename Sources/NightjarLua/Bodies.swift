@@ -92,8 +92,9 @@ final class OutgoingBody: @unchecked Sendable {
 // MARK: For C
 
 @_cdecl("njl_call_await") @implementation
-public func njl_call_await(_ call: OpaquePointer?, _ wait: OpaquePointer?) {
-    Handle<Outcome>.borrow(call)?.wait = wait
+public func njl_call_await(_ engine: OpaquePointer?, _ call: OpaquePointer?, _ wait: OpaquePointer?) {
+    guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Outcome>.borrow(call), let wait else { return }
+    engine.await(call, by: wait)
 }
 
 @_cdecl("njl_call_wants_body") @implementation

@@ -55,6 +55,12 @@ final class Engine: @unchecked Sendable {
         }
     }
 
+    /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
+    func await(_ outcome: Outcome, by wait: OpaquePointer) {
+        outcome.wait = wait
+        if outcome.result != nil || outcome.outgoing?.isAsked == true { tell(outcome) }
+    }
+
     /// Has the next poll name who waits for the outcome.
     private func tell(_ outcome: Outcome) {
         if outcome.wait != nil { ended.append(outcome) }

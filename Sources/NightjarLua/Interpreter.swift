@@ -1,16 +1,18 @@
 import CLua
 import Nightjar
 
-/// The interpreter of the `nightjar` command: all of Lua's libraries, `arg`, and Ctrl-C ends what runs.
+/// The interpreter of the `nightjar` command: all of Lua's libraries, `arg`, warnings, and Ctrl-C ends what runs. Code and
+/// names are bytes, without a NUL in names and arguments.
 public final class Interpreter {
     private let script: Script
 
     /// - Parameters:
     ///   - arguments: of the process, its own name first; the table `arg` as `lua` makes it.
     ///   - scriptPosition: where the script's name stands in them; their number when there is none.
-    public init(arguments: [String], scriptPosition: Int) throws(NightjarError) {
+    public init(arguments: [[UInt8]], scriptPosition: Int) throws(NightjarError) {
         var limits = ScriptLimits()
         limits.isInterruptible = false
+        limits.warns = true
         script = try Script(limits: limits)
         let first = scriptPosition < arguments.count ? scriptPosition : 0
         let isSet = withCStrings(arguments) { values in
@@ -19,35 +21,34 @@ public final class Interpreter {
         guard isSet else { throw NightjarError(.script, "not enough memory for the arguments") }
     }
 
-    public func runCode(_ code: String) throws(NightjarError) {
-        try execute(NJL_FROM_TEXT, code, name: "=(command line)")
+    public func runCode(_ code: [UInt8]) throws(NightjarError) {
+        try execute(NJL_FROM_TEXT, code, name: Array("=(command line)".utf8))
     }
 
     /// - Parameter path: nil: standard input.
-    public func runFile(_ path: String?) throws(NightjarError) {
-        try execute(NJL_FROM_FILE, "", name: path)
+    public func runFile(_ path: [UInt8]?) throws(NightjarError) {
+        try execute(NJL_FROM_FILE, [], name: path)
     }
 
     /// - Parameter name: `module`, or `global=module`.
-    public func require(_ name: String) throws(NightjarError) {
-        try execute(NJL_FROM_MODULE, "", name: name)
+    public func require(_ name: [UInt8]) throws(NightjarError) {
+        try execute(NJL_FROM_MODULE, [], name: name)
     }
 
     /// Runs what was typed: an expression, whose values are printed, or statements.
-    public func runLine(_ chunk: String) throws(NightjarError) {
+    public func runLine(_ chunk: [UInt8]) throws(NightjarError) {
         try execute(NJL_FROM_LINE, chunk, name: nil)
     }
 
     /// Whether more lines could make `chunk` complete.
-    public func isIncomplete(_ chunk: String) -> Bool {
-        var chunk = chunk
-        return chunk.withUTF8 { njl_script_is_incomplete(script.state, njl_bytes(UnsafeRawBufferPointer($0))) }
+    public func isIncomplete(_ chunk: [UInt8]) -> Bool {
+        chunk.withUnsafeBytes { njl_script_is_incomplete(script.state, njl_bytes($0)) }
     }
 
-    private func execute(_ kind: njl_source, _ text: String, name: String?) throws(NightjarError) {
+    private func execute(_ kind: njl_source, _ text: [UInt8], name: [UInt8]?) throws(NightjarError) {
         njl_script_catch_interrupt(script.state)
         defer { njl_script_release_interrupt() }
-        try script.execute(kind, Array(text.utf8), name: name)
+        try script.execute(kind, text, name: name)
     }
 
     public static let luaVersion = String(cString: njl_lua_version())
@@ -55,13 +56,14 @@ public final class Interpreter {
 
 /// Borrows the strings as C has them.
 private func withCStrings<Result>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> Result
+    _ strings: [[UInt8]], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> Result
 ) -> Result {
     var bytes: [CChar] = []
     var starts: [Int] = []
     for string in strings {
         starts.append(bytes.count)
-        bytes.append(contentsOf: string.utf8CString)
+        bytes.append(contentsOf: string.map(CChar.init(bitPattern:)))
+        bytes.append(0)
     }
     return bytes.withUnsafeMutableBufferPointer { bytes in
         let pointers = starts.map { start in bytes.baseAddress.map { $0 + start } }

@@ -24,6 +24,7 @@ public final class Script: @unchecked Sendable {
         options.instructions = limits.instructions ?? 0
         options.seconds = limits.time?.inSeconds ?? 0
         options.allocations = limits.allocations ?? 0
+        options.warns = limits.warns
         guard let state = njl_script_new(&options) else {
             throw NightjarError(.script, "there is not enough memory for a Lua state")
         }
@@ -59,7 +60,7 @@ public final class Script: @unchecked Sendable {
     /// - Parameter name: what messages call the chunk.
     /// - Throws: `script`, the message with a traceback.
     public func run(_ source: [UInt8], name: String = "script") throws(NightjarError) {
-        try execute(NJL_FROM_TEXT, source, name: "=" + name)
+        try execute(NJL_FROM_TEXT, source, name: Array("=\(name)".utf8))
     }
 
     public func run(_ source: String, name: String = "script") throws(NightjarError) {
@@ -68,11 +69,11 @@ public final class Script: @unchecked Sendable {
 
     /// - Parameter path: nil: standard input.
     public func runFile(_ path: String?) throws(NightjarError) {
-        try execute(NJL_FROM_FILE, [], name: path)
+        try execute(NJL_FROM_FILE, [], name: path.map { Array($0.utf8) })
     }
 
     @discardableResult
-    func execute(_ kind: njl_source, _ text: [UInt8], name: String?) throws(NightjarError) -> njl_run_status {
+    func execute(_ kind: njl_source, _ text: [UInt8], name: [UInt8]?) throws(NightjarError) -> njl_run_status {
         guard !isRunning else {
             throw NightjarError(.reentrant, "the script is running and cannot be run by a function that it called")
         }
@@ -83,7 +84,9 @@ public final class Script: @unchecked Sendable {
         let status = text.withUnsafeBytes { text in
             let bytes = njl_bytes(text)
             guard let name else { return njl_script_run(state, kind, bytes, nil, &message) }
-            return name.withCString { njl_script_run(state, kind, bytes, $0, &message) }
+            return (name.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer {
+                njl_script_run(state, kind, bytes, $0.baseAddress, &message)
+            }
         }
         guard status != NJL_FAILED else {
             throw NightjarError(.script, message.map { String(cString: $0) } ?? "not enough memory")
@@ -107,6 +110,8 @@ public struct ScriptLimits: Sendable {
     public var time: Duration?
     /// Whether ``Script/interrupt()`` also ends a computation; that costs some speed.
     public var isInterruptible = true
+    /// Whether `warn("@on")` brings warnings to standard error, which belongs to the host.
+    var warns = false
     /// Every allocation after so many fails. For tests.
     var allocations: UInt64?
 

@@ -8,6 +8,7 @@ for _, text in ipairs {
   "{}", "[]", "null", "true", "false", '""', "[[],{},[{}]]", '{"a":{"b":[null]}}', "[1,2,null]",
   "9223372036854775807", "-9223372036854775808", "0.1", "1e+300", "-1.5", '"\\u0000\\u001f\\"\\\\"', '"é😀"',
   ("["):rep(1024) .. ("]"):rep(1024), ('{"a":'):rep(1023) .. "{}" .. ("}"):rep(1023),
+  ("["):rep(1024) .. "1" .. ("]"):rep(1024), ('{"a":'):rep(1024) .. "1" .. ("}"):rep(1024),
 } do
   equal(encode(decode(text)), text)
 end
@@ -88,6 +89,7 @@ broken("expected ',' or '}' at line 3 column 3", '{\n  "a": 1\n  "b": 2}')
 broken("expected a name in quotes at line 1 column 8", '{"a":1,}')
 broken("a number beyond the range of doubles at line 1 column 1", "1e999")
 broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025))
+broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025) .. ("]"):rep(1025))
 broken("expected nothing behind the value at line 1 column 3", "1 2")
 broken("bytes that are not UTF-8 at line 1 column 2", '"\xff"')
 

@@ -115,8 +115,26 @@ misuse("the function for the body must return a string or nil, got number",
 check.fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
   api:post("/echo", { body = function() nightjar.sleep(10) end })
 end)
+-- What happens while it waits is told when it returns: the end of the call, or an answer that did not wait for the body.
+local parts = 0
+check.fails("timeout", "no complete answer within 0.1 s", api.post, api, "/upload", { timeout = 0.1, body = function()
+  parts = parts + 1
+  if parts == 2 then nightjar.sleep(0.3) end
+  return parts < 3 and "x" or nil
+end })
+equal(parts, 2)
 misuse("post: body must be a string or a function, got table", function() api:post("/echo", { body = {} }) end)
 misuse("get: stream must be a boolean, got number", function() api:get("/", { stream = 1 }) end)
+
+-- An answer that comes in keeps its client.
+local function open()
+  local client = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
+  return client:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true })
+end
+res = open()
+collectgarbage()
+collectgarbage()
+equal(select(2, gather(res)), 3)
 
 -- What is dropped is ended by the collector.
 for _ = 1, 200 do api:get("/bytes/100000000", { stream = true }) end

@@ -80,6 +80,15 @@ itself = nightjar.spawn(function()
 end)
 fails("cancelled", "the task was cancelled", itself.join, itself)
 equal(noted(), "on")
+-- One that catches every error ends all the same.
+itself = nightjar.spawn(function()
+  local a <close> = closer(function() note "closed" end)
+  local inner = coroutine.wrap(function() while true do pcall(nightjar.sleep, 0.1) end end)
+  itself:cancel()
+  inner()
+end)
+fails("cancelled", "the task was cancelled", itself.join, itself)
+equal(noted(), "closed")
 
 -- Those who wait for each other.
 misuse("a task cannot join itself or a task it belongs to", function()
@@ -102,7 +111,14 @@ misuse("second", nightjar.all, {
   function() error("second", 0) end,
 })
 equal(noted(), "first was closed")
-misuse("all: item 2 must be a function, got nil", function() nightjar.all(setmetatable({ print }, { __len = function() return 2 end })) end)
+misuse("all: item 2 must be a function, got nil", function() nightjar.all { print, nil, print } end)
+-- Lists are plain: a metamethod that waits would start a child when the group has been decided.
+equal(nightjar.race(setmetatable({ function() return "plain" end }, {
+  __len = function() return 2 end,
+  __index = function() nightjar.sleep(0.01) return function() note "started late" end end,
+})), "plain")
+nightjar.sleep(0.05)
+equal(noted(), "")
 misuse("bad argument #1 to 'all' (table expected, got function)", function() nightjar.all(print) end)
 
 -- race.

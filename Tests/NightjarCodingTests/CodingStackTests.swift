@@ -115,6 +115,7 @@ import Testing
             let error = failure([Array(encoded[..<length])], [form.coding])
             try #require(error?.kind == .decoding, "cut at \(length)")
             try #require(error?.message.contains("cut off") == true)
+            try #require(error?.phase == .receive && error?.requestMayHaveBeenProcessed == true)
         }
     }
 

@@ -86,10 +86,30 @@ import Testing
         "require 'nightjar'.sleep(100)",
         "local nightjar = require 'nightjar' while true do pcall(nightjar.sleep, 100) end",
         "local nightjar = require 'nightjar' nightjar.spawn(function() while true do nightjar.sleep(0) end end)",
+        "local function f(d) if d > 0 then for i = 1, 50 do coroutine.wrap(f)(d - 1) end end end f(30)",
+        "local function f(d) for i = 1, d > 0 and 50 or 0 do pcall(coroutine.wrap(f), d - 1) end end f(30)",
+        "local nightjar = require 'nightjar' local function f() for i = 1, 9 do nightjar.spawn(f) end end f()",
+        "('x'):gsub('x', function() require 'nightjar'.sleep(100) end)",
+        "error(setmetatable({}, {__tostring = function() while true do end end}))",
+        "getmetatable('').__tostring = function() while true do end end error 'x'",
     ])
     func timeIsBounded(source: String) throws {
         let message = try failure(of: source, limits: ScriptLimits(time: .milliseconds(100)))
         #expect(message?.hasPrefix("the script ran longer than its limit of time") == true, "\(message ?? "no error")")
+    }
+
+    @Test func coroutinesThatEndSoonCountAsInstructions() throws {
+        let source = "local function f(d) if d > 0 then for i = 1, 50 do coroutine.wrap(f)(d - 1) end end end f(30)"
+        let message = try failure(of: source, limits: ScriptLimits(instructions: 1_000_000))
+        #expect(message?.hasPrefix("the script ran longer than its limit of instructions") == true)
+    }
+
+    @Test func globalsOfTheHostPassByTheMetatableOfGlobals() throws {
+        let script = try Script(limits: ScriptLimits(time: .seconds(5)))
+        try script.run("setmetatable(_G, {__newindex = function() while true do end end})")
+        try script.setGlobal("value", .integer(1))
+        try script.register("f") { $0.returnInteger(2) }
+        try script.run("assert(value == 1 and f() == 2)")
     }
 
     @Test func instructionsAreBounded() throws {
@@ -105,6 +125,8 @@ import Testing
     @Test(arguments: [
         "while true do end", "require 'nightjar'.sleep(100)",
         "repeat until pcall(function() while true do end end) == 1",
+        "local function f(d) for i = 1, d > 0 and 50 or 0 do pcall(coroutine.wrap(f), d - 1) end end f(30)",
+        "('x'):gsub('x', function() require 'nightjar'.sleep(100) end)",
     ])
     func canBeInterruptedFromAnotherThread(source: String) throws {
         let script = try Script()

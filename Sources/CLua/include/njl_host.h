@@ -114,10 +114,10 @@ void njl_client_close(njl_client *client);
 
 /* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
  * A poll names it as well when a part of the request's body is wanted, and, for a streamed answer, when its head is
- * there; each time njl_call_await makes the next poll do so again. */
+ * there; each time njl_call_await makes the next poll do so again, at once for what came meanwhile. */
 njl_outcome *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
                             njl_outcome **error);
-void njl_call_await(njl_outcome *call, njl_wait *wait);
+void njl_call_await(njl_engine *engine, njl_outcome *call, njl_wait *wait);
 /* Whether a part of the request's body is wanted. Then njl_call_provide gives one, of any length, or
  * njl_call_end_body says that there is none. */
 bool njl_call_wants_body(const njl_outcome *call);

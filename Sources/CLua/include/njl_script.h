@@ -11,6 +11,7 @@ typedef struct njl_script njl_script;
 typedef struct njl_script_options {
   bool is_sandboxed;     /* no io, os, debug, package, print; text chunks only */
   bool is_interruptible; /* from any thread, also while it computes; costs some speed */
+  bool warns;            /* on standard error once the script asks for it, by warn("@on") */
   size_t memory;         /* bytes that Lua may have allocated; 0: no bound */
   uint64_t instructions; /* of one run; 0: no bound */
   double seconds;        /* of one run, by the wall clock; 0: no bound */

@@ -26,7 +26,10 @@ enum StageKind: CaseIterable {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
         case .validate: Validate()
-        case .redirect: Redirect(configuration.redirect, sensitive: configuration.sensitiveHeaders)
+        case .redirect: 
+            Redirect(
+                configuration.redirect, keepsCookies: configuration.cookies != nil,
+                sensitive: configuration.sensitiveHeaders)
         case .cookies: configuration.cookies.map(Cookies.init)
         case .decode: Decode()
         }

@@ -6,10 +6,15 @@ import NightjarHTTP
 final class Redirect: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.incoming, .answered, .failed]
     private let settings: RedirectSettings
+    private let keepsCookies: Bool
     private let sensitive: [String]
 
-    init(_ settings: RedirectSettings, sensitive: [String]) {
+    /// - Parameters:
+    ///   - keepsCookies: the client does; see ``RedirectSettings/keepsCookies``.
+    ///   - sensitive: names of fields that go to no other origin.
+    init(_ settings: RedirectSettings, keepsCookies: Bool, sensitive: [String]) {
         self.settings = settings
+        self.keepsCookies = keepsCookies
         self.sensitive = sensitive
     }
 
@@ -26,7 +31,7 @@ final class Redirect: Stage, @unchecked Sendable {
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         guard 301...308 ~= head.status else { return .proceed }
-        let progress = call.redirects ?? Progress(RedirectPolicy(call.options.redirect ?? settings))
+        let progress = call.redirects ?? begin(call)
         let verdict = progress.policy.received(
             head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.request.body.isReplayable)
         switch verdict {
@@ -41,6 +46,12 @@ final class Redirect: Stage, @unchecked Sendable {
             call.collectsBody = true
             return .proceed
         }
+    }
+
+    private func begin(_ call: Call) -> Progress {
+        var settings = call.options.redirect ?? settings
+        settings.keepsCookies = keepsCookies && call.usesCookies
+        return Progress(RedirectPolicy(settings))
     }
 
     func answered(_ response: Response, _ call: Call) -> Verdict {

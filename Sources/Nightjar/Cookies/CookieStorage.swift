@@ -73,8 +73,10 @@ public final class CookieStorage: Sendable {
 
     /// Adds what a file of that form holds; a line that is wrong is skipped and reported.
     @discardableResult
-    public func importText(_ text: String) -> CookiesText.Report {
-        jar.withLock { CookiesText.read(text, into: &$0, at: CookieStorage.now) }
+    public func importText(_ text: String) -> CookiesText.Report { importText(bytes: Array(text.utf8)) }
+
+    func importText(bytes: [UInt8]) -> CookiesText.Report {
+        jar.withLock { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
     /// Seconds since 1970: cookies expire by the calendar.

@@ -30,6 +30,16 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
             self.isHostOnly = isHostOnly
             self.path = path
         }
+
+        /// By their bytes, and not as text, for which two spellings of é are equal.
+        public static func == (a: Identity, b: Identity) -> Bool {
+            a.isHostOnly == b.isHostOnly && a.domain == b.domain && isSame(a.name, b.name) && isSame(a.path, b.path)
+        }
+
+        static func isSame(_ a: String, _ b: String) -> Bool {
+            // Equality of text is the fast one, and nearly always decides.
+            a == b && a.utf8.elementsEqual(b.utf8)
+        }
     }
 
     /// Empty for a cookie that is a value alone.
@@ -114,7 +124,8 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
     public var identity: Identity { Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
 
     func has(_ identity: Identity) -> Bool {
-        name == identity.name && path == identity.path && isHostOnly == identity.isHostOnly && domain == identity.domain
+        isHostOnly == identity.isHostOnly && Identity.isSame(name, identity.name) && domain == identity.domain
+            && Identity.isSame(path, identity.path)
     }
 
     public func isExpired(at now: Double) -> Bool {

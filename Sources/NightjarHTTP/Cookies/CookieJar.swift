@@ -31,8 +31,9 @@ public struct CookieJar: Sendable {
     /// Counts the changes of what ``snapshot()`` returns; that a cookie was sent is none.
     public internal(set) var revision: UInt64 = 0
 
-    /// - Parameter isPublicSuffix: whether names below this one (in lower case, without a final dot) are of different
-    ///   owners, as those below `com` and `co.uk` are. Without a list, every name of one label counts.
+    /// - Parameter isPublicSuffix: whether names below this one are of different owners, as those below `com` and `co.uk`
+    ///   are. It is asked for host names in lower case without a final dot, and never for addresses. Without a list, every
+    ///   name of one label counts.
     public init(policy: Policy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel) {
         self.policy = policy
         publicSuffix = isPublicSuffix
@@ -101,13 +102,12 @@ public struct CookieJar: Sendable {
         let host = url.origin.host
         var domain = set.domain
         if let named = domain {
-            let isHost = named == host || named == "[\(host)]"
-            if isPublicSuffix(named) || isHost && CookieScope.isAddress(host) {
-                // A suffix that is a host itself, such as github.io, may have cookies for itself; an address, no others.
-                guard isHost else { throw .publicSuffix }
-                domain = nil
-            } else if !CookieScope.matches(host: host, domain: named) {
-                throw .domainMismatch
+            if named == host || named == "[\(host)]" {
+                // A suffix that is a host itself, such as github.io, has cookies for itself alone; so has an address.
+                if CookieScope.isAddress(host) || isPublicSuffix(host) { domain = nil }
+            } else {
+                guard CookieScope.matches(host: host, domain: named) else { throw .domainMismatch }
+                guard !isPublicSuffix(named) else { throw .publicSuffix }
             }
         }
         let path = if let path = set.path { path } else { try defaultPath(of: url) }

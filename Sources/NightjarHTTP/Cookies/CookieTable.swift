@@ -107,20 +107,22 @@ struct CookieTable: Sendable {
     /// Removes what is over the limit of one domain: expired cookies, then those that are not secure, then the others;
     /// the longest unused first.
     mutating func evict(from domain: String, at now: Double) -> [Cookie] {
-        let domain = Substring(domain)
+        let doomed = leastWorth(of: Substring(domain), at: now)
+        for cookie in doomed { remove(cookie.identity) }
+        return doomed
+    }
+
+    /// A function of its own, so that nobody else holds the array when it is changed, which would copy it.
+    private mutating func leastWorth(of domain: Substring, at now: Double) -> [Cookie] {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count
         let excess = cookies.count - CookieTable.maximumPerDomain
-        var doomed = cookies.filter { $0.isExpired(at: now) }
-        if doomed.isEmpty, excess == 1 {
-            // What every store into a full domain comes to: no need to sort for it.
-            doomed += cookies.min(by: CookieTable.isLessWorth).map { [$0] } ?? []
-        } else if doomed.count < excess {
-            let living = cookies.filter { !$0.isExpired(at: now) }
-            doomed += living.sorted(by: CookieTable.isLessWorth).prefix(excess - doomed.count)
-        }
-        for cookie in doomed { remove(cookie.identity) }
-        return doomed
+        let expired = cookies.filter { $0.isExpired(at: now) }
+        guard expired.count < excess else { return expired }
+        // What every store into a full domain comes to: no need to sort for it.
+        if excess == 1 { return cookies.min(by: CookieTable.isLessWorth).map { [$0] } ?? [] }
+        let living = cookies.filter { !$0.isExpired(at: now) }
+        return expired + living.sorted(by: CookieTable.isLessWorth).prefix(excess - expired.count)
     }
 
     private static func isLessWorth(_ a: Cookie, _ b: Cookie) -> Bool {

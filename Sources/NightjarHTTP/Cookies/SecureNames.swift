@@ -14,8 +14,9 @@ struct SecureNames: Sendable {
     mutating func insert(name: String, domain: String) {
         let reversed = SecureNames.reversed(domain)
         let index = SecureNames.firstIndex(in: places[name], from: reversed)
-        if let places = places[name], index < places.count, places[index].reversed == reversed {
-            self.places[name]?[index].count += 1
+        // Asked without holding the array, which would be copied when it is changed.
+        if places[name]?.dropFirst(index).first?.reversed == reversed {
+            places[name]?[index].count += 1
         } else {
             places[name, default: []].insert(
                 Place(reversed: reversed, domain: Substring(domain), count: 1), at: index)

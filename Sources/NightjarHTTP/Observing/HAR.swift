@@ -72,78 +72,85 @@ public struct HARWriter: Sendable {
 
     /// The beginning of the archive.
     public func begin(version: String) -> ByteBuffer {
-        var creator = JSONText()
-        creator.object {
-            $0.member("name", "nightjar")
-            $0.member("version", version)
-        }
         var text = ByteBuffer(string: "{\"log\":{\"version\":\"1.2\",\"creator\":")
-        text.writeImmutableBuffer(creator.buffer)
+        HARWriter.write([.init("name", .string("nightjar")), .init("version", .string(version))], into: &text)
         text.writeStaticString(",\"entries\":[")
         return text
     }
 
     /// The next entry.
     public mutating func entry(_ entry: HAREntry) -> ByteBuffer {
-        var text = JSONText(into: ByteBuffer(string: hasEntries ? ",\n" : "\n"))
+        var members: [JSONValue.Member] = [
+            .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
+            .init("time", HARWriter.milliseconds(entry.total)),
+            .init("request", .object(request(entry.request))),
+            .init("response", .object(response(entry.response))),
+            .init("cache", .object([])),
+            .init("timings", .object(HARWriter.timings(entry.timings))),
+        ]
+        if let address = entry.serverAddress { members.append(.init("serverIPAddress", .string(address))) }
+        if let connection = entry.connection { members.append(.init("connection", .string(connection))) }
+        if let failure = entry.failure { members.append(.init("comment", .string(failure.description))) }
+        var text = ByteBuffer(string: hasEntries ? ",\n" : "\n")
         hasEntries = true
-        text.object { text in
-            text.member("startedDateTime", CalendarTime.iso8601(secondsSince1970: entry.started))
-            text.member("time", HARWriter.milliseconds(entry.total))
-            text.object("request") { request(entry.request, &$0) }
-            text.object("response") { response(entry, &$0) }
-            text.object("cache") { _ in }
-            text.object("timings") { HARWriter.timings(entry.timings, &$0) }
-            if let address = entry.serverAddress { text.member("serverIPAddress", address) }
-            if let connection = entry.connection { text.member("connection", connection) }
-            if let failure = entry.failure { text.member("comment", failure.description) }
-        }
-        return text.buffer
+        HARWriter.write(members, into: &text)
+        return text
     }
 
     /// The end of the archive. What has been written up to any entry is an archive when this follows.
     public func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
 
-    // MARK: The request
-
-    private func request(_ request: RequestRecord, _ text: inout JSONText) {
-        text.member("method", request.method.name)
-        text.member("url", showsSecrets ? request.url.origin.description + request.url.target : request.url.redacted)
-        text.member("httpVersion", "HTTP/1.1")
-        cookies(request.headers.values("Cookie").flatMap { $0.split(separator: ";") }, &text)
-        headers(request.headers, &text)
-        query(request.url, &text)
-        switch request.body {
-        case .none: break
-        case .bytes(let bytes):
-            text.object("postData") { postData(bytes, type: request.headers["Content-Type"], &$0) }
-        case .unkept:
-            text.object("postData") {
-                $0.member("mimeType", request.headers["Content-Type"] ?? "")
-                $0.member("text", "")
-                $0.member("comment", "the content was streamed and is not kept")
-            }
+    private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
+        // Only numbers can fail, and ours are finite.
+        guard let encoded = try? JSONValue.object(members).encoded() else {
+            assertionFailure("an entry that JSON has no word for")
+            text.writeStaticString("{}")
+            return
         }
-        // Not known: what is shown may be shorter than what was sent.
-        text.member("headersSize", -1)
-        let size: Int =
-            switch request.body {
-            case .none: 0
-            case .bytes(let bytes): bytes.readableBytes
-            case .unkept(let length): length ?? -1
-            }
-        text.member("bodySize", size)
+        text.writeImmutableBuffer(encoded)
     }
 
-    private func query(_ url: RequestURL, _ text: inout JSONText) {
+    // MARK: The request
+
+    private func request(_ request: RequestRecord) -> [JSONValue.Member] {
+        let url = request.url
+        let type = request.headers["Content-Type"]
+        let cookies = request.headers.values("Cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
+        var members: [JSONValue.Member] = [
+            .init("method", .string(request.method.name)),
+            .init("url", .string(showsSecrets ? url.origin.description + url.target : url.redacted)),
+            .init("httpVersion", .string("HTTP/1.1")),
+            .init("cookies", .array(cookies.map(cookie))),
+            .init("headers", .array(headers(request.headers))),
+            .init("queryString", .array(query(url))),
+            // Not known: what is shown may be shorter than what was sent.
+            .init("headersSize", .integer(-1)),
+        ]
+        switch request.body {
+        case .none: members.append(.init("bodySize", .integer(0)))
+        case .bytes(let bytes):
+            members.append(.init("bodySize", .integer(Int64(bytes.readableBytes))))
+            members.append(.init("postData", .object(postData(bytes, type: type))))
+        case .unkept(let length):
+            members.append(.init("bodySize", .integer(Int64(length ?? -1))))
+            members.append(
+                .init(
+                    "postData",
+                    .object([
+                        .init("mimeType", .string(type ?? "")), .init("text", .string("")),
+                        .init("comment", .string("the content was streamed and is not kept")),
+                    ])))
+        }
+        return members
+    }
+
+    private func query(_ url: RequestURL) -> [JSONValue] {
         let items = url.query?.utf8.split(separator: UInt8(ascii: "&")) ?? []
-        text.array("queryString", items) { text, item in
+        return items.map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let isMasked = !showsSecrets && Redaction.isSecret(name: name)
-            text.object {
-                $0.member("name", HARWriter.decoded(name))
-                $0.member("value", isMasked ? Masking.mask : HARWriter.decoded(item[name.endIndex...].dropFirst()))
-            }
+            let value = isMasked ? Masking.mask : HARWriter.decoded(item[name.endIndex...].dropFirst())
+            return HARWriter.pair(HARWriter.decoded(name), value)
         }
     }
 
@@ -151,74 +158,78 @@ public struct HARWriter: Sendable {
         String(decoding: PercentEncoding.decoded(item.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }), as: UTF8.self)
     }
 
-    /// HAR 1.2 knows text alone here; binary content is in base64, which the comment says.
-    private func postData(_ bytes: ByteBuffer, type: String?, _ text: inout JSONText) {
-        text.member("mimeType", type ?? "")
+    /// HAR 1.2 knows text alone here; that it is in base64, the comment says.
+    private func postData(_ bytes: ByteBuffer, type: String?) -> [JSONValue.Member] {
         let content = content(bytes, type: type)
-        text.member("text", content.text)
-        let comment = [
-            content.isBase64 ? "in base64" : nil, content.isCut ? "only the first \(maximumBody) bytes" : nil,
+        var members: [JSONValue.Member] = [
+            .init("mimeType", .string(type ?? "")), .init("text", .string(content.text)),
         ]
-        .compactMap { $0 }
-        if !comment.isEmpty { text.member("comment", comment.joined(separator: ", ")) }
+        let comments = [content.isBase64 ? "in base64" : nil, content.comment].compactMap { $0 }
+        if !comments.isEmpty { members.append(.init("comment", .string(comments.joined(separator: ", ")))) }
+        return members
     }
 
     // MARK: The response
 
-    private func response(_ entry: HAREntry, _ text: inout JSONText) {
-        let head = entry.response?.head
-        let headers = head?.headers ?? Headers()
-        // No answer has status 0 to the developer tools.
-        text.member("status", head?.status ?? 0)
-        text.member("statusText", head?.reason ?? "")
-        text.member("httpVersion", head.map { "HTTP/1.\($0.minorVersion)" } ?? "")
-        cookies(headers.values("Set-Cookie").map { $0.prefix { $0 != ";" } }, &text)
-        self.headers(headers, &text)
-        text.object("content") { content(entry.response, type: headers["Content-Type"], &$0) }
-        let location = headers["Location"] ?? ""
-        text.member("redirectURL", showsSecrets ? location : Masking.url(location))
-        text.member("headersSize", -1)
-        text.member("bodySize", entry.response?.encodedLength ?? -1)
+    private func response(_ response: HAREntry.Response?) -> [JSONValue.Member] {
+        let head = response?.head
+        let fields = head?.headers ?? Headers()
+        let cookies = fields.values("Set-Cookie").map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }
+        let location = fields["Location"] ?? ""
+        return [
+            // No answer is status 0 to the developer tools.
+            .init("status", .integer(Int64(head?.status ?? 0))),
+            .init("statusText", .string(head?.reason ?? "")),
+            .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
+            .init("cookies", .array(cookies.map(cookie))),
+            .init("headers", .array(headers(fields))),
+            .init("content", .object(content(of: response, type: fields["Content-Type"]))),
+            .init("redirectURL", .string(showsSecrets ? location : Masking.url(location))),
+            .init("headersSize", .integer(-1)),
+            .init("bodySize", .integer(Int64(response?.encodedLength ?? -1))),
+        ]
     }
 
-    private func content(_ response: HAREntry.Response?, type: String?, _ text: inout JSONText) {
-        text.member("size", response?.body?.readableBytes ?? (response == nil ? 0 : -1))
-        text.member("mimeType", type ?? "")
-        guard let body = response?.body, body.readableBytes > 0 else { return }
+    private func content(of response: HAREntry.Response?, type: String?) -> [JSONValue.Member] {
+        let size = response?.body?.readableBytes ?? (response == nil ? 0 : -1)
+        var members: [JSONValue.Member] = [
+            .init("size", .integer(Int64(size))), .init("mimeType", .string(type ?? "")),
+        ]
+        guard let body = response?.body, body.readableBytes > 0 else { return members }
         let content = content(body, type: type)
-        text.member("text", content.text)
-        if content.isBase64 { text.member("encoding", "base64") }
-        if content.isCut { text.member("comment", "only the first \(maximumBody) bytes") }
+        members.append(.init("text", .string(content.text)))
+        if content.isBase64 { members.append(.init("encoding", .string("base64"))) }
+        if let comment = content.comment { members.append(.init("comment", .string(comment))) }
+        return members
     }
 
     // MARK: Both
 
-    private func headers(_ headers: Headers, _ text: inout JSONText) {
-        text.array("headers", headers) { text, field in
-            text.object {
-                $0.member("name", field.name)
-                $0.member("value", showsSecrets ? field.value : Masking.value(field.value, ofField: field.name))
-            }
+    private static func pair(_ name: String, _ value: String) -> JSONValue {
+        .object([.init("name", .string(name)), .init("value", .string(value))])
+    }
+
+    private func headers(_ headers: Headers) -> [JSONValue] {
+        headers.map { name, value in
+            HARWriter.pair(name, showsSecrets ? value : Masking.value(value, ofField: name))
         }
     }
 
-    private func cookies(_ pairs: [Substring], _ text: inout JSONText) {
-        text.array("cookies", pairs) { text, pair in
-            let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) ?? pair.startIndex
-            text.object {
-                $0.member("name", String(pair[..<equals].drop { $0 == " " }))
-                $0.member("value", showsSecrets ? String(pair[equals...].dropFirst()) : Masking.mask)
-            }
-        }
+    private func cookie(_ text: Substring.UTF8View) -> JSONValue {
+        let text = text.drop { $0 == UInt8(ascii: " ") }
+        let equals = text.firstIndex(of: UInt8(ascii: "=")) ?? text.startIndex
+        let value = showsSecrets ? String(Substring(text[equals...].dropFirst())) : Masking.mask
+        return HARWriter.pair(String(Substring(text[..<equals])), value)
     }
 
-    private func content(_ bytes: ByteBuffer, type: String?) -> (text: String, isBase64: Bool, isCut: Bool) {
+    private func content(_ bytes: ByteBuffer, type: String?) -> (text: String, isBase64: Bool, comment: String?) {
         let isCut = bytes.readableBytes > maximumBody
+        let comment = isCut ? "only the first \(maximumBody) bytes" : nil
         let view = bytes.readableBytesView.prefix(maximumBody)
         if let text = HARWriter.text(view, isCut: isCut) {
-            return (showsSecrets ? text : Masking.content(text, type: type), false, isCut)
+            return (showsSecrets ? text : Masking.content(text, type: type), false, comment)
         }
-        return (Base64.encode(view), true, isCut)
+        return (Base64.encode(view), true, comment)
     }
 
     /// As text, if it is UTF-8; a character that was cut at the end is left out.
@@ -229,13 +240,19 @@ public struct HARWriter: Sendable {
         return nil
     }
 
-    private static func timings(_ timings: HAREntry.Timings, _ text: inout JSONText) {
-        let parts: [(String, Duration?)] = [
-            ("blocked", timings.blocked), ("dns", timings.dns), ("connect", timings.connect), ("ssl", timings.tls),
-            ("send", timings.send), ("wait", timings.wait), ("receive", timings.receive),
+    private static func timings(_ timings: HAREntry.Timings) -> [JSONValue.Member] {
+        [
+            .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
+            .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
+            .init("send", milliseconds(timings.send)), .init("wait", milliseconds(timings.wait)),
+            .init("receive", milliseconds(timings.receive)),
         ]
-        for (name, length) in parts { text.member(name, length.map(milliseconds) ?? -1) }
     }
 
-    private static func milliseconds(_ length: Duration) -> Double { length.inSeconds * 1000 }
+    /// To the microsecond; -1 for what is not known.
+    private static func milliseconds(_ length: Duration?) -> JSONValue {
+        guard let length else { return .integer(-1) }
+        let (whole, rest) = (length.nanosecondsClamped / 1000).quotientAndRemainder(dividingBy: 1000)
+        return rest == 0 ? .integer(whole) : .number(Double(whole) + Double(rest) / 1000)
+    }
 }

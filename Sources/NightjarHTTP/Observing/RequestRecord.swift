@@ -32,18 +32,3 @@ public struct RequestRecord: Sendable {
         self.init(method: request.method, url: request.url, headers: request.fields, body: body)
     }
 }
-
-extension PreparedRequest {
-    /// The fields of ``wireHead``, in order.
-    var fields: Headers {
-        var rest = wireHead
-        guard let line = rest.withUnsafeReadableBytes(LineBuffer.lineLength) else { return Headers() }
-        rest.moveReaderIndex(forwardBy: line)
-        var section = FieldSection(maximumSize: rest.readableBytes, maximumFields: rest.readableBytes)
-        guard (try? section.read(&rest)) == true else {
-            assertionFailure("a request's own head cannot be read")
-            return Headers()
-        }
-        return section.take().0
-    }
-}

@@ -210,6 +210,14 @@ import Testing
         #expect(try sent() == "b=2; a=3")
     }
 
+    @Test mutating func namesAreComparedByTheirBytes() throws {
+        try store("e\u{301}=two; Path=/")
+        try store("\u{E9}=one; Path=/")
+        try store("\u{212A}=kelvin; Path=/")
+        try store("K=letter; Path=/")
+        #expect(try sent()?.utf8.count == "e\u{301}=two; \u{E9}=one; \u{212A}=kelvin; K=letter".utf8.count)
+    }
+
     // MARK: Order and form
 
     @Test mutating func longerPathsComeFirstThenOlderCookies() throws {

@@ -73,6 +73,7 @@ import Testing
             String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
         }
         _ = try JSONValue(parsing: nested(1024))
+        _ = try JSONValue(parsing: nested(1024).replacing("[]", with: "[1]"))
         let error = #expect(throws: NightjarError.self) { try JSONValue(parsing: nested(1025)) }
         #expect(error?.message == "not JSON: more than 1024 arrays and objects within each other at line 1 column 1025")
     }

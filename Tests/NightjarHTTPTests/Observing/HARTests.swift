@@ -56,7 +56,7 @@ import Testing
                 [("Cookie", "k=v; l=w"), ("Content-Type", "text/plain")],
                 body: .bytes(ByteBuffer(string: "tell \"me\"\u{1}\n"))),
             try response(
-                [("Content-Type", "text/html"), ("Set-Cookie", "s=t; Path=/"), ("Location", "/next")], body: "é\u{7F}"))
+                [("Content-Type", "text/html"), ("Set-Cookie", "s=t; Path=/"), ("Location", "/next")], body: "é\t"))
         entry.timings.dns = .milliseconds(2)
         entry.timings.wait = .microseconds(1500)
         entry.serverAddress = "192.0.2.1"
@@ -64,15 +64,16 @@ import Testing
         var writer = HARWriter(showsSecrets: true)
         #expect(
             text(writer.entry(entry)) == "\n" + #"{"startedDateTime":"2023-11-14T22:13:20.250Z","time":1234.567,"#
-                + #""request":{"method":"POST","url":"https://api.example/x%20y?a=1&b=%C3%BC+c&d","httpVersion":"HTTP/1.1","#
-                + #""cookies":[{"name":"k","value":"v"},{"name":"l","value":"w"}],"#
+                + #""request":{"method":"POST","url":"https://api.example/x%20y?a=1&b=%C3%BC+c&d","#
+                + #""httpVersion":"HTTP/1.1","cookies":[{"name":"k","value":"v"},{"name":"l","value":"w"}],"#
                 + #""headers":[{"name":"Cookie","value":"k=v; l=w"},{"name":"Content-Type","value":"text/plain"}],"#
                 + #""queryString":[{"name":"a","value":"1"},{"name":"b","value":"ü c"},{"name":"d","value":""}],"#
-                + #""postData":{"mimeType":"text/plain","text":"tell \"me\"\u0001\n"},"headersSize":-1,"bodySize":11},"#
+                + #""headersSize":-1,"bodySize":11,"#
+                + #""postData":{"mimeType":"text/plain","text":"tell \"me\"\u0001\n"}},"#
                 + #""response":{"status":200,"statusText":"OK","httpVersion":"HTTP/1.1","#
                 + #""cookies":[{"name":"s","value":"t"}],"headers":[{"name":"Content-Type","value":"text/html"},"#
                 + #"{"name":"Set-Cookie","value":"s=t; Path=/"},{"name":"Location","value":"/next"}],"#
-                + #""content":{"size":3,"mimeType":"text/html","text":"é\u007f"},"redirectURL":"/next","headersSize":-1,"#
+                + #""content":{"size":3,"mimeType":"text/html","text":"é\t"},"redirectURL":"/next","headersSize":-1,"#
                 + #""bodySize":-1},"cache":{},"#
                 + #""timings":{"blocked":-1,"dns":2,"connect":-1,"ssl":-1,"send":-1,"wait":1.5,"receive":-1},"#
                 + #""serverIPAddress":"192.0.2.1","connection":"7"}"#)
