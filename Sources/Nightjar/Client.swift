@@ -70,8 +70,12 @@ public final class Client: Sendable {
             expectedStatuses: request.expectedStatuses, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies)
-        let task = ClientTask(
-            try PreparedRequest(request, template), options, handlers: handlers, queue: queue, client: loop)
+        let idle = options.timeouts.idle
+        let prepared =
+            request.needsContent(idle: idle)
+            ? try PreparedRequest(try request.withContent(for: template, idle: idle), template)
+            : try PreparedRequest(request, template)
+        let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         guard loop.submit(.start(task)) else {
             queue?.forget(task)
