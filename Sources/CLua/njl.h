@@ -204,6 +204,8 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
 bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
 
 /* names.c */
+/* Where the string at `index` stands among the names; -1: nowhere. A string that goes on behind a NUL is another name. */
+int njl_find_name(lua_State *L, int index, const char *const names[]);
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]); /* raises */
 const char *njl_nearest(const char *name, size_t length, const char *const names[]); /* NULL: none is near */
@@ -249,6 +251,11 @@ int njl_raise_stopped(lua_State *L, njl_host *host);
 /* What it still runs, its closers, raises that in a while. */
 void njl_arm_stopped(lua_State *L);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
+
+/* Memory that is not Lua's but a script's doing. False: that would be beyond the limit. */
+bool njl_limits_memory(lua_State *L);
+bool njl_charge_memory(lua_State *L, size_t bytes);
+void njl_discharge_memory(lua_State *L, size_t bytes);
 
 /* interpreter.c */
 typedef struct njl_warnings {

@@ -41,6 +41,30 @@ static void *allocate(void *context, void *block, size_t old_size, size_t size) 
   return moved;
 }
 
+/* NULL: it is not a state of ours, or has no limit. */
+static njl_script *limited(lua_State *L) {
+  void *context;
+  if (lua_getallocf(L, &context) != allocate) return NULL;
+  njl_script *script = context;
+  return script->options.memory != 0 ? script : NULL;
+}
+
+bool njl_limits_memory(lua_State *L) { return limited(L) != NULL; }
+
+bool njl_charge_memory(lua_State *L, size_t bytes) {
+  njl_script *script = limited(L);
+  if (script == NULL) return true;
+  size_t limit = script->options.memory;
+  if (bytes > (limit > script->memory ? limit - script->memory : 0)) return false;
+  script->memory += bytes;
+  return true;
+}
+
+void njl_discharge_memory(lua_State *L, size_t bytes) {
+  njl_script *script = limited(L);
+  if (script != NULL) script->memory -= bytes;
+}
+
 /* --- Limits --- */
 
 /* It does not yield: between two waits a script is alone, and may rely on that. */
