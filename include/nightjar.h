@@ -463,8 +463,8 @@ NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 /* "Before it is used" below: before the first run, function or global.
  *
  * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
- * library function in C comes to its end first, and a script can make one long: string.find and its kin take exponential
- * time on patterns made for it. Where nobody may be kept waiting by that, run such scripts in a process of their own. */
+ * library function in C comes to its end first, and a script can make one long: string.find and its like take
+ * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
 
 /** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. No limit unless set. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);

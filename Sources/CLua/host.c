@@ -147,8 +147,8 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is enough:
-     * the others are kept by the script alone, or they would pile up in a parent that lives long. */
+    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is
+     * enough: the others are kept by the script alone, or they would pile up in a parent that lives long. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);

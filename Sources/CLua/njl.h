@@ -41,8 +41,8 @@ typedef struct njl_host njl_host;
 typedef uint64_t njl_moment;
 #define NJL_NEVER UINT64_MAX
 
-/* Bytes of the C stack. Lua bounds the C calls within each other (200, each of 300 bytes to 2 KiB) but forgets their number
- * where coroutines are closed, so what may be nested is measured. Below NJL_DEEP Lua has calls left for the tasks
+/* Bytes of the C stack. Lua bounds the C calls within each other (200, each of 300 bytes to 2 KiB) but forgets their
+ * number where coroutines are closed, so what may be nested is measured. Below NJL_DEEP Lua has calls left for the tasks
  * that a wait runs while it blocks; beyond it waits block without running others. Beyond NJL_DEEPEST nothing is closed
  * within something else; 512 KiB, as threads of a host may have, is enough for that and Lua's calls. */
 #define NJL_DEEP (64 * 1024)

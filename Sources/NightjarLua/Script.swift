@@ -100,8 +100,8 @@ public final class Script: @unchecked Sendable {
     }
 }
 
-/// What a script may use; nil: no bound. One call of a C function of Lua's own, as `string.find` with a pattern made to take
-/// exponential time, comes to its end before a limit or an interrupt is looked at.
+/// What a script may use; nil: no bound. One call of a C function of Lua's own, as `string.find` with a pattern made to
+/// take exponential time, comes to its end before a limit or an interrupt is looked at.
 public struct ScriptLimits: Sendable {
     /// Bytes that Lua and its JSON parser may have allocated.
     public var memory: Int?
