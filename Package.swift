@@ -19,8 +19,12 @@ let package = Package(
         .systemLibrary(name: "CNightjar", path: "include"),
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
-        // Debian's zlib.
+        // Debian's zlib, brotli and zstd.
         .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
+        .systemLibrary(name: "CBrotli", path: "Sources/CBrotli"),
+        .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
+        // Debian's libpsl: public suffixes.
+        .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -32,6 +36,13 @@ let package = Package(
                 "CSimdjson",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
+            ]
+        ),
+        .target(
+            name: "NightjarCoding",
+            dependencies: [
+                "CZlib", "CBrotli", "CZstd", "NightjarHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .target(
@@ -48,7 +59,7 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -70,12 +81,13 @@ let package = Package(
         .target(
             name: "NightjarDemo",
             dependencies: [
-                "CZlib",
+                "CZlib", "CBrotli", "CZstd",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-            ]
+            ],
+            linkerSettings: [.linkedLibrary("brotlienc")]
         ),
         .executableTarget(
             name: "NightjarCommand",
@@ -86,11 +98,19 @@ let package = Package(
         .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarHTTP",
+                "NightjarHTTP", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
+        ),
+        .testTarget(
+            name: "NightjarCodingTests",
+            dependencies: [
+                "NightjarCoding", "NightjarTestSupport", "CZlib", "CBrotli", "CZstd",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            linkerSettings: [.linkedLibrary("brotlienc")]
         ),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
@@ -122,7 +142,13 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzDecoder",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Decoder"),
+        .executableTarget(
+            name: "FuzzCoding",
+            dependencies: ["CLibFuzzer", "NightjarCoding", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Coding"),
         .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
+        .executableTarget(
+            name: "FuzzSetCookie", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/SetCookie"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

@@ -116,6 +116,7 @@ typedef struct nj_client nj_client;     /* pool, policies, and the loop they liv
 typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
+typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
 typedef struct nj_script_call nj_script_call; /* one call of a function of yours by a script; valid while it runs */
@@ -212,11 +213,26 @@ NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
 #define NJ_NO_LIMIT (-1.0)
 
-/** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default. */
+/** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default, 2 GiB at
+ * most: stream what is larger (nj_request_on_body). */
 NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
 
 /** Connections open at once to one origin, 1 to 65536; further calls wait in order of arrival. 64 by default. */
 NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_t count);
+
+/**
+ * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop. 0: a redirect is an answer like any
+ * other. 10 by default. Credentials and cookies never go to another origin.
+ *
+ * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
+ */
+NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
+
+/** Whether a redirect may lead from https to http. False by default: it is then NJ_PROTOCOL. */
+NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
+
+/** Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed. True by default. */
+NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
 
 /** Seconds that a connection is kept open without use; 60 by default. */
 NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
@@ -229,13 +245,66 @@ NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verif
 
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, tls). What it does not name stays.
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, tls). What it does
+ * not name stays.
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
  *         key, what was wanted and what came); NJ_DECODING when it is not JSON. Then nothing has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/* ---------------------------------------------------------------------------------------------------- cookies --- */
+
+/** Whose cookies are kept and sent. */
+typedef enum nj_cookie_policy {
+  NJ_COOKIES_ALL = 0,
+  NJ_COOKIES_FIRST_PARTY = 1, /* only those of the site that was asked: none of where a redirect leads */
+} nj_cookie_policy;
+
+/** An empty jar (RFC 6265bis, public suffixes by Debian's list), in memory. NULL for a policy that is none. */
+NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
+
+/** Clients that were made with it keep it alive. */
+NJ_API void nj_cookies_free(nj_cookies *cookies);
+
+/** Clients made from `config` keep cookies here; NULL: they keep none, which is the default. */
+NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
+
+/**
+ * Stores what a Set-Cookie field says, as if `url` had sent it: "name=value; Path=/; Secure".
+ *
+ * @return NJ_INVALID_ARGUMENT for a cookie that the rules refuse (the error says why); NJ_INVALID_URL
+ */
+NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char *set_cookie, nj_error **out_error);
+
+/** Deletes the cookies that match all that is not NULL; a domain matches itself alone. @return how many there were */
+NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
+
+/**
+ * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
+ *
+ * @param out_skipped receives how many were; may be NULL
+ * @return NJ_STORAGE when the file cannot be read
+ */
+NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
+
+/** Writes the cookies as a cookies.txt, which its owner alone may read. The file is whole or as it was before. */
+NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, nj_error **out_error);
+
+/** The cookies as they are now, by domain, path and name. */
+typedef struct nj_cookie_list nj_cookie_list;
+NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
+NJ_API void nj_cookie_list_free(nj_cookie_list *list);
+NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
+
+/** Of the cookie at `index`; NULL or 0 for an index that is not below the count. A value may be secret. */
+NJ_API const char *nj_cookie_list_name_at(const nj_cookie_list *list, size_t index);
+NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t index);
+NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
+NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
+/** Seconds since 1970; 0 for a cookie of the session. */
+NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
 
 /* ----------------------------------------------------------------------------------------------------- client --- */
 
@@ -249,7 +318,8 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
 /**
  * Cancels what is in flight, hands its completions to their queues, closes the connections and returns when nothing of
- * the client runs any more. May be called from a callback.
+ * the client runs any more, but for a look-up of an address that the system's resolver has not answered: that thread ends
+ * with the answer and touches nothing of the client. May be called from a callback.
  */
 NJ_API void nj_client_free(nj_client *client);
 
@@ -268,7 +338,8 @@ NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request,
 typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
 
 /**
- * Starts `request` without waiting; `done` never runs before this returns.
+ * Starts `request` without waiting; `done` never runs inside this call. A thread that polls the queue may run it before
+ * this returns.
  *
  * @param queue   where `done` and the other events of this task are delivered
  * @param context passed to `done`, never read; must live until `done` has run
@@ -352,6 +423,26 @@ NJ_API nj_status nj_request_set_idle_timeout(nj_request *request, double seconds
 NJ_API nj_status nj_request_set_total_timeout(nj_request *request, double seconds);
 NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 
+/**
+ * Whether redirects are followed for this request, and how many; 0: a redirect is an answer like any other. In place of the
+ * client's settings.
+ *
+ * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
+ */
+NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
+
+/** False: the answer comes as the server sends it, and the client's Accept-Encoding is not sent. */
+NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);
+
+/** False: none of the client's cookies are sent, and none are kept. A request with a Cookie header of its own is so too. */
+NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
+
+/**
+ * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, timeout, max_body, redirect,
+ * decompress, cookies. What it does not name stays. See nj_config_merge_json.
+ */
+NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
 /* --------------------------------------------------------------------------------------------------- response --- */
 
 /** 100 to 999. */
@@ -363,7 +454,10 @@ NJ_API const char *nj_response_reason(const nj_response *response);
 /** 10 for HTTP/1.0, 11 for HTTP/1.1. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
-/** The value of the first header of that name, compared without case; NULL when there is none. */
+/**
+ * The value of the first header of that name, compared without case; NULL when there is none. Values of headers and
+ * trailers are the server's bytes: they hold no control characters but may be no UTF-8.
+ */
 NJ_API const char *nj_response_header(const nj_response *response, const char *name);
 
 /** All headers in the order they came. NULL for an index that is not below the count. */
@@ -385,7 +479,15 @@ NJ_API const char *nj_response_body(const nj_response *response, size_t *out_len
 NJ_API const char *nj_response_url(const nj_response *response);
 NJ_API nj_source nj_response_source(const nj_response *response);
 
-/** How many times the request was tried, at least 1. */
+/**
+ * The redirects that led to this answer, first to last: the status of each, and the URL that answered with it. 0 and NULL for
+ * an index that is not below the count.
+ */
+NJ_API size_t nj_response_redirect_count(const nj_response *response);
+NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
+NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
+
+/** How many times the request was put on a connection, redirects included; at least 1. */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /** Seconds from the start of the call until it ended, was put on a connection, had its head; negative if it was not. */

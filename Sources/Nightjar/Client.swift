@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarCoding
 import NightjarHTTP
 import NightjarTransport
 import Synchronization
@@ -11,6 +12,7 @@ public final class Client: Sendable {
     private let template: RequestTemplate
     private let timeouts: Timeouts
     private let maximumBody: Int
+    private let decompresses: Bool
     private let birth = Fork.generation
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
@@ -26,9 +28,11 @@ public final class Client: Sendable {
     ) throws(NightjarError) {
         template = try RequestTemplate(
             base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
-            defaults: configuration.headers, userAgent: configuration.userAgent)
+            defaults: configuration.headers, userAgent: configuration.userAgent,
+            acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
+        decompresses = configuration.decompresses
         let thread = try LoopThread()
         do throws(NightjarError) {
             let carrier: any HTTPTransport
@@ -39,7 +43,7 @@ public final class Client: Sendable {
             }
             loop = ClientLoop(
                 thread: thread, transport: carrier,
-                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }))
+                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }), log: configuration.log)
         } catch {
             thread.stop()
             throw error
@@ -51,20 +55,21 @@ public final class Client: Sendable {
     /// Starts a call without waiting.
     ///
     /// - Parameters:
-    ///   - queue: where the handlers run; none of them runs before this returns. Nil: on the client's loop thread,
-    ///     where they must not block.
+    ///   - queue: where the handlers run: never inside this call, though a thread that polls the queue may run them
+    ///     before this returns. Nil: on the client's loop thread, where they must not block.
     /// - Throws: what is wrong with the request itself (`invalid_url`, `invalid_request`), `closed` or `forked`. What
     ///   goes wrong on the network arrives in `finished`.
     @discardableResult
     public func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
     ) throws(NightjarError) -> ClientTask {
-        guard !Fork.hasHappened(since: birth) else {
-            throw NightjarError(.forked, "this client belongs to the parent process; make a new one after fork")
-        }
+        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         let options = CallOptions(
-            timeouts: request.timeouts.filled(from: timeouts), maximumBody: request.maximumBody ?? maximumBody,
-            expectedStatuses: request.expectedStatuses)
+            timeouts: request.timeouts.filled(from: timeouts),
+            maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
+            expectedStatuses: request.expectedStatuses, redirect: request.redirect,
+            decompresses: request.decompresses ?? decompresses,
+            usesCookies: request.usesCookies)
         let task = ClientTask(
             try PreparedRequest(request, template), options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
@@ -80,6 +85,7 @@ public final class Client: Sendable {
         guard !loop.isOnLoop else {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
+        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         let queue = blockingQueues.withLock { $0.popLast() } ?? CompletionQueue()
         let outcome = Outcome()
         var told = handlers ?? TaskHandlers { _, _ in }
@@ -88,14 +94,24 @@ public final class Client: Sendable {
             outcome.result = result
             finished(task, result)
         }
-        try start(request, on: queue, told)
-        while true {
-            queue.poll(timeout: nil)
-            guard let result = outcome.result else { continue }
+        do throws(NightjarError) {
+            try start(request, on: queue, told)
+        } catch {
             blockingQueues.withLock { $0.append(queue) }
-            return try result.get()
+            throw error
         }
+        while outcome.result == nil {
+            queue.poll(timeout: nil)
+            // A handler forked, and this is the child, where nothing comes any more.
+            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        }
+        blockingQueues.withLock { $0.append(queue) }
+        guard let result = outcome.result else { throw Client.forked }
+        return try result.get()
     }
+
+    private static let forked = NightjarError(
+        .forked, "this client belongs to the parent process; make a new one after fork")
 
     /// Written and read on the thread that waits.
     private final class Outcome: @unchecked Sendable {

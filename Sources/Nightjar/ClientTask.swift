@@ -35,8 +35,12 @@ public enum BodyPart: Sendable {
 
 /// One call, in progress or finished: what its caller holds. Any thread may use it.
 public final class ClientTask: @unchecked Sendable {
-    /// Bytes of a streamed response that may wait for their handler before reading pauses.
+    /// Bytes of a streamed response that may wait for their handler before reading pauses; each part counts
+    /// ``partCost`` more.
     public static let window = 256 * 1024
+
+    /// Bytes that a part costs beside its content, so that a server which sends one at a time is held back too.
+    static let partCost = 256
 
     let request: PreparedRequest
     let options: CallOptions
@@ -53,6 +57,8 @@ public final class ClientTask: @unchecked Sendable {
     private let hasFinished = Atomic<Bool>(false)
     private let unhandledBytes = Atomic<Int>(0)
     private let isHeldBack = Atomic<Bool>(false)
+    /// Part of the answer was not delivered, because of a cancel. Touched where the events are handled.
+    private var isIncomplete = false
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: TaskHandlers, queue: CompletionQueue?,
@@ -70,7 +76,7 @@ public final class ClientTask: @unchecked Sendable {
 
     /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
     public func cancel() {
-        guard !wasCancelled.exchange(true, ordering: .relaxed), !isFinished else { return }
+        guard !isFinished, !wasCancelled.exchange(true, ordering: .relaxed) else { return }
         client.submit(.cancel(self))
     }
 
@@ -80,8 +86,12 @@ public final class ClientTask: @unchecked Sendable {
     /// Tells that `count` bytes of the response are handled, where ``TaskHandlers/creditsAreManual`` is set.
     public func consumed(_ count: Int) {
         guard count > 0 else { return }
-        let left = unhandledBytes.subtract(count, ordering: .acquiringAndReleasing).newValue
-        if left <= ClientTask.window / 2, isHeldBack.exchange(false, ordering: .acquiringAndReleasing) {
+        credit(count)
+    }
+
+    private func credit(_ count: Int) {
+        let left = unhandledBytes.subtract(count, ordering: .sequentiallyConsistent).newValue
+        if left <= ClientTask.window / 2, isHeldBack.exchange(false, ordering: .sequentiallyConsistent) {
             client.submit(.resume(self))
         }
     }
@@ -94,18 +104,20 @@ public final class ClientTask: @unchecked Sendable {
 
     // MARK: On the loop
 
+    var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
+
     func markFinished() { hasFinished.store(true, ordering: .releasing) }
 
     /// Counts bytes that go out to the handler.
     ///
     /// - Returns: true when reading has to pause until a `.resume` is submitted.
     func holdsBack(afterAdding count: Int) -> Bool {
-        let waiting = unhandledBytes.add(count, ordering: .acquiringAndReleasing).newValue
+        let waiting = unhandledBytes.add(count + ClientTask.partCost, ordering: .sequentiallyConsistent).newValue
         guard waiting > ClientTask.window else { return false }
         isHeldBack.store(true, ordering: .sequentiallyConsistent)
         // The handler may have caught up before it could see the mark.
         if unhandledBytes.load(ordering: .sequentiallyConsistent) <= ClientTask.window / 2 {
-            return !isHeldBack.exchange(false, ordering: .acquiringAndReleasing)
+            return !isHeldBack.exchange(false, ordering: .sequentiallyConsistent)
         }
         return true
     }
@@ -113,13 +125,22 @@ public final class ClientTask: @unchecked Sendable {
     // MARK: On the thread that handles the events
 
     func deliver(head: ResponseHead) {
-        if !wasCancelled.load(ordering: .relaxed) { handlers.head?(self, head) }
+        if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, head) }
     }
 
     func deliver(body: ByteBuffer) {
         let isWanted = !wasCancelled.load(ordering: .relaxed)
-        if isWanted { handlers.body?(self, body) }
-        if !isWanted || !handlers.creditsAreManual { consumed(body.readableBytes) }
+        if isWanted { handlers.body?(self, body) } else { isIncomplete = true }
+        let isHandled = !isWanted || !handlers.creditsAreManual
+        credit(ClientTask.partCost + (isHandled ? body.readableBytes : 0))
+    }
+
+    /// The answer may have been complete when the cancel came, and its rest on its way here: a success would then pass
+    /// half an answer off as a whole one.
+    func deliver(_ result: Result<Response, NightjarError>) {
+        guard isIncomplete, case .success(let response) = result else { return handlers.finished(self, result) }
+        let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
+        handlers.finished(self, .failure(error.of(url: request.url.redacted, attempts: response.attempts)))
     }
 
     func deliverBodyRequest(_ maximum: Int) {
@@ -135,4 +156,8 @@ struct CallOptions: Sendable {
     var timeouts: Timeouts
     var maximumBody: Int
     var expectedStatuses: [StatusRange]
+    /// Nil: the client's.
+    var redirect: RedirectSettings?
+    var decompresses: Bool
+    var usesCookies: Bool
 }

@@ -125,19 +125,49 @@ public func nj_config_set_log(
     }
 }
 
+@_cdecl("nj_config_set_max_redirects") @implementation
+public func nj_config_set_max_redirects(_ config: OpaquePointer?, _ count: Int32) -> nj_status {
+    change(config) { configuration throws(NightjarError) in try configuration.redirect.follow(atMost: count) }
+}
+
+@_cdecl("nj_config_set_allow_downgrade") @implementation
+public func nj_config_set_allow_downgrade(_ config: OpaquePointer?, _ allow: Bool) -> nj_status {
+    change(config) { $0.redirect.allowsDowngrade = allow }
+}
+
+@_cdecl("nj_config_set_decompress") @implementation
+public func nj_config_set_decompress(_ config: OpaquePointer?, _ decompress: Bool) -> nj_status {
+    change(config) { $0.decompresses = decompress }
+}
+
+@_cdecl("nj_config_set_cookies") @implementation
+public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePointer?) -> nj_status {
+    change(config) { $0.cookies = Handle<CookieStorage>.borrow(cookies) }
+}
+
+extension RedirectSettings {
+    mutating func follow(atMost count: Int32) throws(NightjarError) {
+        guard 0...100 ~= count else {
+            throw NightjarError(.invalidArgument, "\(count) is no number of redirects from 0 to 100")
+        }
+        maximum = Int(count)
+        follows = count > 0
+    }
+}
+
 @_cdecl("nj_config_merge_json") @implementation
 public func nj_config_merge_json(
     _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
-    do throws(NightjarError) {
+    setting(outError) { () throws(NightjarError) in
         let config = try required(Handle<ConfigBox>.borrow(config), "config")
-        guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
-        let json = try required(json, "json")
-        try config.configuration.merge(json: UnsafeRawBufferPointer(start: json, count: length))
-        return NJ_OK
-    } catch {
-        outError?.pointee = Handle.make(ErrorBox(error))
-        return nj_status(error.kind)
+        try config.configuration.merge(json: try document(json, length))
     }
+}
+
+/// A JSON text as C gives it.
+func document(_ json: UnsafePointer<CChar>?, _ length: Int) throws(NightjarError) -> UnsafeRawBufferPointer {
+    guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
+    return UnsafeRawBufferPointer(start: try required(json, "json"), count: length)
 }

@@ -85,3 +85,16 @@ func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
         return nj_status(error.kind)
     }
 }
+
+/// The same where the error is told too.
+func setting(
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Void
+) -> nj_status {
+    do throws(NightjarError) {
+        try body()
+        return NJ_OK
+    } catch {
+        outError?.pointee = Handle.make(ErrorBox(error))
+        return nj_status(error.kind)
+    }
+}

@@ -72,8 +72,11 @@ private func change(_ request: OpaquePointer?, _ body: (RequestBox) throws(Night
 }
 
 private func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) -> ByteBuffer {
-    guard length >= 0, pointer != nil || length == 0 else {
+    guard pointer != nil || length == 0 else {
         throw NightjarError(.invalidArgument, "the body is NULL but its length is not 0")
+    }
+    guard 0...Configuration.largestBody ~= length else {  // a size_t beyond Int is negative here
+        throw NightjarError(.invalidArgument, "the body is larger than 2 GiB; give it as a stream")
     }
     return ByteBuffer(bytes: UnsafeRawBufferPointer(start: pointer, count: length))
 }
@@ -196,4 +199,34 @@ private func requestLimit(_ seconds: Double) throws(NightjarError) -> Duration {
 @_cdecl("nj_request_set_max_body") @implementation
 public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> nj_status {
     change(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
+}
+
+@_cdecl("nj_request_set_max_redirects") @implementation
+public func nj_request_set_max_redirects(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        var settings = box.request.redirect ?? RedirectSettings()
+        try settings.follow(atMost: count)
+        box.request.redirect = settings
+    }
+}
+
+@_cdecl("nj_request_set_decompress") @implementation
+public func nj_request_set_decompress(_ request: OpaquePointer?, _ decompress: Bool) -> nj_status {
+    change(request) { $0.request.decompresses = decompress }
+}
+
+@_cdecl("nj_request_set_use_cookies") @implementation
+public func nj_request_set_use_cookies(_ request: OpaquePointer?, _ use: Bool) -> nj_status {
+    change(request) { $0.request.usesCookies = use }
+}
+
+@_cdecl("nj_request_merge_json") @implementation
+public func nj_request_merge_json(
+    _ request: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let box = try required(Handle<RequestBox>.borrow(request), "request")
+        try box.request.merge(json: try document(json, length))
+    }
 }

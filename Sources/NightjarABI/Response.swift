@@ -6,7 +6,7 @@ import Synchronization
 /// An answer, with the texts that C asked for kept as long as it lives.
 final class ResponseBox: Sendable {
     let response: Response
-    private let texts = Mutex<(url: CString?, reason: CString?)>((nil, nil))
+    private let texts = Mutex<(url: CString?, reason: CString?, redirects: [CString]?)>((nil, nil, nil))
 
     init(_ response: Response) {
         self.response = response
@@ -17,6 +17,15 @@ final class ResponseBox: Sendable {
             let text = texts.url ?? CString(response.url)
             texts.url = text
             return text.pointer
+        }
+    }
+
+    func redirectURL(at index: Int) -> UnsafePointer<CChar>? {
+        guard response.redirects.indices.contains(index) else { return nil }
+        return texts.withLock { texts in
+            let urls = texts.redirects ?? response.redirects.map { CString($0.url.redacted) }
+            texts.redirects = urls
+            return urls[index].pointer
         }
     }
 
@@ -141,4 +150,22 @@ public func nj_response_retain(_ response: OpaquePointer?) -> OpaquePointer? {
 @_cdecl("nj_response_release") @implementation
 public func nj_response_release(_ response: OpaquePointer?) {
     _ = Handle<ResponseBox>.take(response)
+}
+
+@_cdecl("nj_response_redirect_count") @implementation
+public func nj_response_redirect_count(_ response: OpaquePointer?) -> Int {
+    Handle<ResponseBox>.borrow(response)?.response.redirects.count ?? 0
+}
+
+@_cdecl("nj_response_redirect_status_at") @implementation
+public func nj_response_redirect_status_at(_ response: OpaquePointer?, _ index: Int) -> Int32 {
+    guard let redirects = Handle<ResponseBox>.borrow(response)?.response.redirects,
+        redirects.indices.contains(index)
+    else { return 0 }
+    return Int32(clamping: redirects[index].status)
+}
+
+@_cdecl("nj_response_redirect_url_at") @implementation
+public func nj_response_redirect_url_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.redirectURL(at: index)
 }

@@ -104,7 +104,12 @@ extension Request {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
         if source.pulls_body { body = .stream(length: nil) }
-        if source.has_body { body = .bytes(ByteBuffer(bytes: source.body.buffer)) }
+        if source.has_body {
+            guard source.body.length <= Configuration.largestBody else {
+                throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; give it as a function")
+            }
+            body = .bytes(ByteBuffer(bytes: source.body.buffer))
+        }
         for status in UnsafeBufferPointer(start: source.expected, count: source.expected_count) {
             expectedStatuses.append(StatusRange(Int(status)))
         }

@@ -23,6 +23,13 @@ public protocol Exchange: AnyObject {
     /// The next part of a streamed request body, after `exchangeWantsBody`.
     func send(_ part: ByteBuffer)
     func endBody()
+    /// Bytes that were sent and that the peer is not known to have received; for the idle timeout.
+    var unsentBytes: Int { get }
+}
+
+extension Exchange {
+    /// For a transport that cannot tell.
+    public var unsentBytes: Int { 0 }
 }
 
 /// Who hears of an exchange: in this order, any number of `informational`, one `head`, any number of `body`, then

@@ -19,6 +19,8 @@ final class NetworkExchange: Exchange {
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring
     private var wasReplaced = false
+    /// On the connection that was replaced.
+    private var requestWasStarted = false
 
     init(
         _ request: PreparedRequest, connectTimeout: Duration?, host: NetworkTransport.Host,
@@ -44,7 +46,13 @@ final class NetworkExchange: Exchange {
     }
 
     func connectFailed(_ error: NightjarError) {
-        end()?.exchangeFailed(error)
+        guard requestWasStarted else {
+            end()?.exchangeFailed(error)
+            return
+        }
+        end()?.exchangeFailed(
+            NightjarError(
+                error.kind, error.message, phase: error.phase, code: error.code, requestMayHaveBeenProcessed: true))
     }
 
     // MARK: From the connection
@@ -60,6 +68,7 @@ final class NetworkExchange: Exchange {
             answerHasBegun: loss.answerHasBegun, alreadyReplaced: wasReplaced)
         if error.kind == .connectionLost, replacement.isAllowed(for: request.method, request.body) {
             wasReplaced = true
+            requestWasStarted = loss.requestWasStarted
             state = .acquiring
             transport.acquire(for: self, fresh: true)
             return
@@ -67,7 +76,7 @@ final class NetworkExchange: Exchange {
         end()?.exchangeFailed(
             NightjarError(
                 error.kind, error.message, phase: error.phase, code: error.code,
-                requestMayHaveBeenProcessed: loss.requestWasStarted))
+                requestMayHaveBeenProcessed: loss.requestWasStarted || requestWasStarted))
     }
 
     // MARK: From the caller
@@ -97,6 +106,10 @@ final class NetworkExchange: Exchange {
 
     func send(_ part: ByteBuffer) {
         if case .active(let connection) = state { connection.send(part) }
+    }
+
+    var unsentBytes: Int {
+        if case .active(let connection) = state { connection.unsentBytes } else { 0 }
     }
 
     func endBody() {

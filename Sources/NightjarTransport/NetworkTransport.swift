@@ -1,3 +1,4 @@
+import DequeModule
 import NIOCore
 import NightjarHTTP
 
@@ -25,6 +26,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var latestHost: Host?
     /// Connections that are open or being made, so that shutting down reaches each.
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    private var dueAttempts = Deque<(Host, Pool.Attempt)>()
+    private var isConnecting = false
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
     private var isShutDown = false
@@ -104,9 +107,17 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
+    /// An attempt may fail at once and bring about the next: one after the other, or a long line of waiters would need a
+    /// deep stack.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
-        guard let attempt, !isShutDown else { return }
-        connect(host, for: attempt.ticket, timeout: attempt.waiter.connectTimeout)
+        guard let attempt else { return }
+        dueAttempts.append((host, attempt))
+        guard !isConnecting else { return }
+        isConnecting = true
+        while let (host, attempt) = dueAttempts.popFirst(), !isShutDown {
+            connect(host, for: attempt.ticket, timeout: attempt.waiter.connectTimeout)
+        }
+        isConnecting = false
     }
 
     private func connect(_ host: Host, for ticket: Pool.Ticket, timeout: Duration?) {

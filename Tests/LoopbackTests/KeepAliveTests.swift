@@ -24,7 +24,7 @@ import Testing
         _ = try client.sendBlocking(Request(.post, "/a b?x=1", body: "hi"))
         let expected =
             "POST /a%20b?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(peer.port)\r\nUser-Agent: nightjar/0.1.0\r\n"
-            + "Content-Length: 2\r\n\r\nhi"
+            + "Accept-Encoding: gzip, deflate, br, zstd\r\nContent-Length: 2\r\n\r\nhi"
         #expect(String(decoding: peer.received(0), as: UTF8.self) == expected)
     }
 

@@ -18,6 +18,16 @@ final class Demo: Sendable {
         return try CurlAnswer(result)
     }
 
+    /// The last answer of several, where curl follows redirects.
+    func last(_ path: String, _ arguments: [String]) throws -> CurlAnswer {
+        let result = try run(
+            "curl",
+            ["-s", "-S", "-i", "--max-time", "20", "--noproxy", "*", "--max-redirs", "50"] + arguments + [
+                "http://127.0.0.1:\(port)\(path)"
+            ])
+        return try CurlAnswer(result, followsRedirects: true)
+    }
+
     func send(_ method: String, _ path: String, json: String, type: String = "application/json") throws -> CurlAnswer {
         try curl(path, ["-X", method, "-H", "Content-Type: \(type)", "--data-binary", "@-"], input: Bytes(json.utf8))
     }
@@ -32,7 +42,7 @@ struct CurlAnswer {
     let headers: [(name: String, value: String)]
     let body: [UInt8]
 
-    init(_ result: ToolResult) throws {
+    init(_ result: ToolResult, followsRedirects: Bool = false) throws {
         guard result.status == 0 else { throw ToolFailure(description: "curl: \(result.status) \(result.errors)") }
         var rest = result.output[...]
         var interim: [Int] = []
@@ -48,6 +58,11 @@ struct CurlAnswer {
             let status = words.count > 1 ? Int(words[1]) ?? 0 : 0
             if status < 200 {
                 interim.append(status)
+                continue
+            }
+            // A redirect's body comes before the next head, and has a length here.
+            if followsRedirects, (300..<400).contains(status), let next = rest.firstRange(of: Array("HTTP/1.1 ".utf8)) {
+                rest = rest[next.lowerBound...]
                 continue
             }
             self.status = status

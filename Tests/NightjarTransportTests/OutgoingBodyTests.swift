@@ -22,7 +22,7 @@ import Testing
         var (outgoing, head) = body(.bytes(bytes))
         #expect(head == "head")
         var sent = 0
-        while case .write(let part, more: false) = outgoing.next() {
+        while case .write(let part) = outgoing.next() {
             #expect(part.readableBytes <= 128 * 1024)
             sent += part.readableBytes
         }
@@ -68,17 +68,18 @@ import Testing
         _ = outgoing.next()
         try outgoing.receive(ByteBuffer(string: "abc"))
         var chunk = ""
-        while case .write(let part, let more) = outgoing.next() {
+        var step = outgoing.next()
+        while case .write(let part) = step {
             chunk += String(buffer: part)
-            if !more { break }
+            step = outgoing.next()
         }
         #expect(chunk == "3\r\nabc\r\n")
-        guard case .ask = outgoing.next() else {
+        guard case .ask = step else {
             Issue.record("asks for the next part")
             return
         }
         try outgoing.end()
-        guard case .write(let last, more: false) = outgoing.next(), case .complete = outgoing.next() else {
+        guard case .write(let last) = outgoing.next(), case .complete = outgoing.next() else {
             Issue.record("writes the last chunk")
             return
         }

@@ -28,6 +28,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var request: PreparedRequest
     var limits = Limits()
     private(set) var attempts = 0
+    /// Nil for a body that is what it is.
+    var decoding: BodyDecoding?
+    /// Nil until there has been one.
+    var redirects: Redirect.Progress?
     /// Where the loop keeps this call.
     var place = 0
 
@@ -37,6 +41,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var content = ByteBuffer()
     private var timing = Timing()
     private var lastProgress: NIODeadline
+    /// Bytes on their way to the peer when the idle limit was looked at last.
+    private var unsent = 0
     private var isPaused = false
     private var awaitsBodyPart = false
     /// Whether the body is kept for the response rather than handed out as it comes.
@@ -91,6 +97,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         head = nil
         content = ByteBuffer()
         collectsBody = task.handlers.body == nil
+        decoding = nil
         state = .preparing
         if delay <= .zero { return descend(from: stage) }
         let attempt = attempts
@@ -154,7 +161,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         isPaused = false
         lastProgress = .now()
         watchLimits()
-        exchange?.resume()
+        if let decoding { decode(decoding) }
+        if !isPaused { exchange?.resume() }
     }
 
     func send(_ part: BodyPart) {
@@ -194,19 +202,31 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             finish(.failure(Deadline.error(.total, self)))
             return nil
         }
-        let idle = idleDeadline
-        if let idle, idle <= now {
+        if let idle = idleDeadline, idle <= now, !hasUploadMoved(now) {
             ascend(Deadline.error(.idle, self), from: loop.chain.bottom)
             return nil
         }
+        let idle = idleDeadline
         guard let total = limits.total else { return idle }
         return min(total, idle ?? total)
+    }
+
+    /// Whether bytes have left for the peer since this was asked last. Nobody tells when they leave the socket, so it
+    /// is looked at when the limit has run out; the first look tells nothing, and another follows soon.
+    private func hasUploadMoved(_ now: NIODeadline) -> Bool {
+        let before = unsent
+        unsent = exchange?.unsentBytes ?? 0
+        guard unsent > 0, let idle = limits.idle else { return false }
+        if before > 0, unsent >= before { return false }
+        lastProgress = before > 0 ? now : now - .nanoseconds(idle.nanoseconds / 4 * 3)
+        return true
     }
 
     // MARK: ExchangeReceiver
 
     func exchangeStarted(onReusedConnection isReused: Bool) {
         state = .sent
+        unsent = 0
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
@@ -237,6 +257,35 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeReceived(body: ByteBuffer) {
+        guard let decoding else { return take(body) }
+        do throws(NightjarError) {
+            try decoding.append(body)
+        } catch {
+            return ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+        }
+        decode(decoding)
+    }
+
+    /// Decodes what waits until it is done or the reader is behind.
+    private func decode(_ decoding: BodyDecoding) {
+        do throws(NightjarError) {
+            while state == .receiving, !isPaused {
+                if let part = try decoding.next() {
+                    take(part)
+                    continue
+                }
+                guard let trailers = decoding.trailers else { return }
+                try decoding.finish()
+                return complete(trailers)
+            }
+        } catch {
+            ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+        }
+    }
+
+    /// Content, decoded.
+    private func take(_ body: ByteBuffer) {
+        guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
         guard content.readableBytes + body.readableBytes <= options.maximumBody else {
             return ascend(
@@ -257,13 +306,20 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeFinished(trailers: Headers) {
-        guard let head else { return }
         exchange = nil
+        guard let decoding else { return complete(trailers) }
+        decoding.trailers = trailers
+        decode(decoding)
+    }
+
+    private func complete(_ trailers: Headers) {
+        guard let head else { return }
         timing.total = elapsed(until: lastProgress)
         var body = ByteBuffer()
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
-            head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing)
+            head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
+            redirects: redirects?.history ?? [])
         ascend(response, from: loop.chain.bottom)
     }
 
@@ -278,6 +334,15 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     // MARK: Parts
+
+    /// Whether the client's cookies are for this call: not where the caller gives its own.
+    private(set) lazy var usesCookies = options.usesCookies && !task.request.hasField("Cookie")
+
+    /// A line of the log about this call.
+    func note(_ level: LogLevel, _ message: String) {
+        guard let sink = loop.log, sink.level >= level else { return }
+        loop.post(.log(sink, LogLine(level: level, message: message)), to: sink.queue)
+    }
 
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
     private func reserve(_ head: ResponseHead) {

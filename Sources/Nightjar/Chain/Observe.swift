@@ -12,7 +12,7 @@ final class Observe: Stage, @unchecked Sendable {
 
     func outgoing(_ call: Call) -> Verdict {
         if sink.level >= .debug {
-            say(.debug, "\(call.request.method) \(call.request.url.redacted) begins", call)
+            call.note(.debug, "\(call.request.method) \(call.request.url.redacted) begins")
         }
         return .proceed
     }
@@ -23,16 +23,12 @@ final class Observe: Stage, @unchecked Sendable {
         case .success(let response):
             guard sink.level >= .info else { return }
             let milliseconds = Double(response.timing.total.nanosecondsClamped / 10_000) / 100
-            say(.info, "\(what) \(response.status) in \(milliseconds) ms, \(response.body.readableBytes) bytes", call)
+            call.note(.info, "\(what) \(response.status) in \(milliseconds) ms, \(response.body.readableBytes) bytes")
         case .failure(let error) where error.kind == .cancelled:
-            say(.info, "\(what) cancelled", call)
+            call.note(.info, "\(what) cancelled")
         case .failure(let error):
-            say(.warning, "\(what) failed: \(error.kind.name): \(error.message)", call)
+            call.note(.warning, "\(what) failed: \(error.kind.name): \(error.message)")
         }
     }
 
-    private func say(_ level: LogLevel, _ message: String, _ call: Call) {
-        guard sink.level >= level else { return }
-        call.loop.post(.log(sink, LogLine(level: level, message: message)), to: sink.queue)
-    }
 }

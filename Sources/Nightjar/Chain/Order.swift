@@ -6,10 +6,18 @@ enum StageKind: CaseIterable {
     case observe
     /// Which statuses are an answer and which an error: here, once, for every response.
     case validate
+    /// Follows, changes the method, strips credentials across origins, stops loops.
+    case redirect
+    /// What servers set is sent back.
+    case cookies
+    /// Content codings.
+    case decode
 
     static let standard: [StageKind] = [
         .deadline, .observe,  // the whole call, all attempts
         .validate,  // the final answer
+        .redirect,  // may ask for another attempt
+        .cookies, .decode,  // what is above sees content as it was meant
     ]
 
     /// The stage for a client of this configuration; nil where the client does not use it, so that it costs nothing.
@@ -18,6 +26,12 @@ enum StageKind: CaseIterable {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
         case .validate: Validate()
+        case .redirect: 
+            Redirect(
+                configuration.redirect, keepsCookies: configuration.cookies != nil,
+                sensitive: configuration.sensitiveHeaders)
+        case .cookies: configuration.cookies.map(Cookies.init)
+        case .decode: Decode()
         }
     }
 }

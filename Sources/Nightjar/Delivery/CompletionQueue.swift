@@ -36,6 +36,11 @@ public final class CompletionQueue: @unchecked Sendable {
     func post(_ new: inout [QueueEvent]) {
         guard !Fork.hasHappened(since: birth) else { return new.removeAll() }
         monitor.lock()
+        if isClosed, tasks.isEmpty {
+            // Log lines of clients that live on: nobody will ask for them.
+            monitor.unlock()
+            return new.removeAll()
+        }
         let wasEmpty = events.isEmpty
         if wasEmpty { swap(&events, &new) } else { events.append(contentsOf: new) }
         let wakesPoller = wasEmpty && blockedPollers > 0
@@ -198,7 +203,7 @@ enum QueueEvent: Sendable {
         case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)
         case .finished(let task, let result):
             queue?.forget(task)
-            task.handlers.finished(task, result)
+            task.deliver(result)
         case .log(let sink, let line): sink.write(line)
         case .wake: break
         }

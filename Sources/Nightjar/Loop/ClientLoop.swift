@@ -1,6 +1,8 @@
+import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarTransport
+import Synchronization
 
 /// The client's side of the thread boundary: callers submit messages, the loop carries them out and sends events back.
 ///
@@ -15,7 +17,10 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private let thread: LoopThread
+    private let birth = Fork.generation
     private let monitor = Monitor()
+    /// Threads that are about to wake the loop, which must not stop before they have.
+    private let wakers = Atomic<Int>(0)
     // Under the monitor's lock:
     private var mail: [Message] = []
     private var isScheduled = false
@@ -24,6 +29,7 @@ final class ClientLoop: @unchecked Sendable {
     // On the loop:
     let chain: Chain
     let transport: any HTTPTransport
+    let log: LogSink?
     private var spareMail: [Message] = []
     private var calls: [Call] = []
     private var outbox: [QueueEvent] = []
@@ -33,7 +39,8 @@ final class ClientLoop: @unchecked Sendable {
     private var gatheredBefore = 0
     private var alarm = Alarm()
 
-    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain) {
+    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain, log: LogSink?) {
+        self.log = log
         self.thread = thread
         self.transport = transport
         self.chain = chain
@@ -43,9 +50,10 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: From any thread
 
-    /// - Returns: false when the client is closed.
+    /// - Returns: false when the client is closed, or the parent process's.
     @discardableResult
     func submit(_ message: Message) -> Bool {
+        guard !Fork.hasHappened(since: birth) else { return false }
         monitor.lock()
         if isClosed {
             monitor.unlock()
@@ -55,21 +63,29 @@ final class ClientLoop: @unchecked Sendable {
         mail.append(message)
         let wakes = !isScheduled
         isScheduled = true
+        if wakes { wakers.add(1, ordering: .relaxed) }
         monitor.unlock()
-        if wakes { thread.loop.execute { self.readMail() } }
+        // Behind the lock: the loop would otherwise run straight into it.
+        if wakes {
+            thread.loop.execute { self.readMail() }
+            wakers.subtract(1, ordering: .releasing)
+        }
         return true
     }
 
     /// Ends every call and the thread. Later messages are refused.
     func stop() {
         submit(.close)
+        // Whoever was to wake the loop for the mail before may not have come to it yet.
+        while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
         thread.stop()
     }
 
     // MARK: Mail, on the loop
 
     private func readMail() {
-        var batch = spareMail
+        var batch: [Message] = []
+        swap(&batch, &spareMail)  // or the two would share storage, and the next to write copy it
         monitor.withLock {
             swap(&batch, &mail)
             isScheduled = false
@@ -86,7 +102,7 @@ final class ClientLoop: @unchecked Sendable {
             task.call = call
             call.place = calls.count
             calls.append(call)
-            call.begin()
+            if task.isCancelled { call.cancel() } else { call.begin() }
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
@@ -96,7 +112,11 @@ final class ClientLoop: @unchecked Sendable {
 
     private func close() {
         while let call = calls.last {
-            call.finish(.failure(NightjarError(.cancelled, "the client was closed during the call")))
+            call.finish(
+                .failure(
+                    NightjarError(
+                        .cancelled, "the client was closed during the call",
+                        requestMayHaveBeenProcessed: call.isOnConnection)))
         }
         transport.shutDown()
         sendEvents()

@@ -18,7 +18,7 @@ extension Configuration {
         self = changed
     }
 
-    private static let options = OptionTable(
+    private static let options = OptionTable<Configuration>(
         [
             Option(name: "base_url") { value, path, configuration throws(NightjarError) in
                 configuration.baseURL = try value.text(path)
@@ -37,10 +37,7 @@ extension Configuration {
                 configuration.userAgent = text
             },
             Option(name: "timeout") { value, path, configuration throws(NightjarError) in
-                guard case .object = value else {
-                    return configuration.timeouts.total = try value.limit(path)
-                }
-                try Configuration.timeoutOptions.apply(value, at: path, to: &configuration)
+                try configuration.timeouts.read(value, path)
             },
             Option(name: "max_body") { value, path, configuration throws(NightjarError) in
                 configuration.maximumBody = try value.size(path)
@@ -51,25 +48,25 @@ extension Configuration {
             Option(name: "idle_connection_lifetime") { value, path, configuration throws(NightjarError) in
                 configuration.transport.idleConnectionLifetime = try value.duration(path)
             },
+            Option(name: "redirect") { value, path, configuration throws(NightjarError) in
+                try configuration.redirect.read(value, path)
+            },
+            Option(name: "sensitive_headers") { value, path, configuration throws(NightjarError) in
+                configuration.sensitiveHeaders = try value.texts(path)
+            },
+            Option(name: "decompress") { value, path, configuration throws(NightjarError) in
+                configuration.decompresses = try value.flag(path)
+            },
+            Option(name: "cookies") { value, path, configuration throws(NightjarError) in
+                configuration.cookies = try CookieStorage.read(value, path)
+            },
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
                 try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
             },
         ],
-        later: ["auth", "retry", "cache", "coalesce", "cookies", "rate_limit", "proxy", "redirect"])
+        later: ["auth", "retry", "cache", "coalesce", "rate_limit", "proxy"])
 
-    private static let timeoutOptions = OptionTable([
-        Option(name: "connect") { value, path, configuration throws(NightjarError) in
-            configuration.timeouts.connect = try value.limit(path)
-        },
-        Option(name: "idle") { value, path, configuration throws(NightjarError) in
-            configuration.timeouts.idle = try value.limit(path)
-        },
-        Option(name: "total") { value, path, configuration throws(NightjarError) in
-            configuration.timeouts.total = try value.limit(path)
-        },
-    ])
-
-    private static let tlsOptions = OptionTable([
+    private static let tlsOptions = OptionTable<Configuration>([
         Option(name: "ca_file") { value, path, configuration throws(NightjarError) in
             configuration.transport.certificateAuthorityFile = try value.text(path)
         },

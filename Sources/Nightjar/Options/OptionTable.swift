@@ -1,34 +1,33 @@
 import NightjarHTTP
 
-/// One option: its name, and how its value becomes part of a configuration.
-struct Option: Sendable {
+/// One option: its name, and how its value becomes part of a configuration or a request.
+struct Option<Target>: Sendable {
     let name: String
     /// - Parameter path: the option's full name, for messages.
     let apply:
-        @Sendable (_ value: JSONValue, _ path: String, _ configuration: inout Configuration) throws(NightjarError) ->
-            Void
+        @Sendable (_ value: JSONValue, _ path: String, _ target: inout Target) throws(NightjarError) -> Void
 }
 
 /// The options of one table, of which there may be one inside another.
-struct OptionTable: Sendable {
-    let options: [Option]
+struct OptionTable<Target>: Sendable {
+    let options: [Option<Target>]
     /// Names that a later version knows, so that they are not taken for misspelt ones.
     let later: [String]
 
-    init(_ options: [Option], later: [String] = []) {
+    init(_ options: [Option<Target>], later: [String] = []) {
         self.options = options
         self.later = later
     }
 
     /// - Throws: `invalid_argument` for a name that is not known (with the nearest that is) or a value of a wrong type.
-    func apply(_ value: JSONValue, at path: String, to configuration: inout Configuration) throws(NightjarError) {
+    func apply(_ value: JSONValue, at path: String, to target: inout Target) throws(NightjarError) {
         guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of options", value) }
         for member in members {
             let full = path.isEmpty ? member.name : "\(path).\(member.name)"
             guard let option = options.first(where: { $0.name == member.name }) else {
                 throw unknown(member.name, full)
             }
-            try option.apply(member.value, full, &configuration)
+            try option.apply(member.value, full, &target)
         }
     }
 
@@ -55,6 +54,13 @@ extension JSONValue {
     func text(_ path: String) throws(NightjarError) -> String {
         guard case .string(let text) = self else { throw .mismatch(path, wanted: "a string", self) }
         return text
+    }
+
+    func texts(_ path: String) throws(NightjarError) -> [String] {
+        guard case .array(let items) = self else { throw .mismatch(path, wanted: "a list of strings", self) }
+        var texts: [String] = []
+        for (index, item) in items.enumerated() { texts.append(try item.text("\(path)[\(index + 1)]")) }
+        return texts
     }
 
     func flag(_ path: String) throws(NightjarError) -> Bool {

@@ -87,6 +87,8 @@ final class Store {
     var articles = Table<Article>()
     var users = Table<User>()
     var comments = Table<Comment>()
+    /// By the identifier of the user.
+    var avatars: [Int: Avatar] = [:]
 
     private let seed: UInt64
 
@@ -101,6 +103,7 @@ final class Store {
         articles = data.articles
         users = data.users
         comments = data.comments
+        avatars = [:]
     }
 
     func article(_ id: Int) throws(Problem) -> Article {

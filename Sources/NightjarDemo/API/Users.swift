@@ -70,6 +70,7 @@ struct Users {
             throw Problem(.conflict, "user \(user.id) is the author of articles or comments; delete those first")
         }
         store.users.remove(user.id)
+        store.avatars[user.id] = nil
         return Response(.noContent)
     }
 

@@ -40,6 +40,8 @@ final class Connection: ChannelDuplexHandler {
     private var readsHeldUntil: NIODeadline?
     private var hasHeldRead = false
     private var timer: Scheduled<Void>?
+    /// A 100 that is sent later.
+    private var lateInvitation: Scheduled<Void>?
 
     init(site: Site) {
         self.site = site
@@ -56,6 +58,7 @@ final class Connection: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         writer.cancel()
         timer?.cancel()
+        lateInvitation?.cancel()
         incoming = .ignoring
         site.ledger.connectionClosed()
         context.fireChannelInactive()
@@ -119,12 +122,17 @@ final class Connection: ChannelDuplexHandler {
                 refuse(head, with: Connection.tooLarge(limit).response, context)
             } else {
                 incoming = .collecting(request, limit: limit, handler)
-                invite(head, context)
+                invite(head, .now, context)
             }
         case .stream(let request, let open):
             do {
-                incoming = .streaming(head, try open(request))
-                invite(head, context)
+                let sink = try open(request)
+                if case .refused(let response) = sink.invitation {
+                    refuse(head, with: response, context)
+                } else {
+                    incoming = .streaming(head, sink)
+                    invite(head, sink.invitation, context)
+                }
             } catch {
                 refuse(head, with: error.response, context)
             }
@@ -134,6 +142,8 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func received(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        // Who sends its body anyway needs no invitation any more.
+        lateInvitation?.cancel()
         if let exchange { site.ledger.received(bytes, of: exchange) }
         switch incoming {
         case .collecting(var request, let limit, let handler):
@@ -156,6 +166,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func ended(_ trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
+        lateInvitation?.cancel()
         if let exchange { site.ledger.completed(exchange) }
         let ended = incoming
         incoming = isClosing ? .ignoring : .nothing
@@ -178,8 +189,21 @@ final class Connection: ChannelDuplexHandler {
     }
 
     /// Tells a client that waits with its body to send it (RFC 9110 section 10.1.1).
-    private func invite(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func invite(_ head: HTTPRequestHead, _ invitation: Invitation, _ context: ChannelHandlerContext) {
         guard head.expectsContinue else { return }
+        switch invitation {
+        case .now:
+            sendContinue(context)
+        case .after(let pause):
+            lateInvitation = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
+                sendContinue(context)
+            }
+        case .never, .refused:
+            break
+        }
+    }
+
+    private func sendContinue(_ context: ChannelHandlerContext) {
         let interim = HTTPResponseHead(version: .http1_1, status: .continue)
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
@@ -253,7 +277,8 @@ extension HTTPRequestHead {
         headers.first(name: "content-length").flatMap { Int($0) }
     }
 
-    fileprivate var expectsContinue: Bool {
+    /// Whether the client waits with its body.
+    var expectsContinue: Bool {
         speaksHTTP11 && headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }
 }

@@ -46,9 +46,24 @@ enum BodyPart {
     case end(trailers: HTTPHeaders?)
 }
 
+/// What a server does when a client waits with its body (RFC 9110 section 10.1.1).
+enum Invitation {
+    case now
+    case after(TimeAmount)
+    case never
+    /// The final answer, which does not need the body.
+    case refused(Response)
+}
+
 /// Takes a request body piece by piece.
 protocol BodySink: AnyObject {
+    /// Asked once, before the body; ``Invitation/now`` where a sink says nothing else.
+    var invitation: Invitation { get }
     /// - Returns: how long not to read on from the connection, so that the peer feels a slow reader.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
+}
+
+extension BodySink {
+    var invitation: Invitation { .now }
 }

@@ -61,6 +61,10 @@ struct Router {
         add(method.rawValue, Route(template: template, action: .streamed(handler)))
     }
 
+    mutating func streamAny(_ template: String, _ handler: @escaping StreamHandler) {
+        add(Router.anyMethod, Route(template: template, action: .streamed(handler)))
+    }
+
     private mutating func add(_ method: String, _ route: Route) {
         var index = 0
         for segment in route.template.split(separator: "/") {

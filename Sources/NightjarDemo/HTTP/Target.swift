@@ -22,21 +22,26 @@ struct Target: Equatable, Sendable {
         var segments: [String] = []
         if !path.isEmpty {
             for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
-                segments.append(try Target.decode(segment, plusIsSpace: false))
+                segments.append(try Target.decode(segment, of: "request target", plusIsSpace: false))
             }
         }
         self.segments = segments
+        query = parts.count == 2 ? try Target.pairs(parts[1], of: "request target") : []
+    }
+
+    /// Reads `application/x-www-form-urlencoded`.
+    ///
+    /// - Parameter what: it is, to a person.
+    static func pairs(_ text: Substring, of what: String) throws(Problem) -> [QueryItem] {
         var items: [QueryItem] = []
-        if parts.count == 2 {
-            for pair in parts[1].split(separator: "&") {
-                let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                items.append(
-                    QueryItem(
-                        name: try Target.decode(halves[0], plusIsSpace: true),
-                        value: halves.count == 2 ? try Target.decode(halves[1], plusIsSpace: true) : ""))
-            }
+        for pair in text.split(separator: "&") {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            items.append(
+                QueryItem(
+                    name: try decode(halves[0], of: what, plusIsSpace: true),
+                    value: halves.count == 2 ? try decode(halves[1], of: what, plusIsSpace: true) : ""))
         }
-        query = items
+        return items
     }
 
     /// A server must also take the absolute form that is meant for proxies (RFC 9112 section 3.2.2).
@@ -50,7 +55,7 @@ struct Target: Equatable, Sendable {
         return rest[slash] == "/" ? rest[slash...] : "/" + rest[slash...]
     }
 
-    private static func decode(_ text: Substring, plusIsSpace: Bool) throws(Problem) -> String {
+    private static func decode(_ text: Substring, of what: String, plusIsSpace: Bool) throws(Problem) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8
         while let byte = rest.popFirst() {
@@ -58,7 +63,7 @@ struct Target: Equatable, Sendable {
             case UInt8(ascii: "%"):
                 guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
                     throw Problem(
-                        .badRequest, "the request target holds a '%' without two hexadecimal digits behind it")
+                        .badRequest, "the \(what) holds a '%' without two hexadecimal digits behind it")
                 }
                 bytes.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace:
@@ -68,7 +73,7 @@ struct Target: Equatable, Sendable {
             }
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
-            throw Problem(.badRequest, "the request target is not UTF-8 when decoded")
+            throw Problem(.badRequest, "the \(what) is not UTF-8 when decoded")
         }
         return decoded
     }

@@ -66,6 +66,13 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
             requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter)
     }
 
+    /// The same failure of a call whose request the server has seen.
+    public var mayHaveBeenProcessed: NightjarError {
+        NightjarError(
+            kind, message, phase: phase, url: url, response: response, attempts: attempts, code: code,
+            requestMayHaveBeenProcessed: true, retryAfter: retryAfter)
+    }
+
     /// Whether the same call may succeed later without a change.
     public var isRetryable: Bool {
         switch kind {

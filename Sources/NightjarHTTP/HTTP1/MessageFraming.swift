@@ -92,6 +92,8 @@ struct FramingFields: Sendable, Equatable {
     func framing(
         ofStatus status: Int, minorVersion: Int, to method: Method
     ) throws(NightjarError) -> MessageFraming {
+        // Behind it is the tunnel, whatever the fields say. RFC 9110 section 9.3.6.
+        if method == .connect, 200..<300 ~= status { return .empty }
         switch length {
         case .absent, .bytes: break
         case .invalid(let value): throw .malformedResponse("Content-Length \(value) is not a number of bytes")

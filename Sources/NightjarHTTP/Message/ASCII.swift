@@ -26,6 +26,18 @@ public enum ASCII {
     @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
+    /// Space, tab and the ends of lines.
+    static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+    }
+
+    /// Without whitespace at either end.
+    static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+        let rest = bytes.drop(while: isWhitespace)
+        guard let last = rest.lastIndex(where: { !isWhitespace($0) }) else { return rest }
+        return rest[...last]
+    }
+
     /// The value of a hexadecimal digit.
     @inlinable
     public static func hexValue(_ byte: UInt8) -> UInt8? {
@@ -38,12 +50,12 @@ public enum ASCII {
     }
 }
 
-/// `text` in quotes for a message: cut after 80 characters; escaped is what would act on a terminal or turn the direction
+/// `text` in quotes for a message: cut after `limit` characters; escaped is what would act on a terminal or turn the direction
 /// of writing, for the text may come from a stranger.
-public func quoted(_ text: some StringProtocol) -> String {
+public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
-        if position == 80 {
+        if position == limit {
             result += "..."
             break
         }

@@ -4,6 +4,11 @@ enum CredentialField {
     private static let names: Set<String> = ["authorization", "proxy-authorization", "cookie"]
     private static let parts = ["token", "secret", "apikey", "password", "session", "credential", "signature", "-auth"]
 
+    /// The name of the first field that carries credentials.
+    static func first(in headers: Headers) -> String? {
+        (0..<headers.count).first { headers.withBytes(at: $0) { name, _ in isOne(name) } }.map(headers.name)
+    }
+
     static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
         let text = String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
         return names.contains(text) || parts.contains { text.contains($0) } || text.hasSuffix("-key")

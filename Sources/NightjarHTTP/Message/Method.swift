@@ -21,6 +21,8 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
     public static let delete = Method(known: "DELETE")
     public static let options = Method(known: "OPTIONS")
     public static let trace = Method(known: "TRACE")
+    /// Makes tunnels (RFC 9110 section 9.3.6): the transport's, never a caller's.
+    static let connect = Method(known: "CONNECT")
 
     /// Asks for nothing to change at the server. RFC 9110 section 9.2.1.
     public var isSafe: Bool {

@@ -65,7 +65,7 @@ public final class PreparedRequest: Sendable {
         return PreparedRequest(method: method, url: url, body: body, wireHead: longer)
     }
 
-    private init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
+    init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
         self.method = method
         self.url = url
         self.body = body
@@ -75,7 +75,7 @@ public final class PreparedRequest: Sendable {
     // MARK: Parts of the head
 
     private static func check(_ request: Request) throws(NightjarError) {
-        if request.method.name == "CONNECT" {
+        if request.method == .connect {
             throw NightjarError(.invalidRequest, "CONNECT makes tunnels, which are the transport's; give it a proxy")
         }
         if request.method == .trace {
@@ -115,18 +115,22 @@ public final class PreparedRequest: Sendable {
     ) throws(NightjarError) {
         let headers = request.headers
         var host: Int?
-        var replacesDefault = false
+        // A part of a compressed body (RFC 9110 section 14.2) is of no use to anybody who does not ask for just that.
+        var takesCodings = request.decompresses ?? true
+        var replacesDefault = !takesCodings
         for index in 0..<headers.count {
             let name = headers.withBytes(at: index) { name, _ in
                 (
                     reserved: ReservedField.reason(name), isHost: name.count == 4 && ASCII.isCaseless(name, "host"),
+                    isRange: name.count == 5 && ASCII.isCaseless(name, "range"),
                     replaces: template.mayHaveField(namedLike: name)
                 )
             }
             if let reason = name.reserved {
                 throw NightjarError(.invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")
             }
-            replacesDefault = replacesDefault || name.replaces
+            replacesDefault = replacesDefault || name.replaces || name.isRange
+            takesCodings = takesCodings && !name.isRange
             guard name.isHost else { continue }
             guard host == nil else {
                 throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; a request has one")
@@ -151,6 +155,7 @@ public final class PreparedRequest: Sendable {
             for index in 0..<defaults.count {
                 defaults.withBytes(at: index) { name, value in
                     guard headers.firstIndex(of: name) == nil else { return }
+                    if !takesCodings, ASCII.isCaseless(name, "accept-encoding") { return }
                     HeadWriter.writeField(name, value, into: &head)
                 }
             }

@@ -12,6 +12,13 @@ public struct Request: Sendable {
     public var body = RequestBody.none
     /// Statuses that are an answer rather than an error; empty: 200 to 299, and 304.
     public var expectedStatuses: [StatusRange] = []
+    /// What is done with redirects, where that differs from the client's.
+    public var redirect: RedirectSettings?
+    /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no
+    /// Accept-Encoding of the client's, and gives the bytes as they come.
+    public var decompresses: Bool?
+    /// False: this call sends none of the client's cookies and keeps none.
+    public var usesCookies = true
     /// Limits of time that differ from the client's.
     public var timeouts = Timeouts()
     /// Bytes of content that a collected response may have; nil: the client's limit.
@@ -53,7 +60,8 @@ public enum RequestBody: Sendable {
 
 /// Limits of time; nil where not set.
 public struct Timeouts: Sendable, Equatable {
-    /// From the start of the call, or of waiting for a connection, until the connection is open (TLS included).
+    /// From when a connection is attempted until it is open (TLS included). Waiting in line for one of the connections
+    /// that the client may have counts for `total` alone.
     public var connect: Duration?
     /// Without a byte in either direction while the request is sent or the answer awaited.
     public var idle: Duration?

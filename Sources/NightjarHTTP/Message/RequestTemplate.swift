@@ -20,17 +20,29 @@ public final class RequestTemplate: Sendable {
     ///   - base: absolute and without a query.
     ///   - defaults: sent with each request that does not set the same name.
     ///   - userAgent: the User-Agent field, where `defaults` have none; nil for none.
+    ///   - acceptEncoding: the Accept-Encoding field, likewise.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
-    public init(base: RequestURL?, defaults: Headers, userAgent: String?) throws(NightjarError) {
+    public init(
+        base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil
+    ) throws(NightjarError) {
         if base?.query != nil {
             throw NightjarError(
                 .invalidURL, "the base URL has a query, which a joined path would end up in; give it to each request")
         }
         try ReservedField.check(defaults)
+        if base == nil, let name = CredentialField.first(in: defaults) {
+            throw NightjarError(
+                .invalidRequest,
+                "the default header \"\(name)\" would go to every server: set base_url, whose origin alone gets it, "
+                    + "or give it to each request")
+        }
         self.base = base
 
         var fields = defaults
         if let userAgent, fields.firstIndex(of: "User-Agent") == nil { try fields.add("User-Agent", userAgent) }
+        if let acceptEncoding, fields.firstIndex(of: "Accept-Encoding") == nil {
+            try fields.add("Accept-Encoding", acceptEncoding)
+        }
         let hosts = fields.values("Host")
         guard hosts.count <= 1 else {
             throw NightjarError(.invalidRequest, "header \"Host\" is set \(hosts.count) times; a request has one")

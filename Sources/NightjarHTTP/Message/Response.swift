@@ -59,10 +59,13 @@ public final class Response: Sendable {
     public let attempts: Int
     public let timing: Timing
     public let source: ResponseSource
+    /// The answers that led here, first to last.
+    public let redirects: [RedirectPolicy.Visit]
 
     public init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(), url: RequestURL,
-        attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network
+        attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
+        redirects: [RedirectPolicy.Visit] = []
     ) {
         self.head = head
         let length = body.readableBytes
@@ -74,6 +77,7 @@ public final class Response: Sendable {
         self.attempts = attempts
         self.timing = timing
         self.source = source
+        self.redirects = redirects
     }
 
     public var status: Int { head.status }

@@ -215,14 +215,22 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return .assign(waiter)
     }
 
-    /// Keeps as many attempts under way as calls wait, within the limit.
+    /// Keeps as many attempts under way as calls wait, within the limit: each on behalf of another, as far as that can be
+    /// told, so that each failure has somebody to tell.
     @inlinable
     mutating func nextAttempt() -> Attempt? {
-        guard waiting > connecting, open < limit, let first = line.first, let waiter = first else {
-            return nil
+        guard waiting > connecting, open < limit else { return nil }
+        var before = connecting
+        for (index, place) in line.enumerated() {
+            guard let waiter = place else { continue }
+            guard before == 0 else {
+                before -= 1
+                continue
+            }
+            open += 1
+            connecting += 1
+            return Attempt(ticket: Ticket(number: firstNumber + index), waiter: waiter)
         }
-        open += 1
-        connecting += 1
-        return Attempt(ticket: Ticket(number: firstNumber), waiter: waiter)
+        return nil
     }
 }

@@ -62,7 +62,8 @@ enum HostSyntax {
         }
     }
 
-    private static func parse<Address>(
+    /// Reads a numeric address of `family` (`AF_INET`, `AF_INET6`).
+    static func parse<Address>(
         _ text: Slice<UnsafeRawBufferPointer>, _ family: CInt, into address: inout Address
     ) -> Bool {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: text.count + 1) { copy in

@@ -8,6 +8,9 @@ enum PercentEncoding {
     /// What may stand in a path or a query as it is (sections 3.3 and 3.4), `%` apart.
     private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
 
+    /// Sections 2.2 and 2.3: all that has a place somewhere in a URL, `%` apart.
+    private static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
+
     /// RFC 3986 section 3.2.1.
     static func isUserInfoByte(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
@@ -59,7 +62,37 @@ enum PercentEncoding {
         }
     }
 
-    private static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
+    /// Writes a piece of a URL of unknown place: reserved characters and `%XX` stay, the rest is encoded.
+    static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            let isEscape =
+                byte == UInt8(ascii: "%") && rest.prefix(2).count == 2
+                && rest.prefix(2).allSatisfy { ASCII.hexValue($0) != nil }
+            if isEscape || reservedOrUnreserved.contains(byte) {
+                buffer.writeInteger(byte)
+            } else {
+                writeEncoded(byte, into: &buffer)
+            }
+        }
+    }
+
+    /// Whether all is in the form of a URL: reserved and unreserved characters and `%XX`.
+    static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy({ ASCII.hexValue($0) != nil }) else {
+                    return false
+                }
+            } else if !reservedOrUnreserved.contains(byte) {
+                return false
+            }
+        }
+        return true
+    }
+
+    static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
         buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
     }

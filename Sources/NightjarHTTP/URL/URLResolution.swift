@@ -26,7 +26,11 @@ struct URLResolution {
                 origin = latest
                 userInfo = nil
             } else {
-                (origin, userInfo) = try URLResolution.read(authority, isTLS: isTLS)
+                let host: String
+                let port: Int
+                (host, port, userInfo) = try URLResolution.read(
+                    authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
+                origin = Origin(isTLS: isTLS, host: host, port: port)
                 known?.note(origin)
             }
         } else {
@@ -60,12 +64,12 @@ struct URLResolution {
     }
 
     /// RFC 3986 section 3.1.
-    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+    static func isSchemeByte(_ byte: UInt8) -> Bool {
         ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    private static func authority(_ text: UnsafeRawBufferPointer, from start: Int) -> UnsafeRawBufferPointer {
+    static func authority(_ text: UnsafeRawBufferPointer, from start: Int) -> UnsafeRawBufferPointer {
         var end = start
         while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?"),
             text[end] != UInt8(ascii: "#")
@@ -75,9 +79,10 @@ struct URLResolution {
         return UnsafeRawBufferPointer(rebasing: text[start..<end])
     }
 
-    private static func read(
-        _ authority: UnsafeRawBufferPointer, isTLS: Bool
-    ) throws(NightjarError) -> (Origin, UserInfo?) {
+    /// - Returns: the host in its canonical form, and a port from 1 to 65535.
+    static func read(
+        _ authority: UnsafeRawBufferPointer, defaultPort: Int
+    ) throws(NightjarError) -> (host: String, port: Int, UserInfo?) {
         if let byte = authority.first(where: { $0 < 0x20 || $0 == 0x7F }) {
             throw PercentEncoding.controlCharacter(byte)
         }
@@ -87,8 +92,8 @@ struct URLResolution {
             userInfo = try readUserInfo(UnsafeRawBufferPointer(rebasing: authority[..<at]))
             hostAndPort = UnsafeRawBufferPointer(rebasing: authority[(at + 1)...])
         }
-        let (host, port) = try splitPort(hostAndPort, isTLS: isTLS)
-        return (Origin(isTLS: isTLS, host: try HostSyntax.canonical(host), port: port), userInfo)
+        let (host, port) = try splitPort(hostAndPort, defaultPort: defaultPort)
+        return (try HostSyntax.canonical(host), port, userInfo)
     }
 
     private static func readUserInfo(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> UserInfo {
@@ -101,18 +106,18 @@ struct URLResolution {
     }
 
     private static func splitPort(
-        _ text: UnsafeRawBufferPointer, isTLS: Bool
+        _ text: UnsafeRawBufferPointer, defaultPort: Int
     ) throws(NightjarError) -> (host: UnsafeRawBufferPointer, port: Int) {
         // The colons of an IPv6 address are inside its brackets; where the second is missing, the host is wrong.
         let isAddress = text.first == UInt8(ascii: "[")
         let hostEnd = isAddress ? text.lastIndex(of: UInt8(ascii: "]")) ?? text.count : 0
         guard let colon = text[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
-            return (text, Origin.defaultPort(isTLS: isTLS))
+            return (text, defaultPort)
         }
         let host = UnsafeRawBufferPointer(rebasing: text[..<colon])
         let digits = text[(colon + 1)...]
         // An empty port is the default one. RFC 3986 section 3.2.3.
-        if digits.isEmpty { return (host, Origin.defaultPort(isTLS: isTLS)) }
+        if digits.isEmpty { return (host, defaultPort) }
         var port = 0
         for digit in digits {
             guard ASCII.isDigit(digit), port <= 65535 else { throw invalidPort }

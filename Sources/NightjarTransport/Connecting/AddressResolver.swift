@@ -3,6 +3,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import NightjarHTTP
+import Synchronization
 
 /// Looks up addresses with the system's resolver, which blocks, on threads of its own.
 ///
@@ -15,7 +16,9 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private let lookUp: LookUp
     private let threads = NIOThreadPool(numberOfThreads: 2)
     private var isRunning = false
-    private var lookups: [String: EventLoopFuture<[SocketAddress]>] = [:]
+    private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
+    /// Whether the loop still takes results: a look-up may end long after it.
+    private let isOpen = Mutex(true)
     /// What is known of names, so that connections opened one after the other do not each ask.
     private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
@@ -28,6 +31,8 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         // Not waited for: getaddrinfo has no way to be interrupted, and touches nothing of ours.
         if isRunning { threads.shutdownGracefully { _ in } }
         isRunning = false
+        isOpen.withLock { $0 = false }
+        for lookup in lookups.values { lookup.fail(ChannelError.ioOnClosedChannel) }
     }
 
     // MARK: Resolver, called on the loop
@@ -51,20 +56,29 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
         if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
-        if let lookup = lookups[key] { return lookup }
+        if let lookup = lookups[key] { return lookup.futureResult }
+        let lookup = loop.makePromise(of: [SocketAddress].self)
         if !isRunning {
             withSignalsBlocked { threads.start() }
             isRunning = true
         }
-        let lookup = threads.runIfActive(eventLoop: loop) { [lookUp] in try lookUp(host, port) }
+        threads.submit { [lookUp, loop, self] state in
+            let result = Result { () throws -> [SocketAddress] in
+                guard state == .active else { throw CancellationError() }
+                return try lookUp(host, port)
+            }
+            isOpen.withLock { isOpen in
+                if isOpen { loop.execute { lookup.completeWith(result) } }
+            }
+        }
         lookups[key] = lookup
-        lookup.assumeIsolated().whenComplete { result in
+        lookup.futureResult.assumeIsolated().whenComplete { result in
             self.lookups[key] = nil
             guard case .success(let addresses) = result else { return }
             if self.known.count >= AddressResolver.mostKnown { self.known.removeAll() }
             self.known[key] = (addresses, .now() + AddressResolver.lifetime)
         }
-        return lookup
+        return lookup.futureResult
     }
 
     /// getaddrinfo does not tell how long an answer is good for; curl keeps one for a minute, and so do we.

@@ -46,7 +46,7 @@ final class Connector {
                         try channel.pipeline.syncOperations.addHandler(self.tls.handler(for: origin))
                     }
                     try channel.pipeline.syncOperations.addHandler(connection)
-                    if !origin.isTLS { connection.opened(PlainSocket(channel)) }
+                    if !origin.isTLS { connection.opened(SocketHandle(channel)) }
                 } catch {
                     connection.connectFailed(ConnectFailure.describe(error, origin))
                     channel.close(promise: nil)

@@ -31,6 +31,8 @@ final class TLSClient {
         // A server name is for names only (RFC 6066 section 3); an address is checked against the certificate's
         // addresses.
         let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
-        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : origin.host)
+        // The dot that ends a full name is DNS's, and certificates are without it.
+        let name = origin.host.hasSuffix(".") ? String(origin.host.dropLast()) : origin.host
+        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
     }
 }

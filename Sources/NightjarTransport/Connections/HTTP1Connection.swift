@@ -31,7 +31,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var decoder = HTTP1ResponseDecoder()
     /// Nil over TLS, and once something was written through the channel.
-    private var socket: PlainSocket?
+    private var socket: SocketHandle?
     private var exchange: NetworkExchange?
     private var isReused = false
     private var requestIsComplete = false
@@ -52,7 +52,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     // MARK: Opening
 
     /// The channel is open: told by the connector, or over TLS by the end of the handshake.
-    func opened(_ socket: PlainSocket? = nil) {
+    func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
         phase = .idle
@@ -123,12 +123,14 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     /// Writes what is at hand as long as the channel takes it, then asks for more.
     private func continueBody(_ context: ChannelHandlerContext) {
+        // What is written and not flushed never leaves, and the channel never becomes writable again.
+        var isUnflushed = false
+        defer { if isUnflushed { context.flush() } }
         while phase == .busy, !requestIsComplete, context.channel.isWritable {
             switch outgoing.next() {
-            case .write(let part, more: true):
+            case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)
-            case .write(let part, more: false):
-                context.writeAndFlush(wrapOutboundOut(part), promise: nil)
+                isUnflushed = true
             case .ask(let maximum):
                 exchange?.receiver?.exchangeWantsBody(maximum: maximum)
                 return
@@ -167,6 +169,13 @@ final class HTTP1Connection: ChannelInboundHandler {
             return fail(error)
         }
         continueBody(context)
+    }
+
+    /// Bytes that the channel or the system's socket still holds for the peer.
+    var unsentBytes: Int {
+        guard let channel = context?.channel else { return 0 }
+        let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
+        return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
     }
 
     // MARK: Receiving

@@ -5,8 +5,7 @@ import NightjarHTTP
 /// What is left to send of a request's content, cut so that a slow peer holds back memory and not only the socket.
 struct OutgoingBody {
     enum Step {
-        /// - Parameter more: another write follows at once, so this one need not be flushed.
-        case write(ByteBuffer, more: Bool)
+        case write(ByteBuffer)
         /// Nothing at hand: ask the source for up to so many bytes.
         case ask(maximum: Int)
         /// The source has been asked.
@@ -49,7 +48,7 @@ struct OutgoingBody {
     }
 
     mutating func next() -> Step {
-        if let part = pending.popFirst() { return .write(part, more: !pending.isEmpty) }
+        if let part = pending.popFirst() { return .write(part) }
         switch source {
         case .none:
             return .complete
@@ -59,7 +58,7 @@ struct OutgoingBody {
                 return .complete
             }
             source = bytes.readableBytes == 0 ? .none : .bytes(bytes)
-            return .write(part, more: false)
+            return .write(part)
         case .stream(_, isAsked: true):
             return .wait
         case .stream(let remaining, isAsked: false):

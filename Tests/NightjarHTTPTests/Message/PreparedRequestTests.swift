@@ -102,6 +102,15 @@ import Testing
         #expect(own.contains("Authorization: Basic x"))
     }
 
+    @Test func credentialsForAllServersAreRefused() {
+        let message = refusal {
+            _ = try lines(request(.get, "http://h/"), base: nil, defaults: ["Accept": "*/*", "Cookie": "s3cret"])
+        }
+        #expect(
+            message == "the default header \"Cookie\" would go to every server: set base_url, whose origin alone gets "
+                + "it, or give it to each request")
+    }
+
     @Test func hostMayBeSetOnce() throws {
         #expect(try lines(request(.get, "/a", ["host": "x:1"])) == ["GET /v1/a HTTP/1.1", "host: x:1"])
         #expect(try lines(request(), defaults: ["Host": "x"]) == ["GET /v1/a HTTP/1.1", "Host: x"])

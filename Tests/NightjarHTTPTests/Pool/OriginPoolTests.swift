@@ -41,6 +41,23 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(used === young)
     }
 
+    /// Or one failure would tell the first in line, and the others nobody.
+    @Test func attemptsAreMadeForDifferentCallers() {
+        var pool = Pool(limit: 2)
+        let callers = (0..<5).map { _ in Caller() }
+        for caller in callers { _ = pool.acquire(caller) }
+        _ = pool.connected()  // for the first
+        _ = pool.connected()  // for the second
+        guard let third = pool.lost(), let fourth = pool.lost() else {
+            Issue.record("three wait, and two connections fit")
+            return
+        }
+        #expect(third.waiter === callers[2])
+        #expect(fourth.waiter === callers[3])
+        #expect(pool.connectFailed(for: third.ticket).failed === callers[2])
+        #expect(pool.connectFailed(for: fourth.ticket).failed === callers[3])
+    }
+
     @Test func callersBeyondTheLimitAreServedInOrderOfArrival() {
         var pool = Pool(limit: 1)
         let callers = (0..<4).map { _ in Caller() }

@@ -1,0 +1,39 @@
+import NightjarHTTP
+
+/// Keeps what servers set and sends it back (RFC 6265bis): for each hop of a redirect anew.
+///
+/// A call that carries a Cookie field of its own is left alone, in both directions.
+final class Cookies: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .incoming]
+    private let storage: CookieStorage
+
+    init(_ storage: CookieStorage) {
+        self.storage = storage
+    }
+
+    func outgoing(_ call: Call) -> Verdict {
+        guard call.usesCookies else { return .proceed }
+        let field = storage.field(
+            for: call.request.url, isSafeMethod: call.request.method.isSafe, firstParty: firstParty(of: call))
+        guard field != nil || call.attempts > 0 else { return .proceed }
+        do throws(NightjarError) {
+            call.request = try call.request.setting("Cookie", field)
+            return .proceed
+        } catch {
+            return .fail(error)
+        }
+    }
+
+    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        guard call.usesCookies, head.headers.firstIndex(of: "Set-Cookie") != nil else { return .proceed }
+        for refusal in storage.store(head.headers, from: call.request.url, firstParty: firstParty(of: call)) {
+            call.note(.debug, "a cookie of \(call.request.url.origin) was refused: \(refusal)")
+        }
+        return .proceed
+    }
+
+    /// The site that the program called, where a redirect has led elsewhere.
+    private func firstParty(of call: Call) -> Origin? {
+        call.redirects == nil ? nil : call.task.request.origin
+    }
+}

@@ -1,0 +1,23 @@
+import Glibc
+import NightjarHTTP
+
+/// cookies.txt as a file: curl's, and browsers' exports.
+extension CookieStorage {
+    /// Adds what the file holds; a line that is wrong is skipped and reported.
+    ///
+    /// - Throws: `storage` when it cannot be read.
+    @discardableResult
+    public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
+        importText(bytes: try FileContent.read(path, atMost: CookieStorage.largestFile))
+    }
+
+    /// Writes the cookies so that their owner alone may read them. The file is whole or as it was before.
+    ///
+    /// - Throws: `storage`.
+    public func exportFile(_ path: String) throws(NightjarError) {
+        try FileContent.write(Array(exportText().utf8), to: path)
+    }
+
+    /// A jar of 3000 cookies of 4 KiB, with room to spare.
+    private static let largestFile = 32 << 20
+}

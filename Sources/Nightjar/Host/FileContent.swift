@@ -1,0 +1,64 @@
+import Glibc
+import NightjarHTTP
+
+/// Small files, whole. Blocks.
+enum FileContent {
+    /// - Throws: `storage`, also for a file of more than `maximum` bytes.
+    static func read(_ path: String, atMost maximum: Int) throws(NightjarError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("be opened", path) }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        while true {
+            let (count, part) = readPart(descriptor)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure("be read", path) }
+            if count == 0 { return content }
+            guard content.count + count <= maximum else {
+                throw NightjarError(.storage, "the file \(quoted(path)) is larger than \(maximum) bytes")
+            }
+            content += part
+        }
+    }
+
+    private static func readPart(_ descriptor: CInt) -> (Int, [UInt8]) {
+        var count = 0
+        let part = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, initialized in
+            count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            initialized = max(count, 0)
+        }
+        return (count, part)
+    }
+
+    /// Writes it beside its place first, so that a crash or a full disk leaves what was there. For the owner's eyes alone.
+    ///
+    /// - Throws: `storage`.
+    static func write(_ content: [UInt8], to path: String) throws(NightjarError) {
+        let name = path + "." + String(UInt64.random(in: .min ... .max), radix: 36)
+        let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("be written", path) }
+        do throws(NightjarError) {
+            defer { close(descriptor) }
+            var done = 0
+            while done < content.count {
+                let count = content.withUnsafeBytes { bytes in
+                    Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw failure("be written", path) }
+                done += count
+            }
+            guard fsync(descriptor) == 0 else { throw failure("be written", path) }
+            guard rename(name, path) == 0 else { throw failure("be put into its place", path) }
+        } catch {
+            unlink(name)
+            throw error
+        }
+    }
+
+    private static func failure(_ what: String, _ path: String) -> NightjarError {
+        let code = errno
+        return NightjarError(
+            .storage, "the file \(quoted(path)) cannot \(what): \(String(cString: strerror(code)))", code: code)
+    }
+}

@@ -1,0 +1,60 @@
+import NightjarHTTP
+
+extension Request {
+    /// Sets what a JSON object names; what it does not name stays. The schema of the options of a call in Lua that are not
+    /// its parts (query, headers, body), and of C's `nj_request_merge_json`.
+    ///
+    /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
+    ///   has changed.
+    public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        var changed = self
+        try Request.options.apply(JSONValue(parsing: json), at: "", to: &changed)
+        self = changed
+    }
+
+    public mutating func merge(json: String) throws(NightjarError) {
+        var changed = self
+        try Request.options.apply(JSONValue(parsing: json), at: "", to: &changed)
+        self = changed
+    }
+
+    private static let options = OptionTable<Request>(
+        [
+            Option(name: "headers") { value, path, request throws(NightjarError) in
+                guard case .object(let fields) = value else {
+                    throw .mismatch(path, wanted: "a table of strings", value)
+                }
+                for field in fields {
+                    try request.headers.set(field.name, field.value.text("\(path).\(field.name)"))
+                }
+            },
+            Option(name: "expect") { value, path, request throws(NightjarError) in
+                guard case .array(let items) = value else {
+                    return request.expectedStatuses = [StatusRange(try value.count(path, in: 100...999))]
+                }
+                request.expectedStatuses = []
+                for (index, item) in items.enumerated() {
+                    let status = try item.count("\(path)[\(index + 1)]", in: 100...999)
+                    request.expectedStatuses.append(StatusRange(status))
+                }
+            },
+            Option(name: "timeout") { value, path, request throws(NightjarError) in
+                try request.timeouts.read(value, path)
+            },
+            Option(name: "max_body") { value, path, request throws(NightjarError) in
+                request.maximumBody = try value.size(path)
+            },
+            Option(name: "redirect") { value, path, request throws(NightjarError) in
+                var settings = RedirectSettings()
+                try settings.read(value, path)
+                request.redirect = settings
+            },
+            Option(name: "decompress") { value, path, request throws(NightjarError) in
+                request.decompresses = try value.flag(path)
+            },
+            Option(name: "cookies") { value, path, request throws(NightjarError) in
+                request.usesCookies = try value.flag(path)
+            },
+        ],
+        later: ["auth", "retry", "cache", "coalesce"])
+}

@@ -1,0 +1,108 @@
+import CZlib
+import NIOCore
+import NightjarHTTP
+
+/// Puts the gzip coding (RFC 1952) on a request body while it is sent. The same bytes make the same output: no time and
+/// no name go into it.
+public struct GzipEncoder: ~Copyable {
+    /// zlib's own default: the next levels take twice the time for a hundredth of the size.
+    public static let defaultLevel = 6
+
+    private let stream: Deflation
+    private var isFinished = false
+
+    /// - Parameter level: 1 (fast) to 9 (small); what lies outside is taken as the nearer of the two.
+    public init(level: Int = GzipEncoder.defaultLevel) throws(NightjarError) {
+        stream = try Deflation(level: Int32(min(max(level, 1), 9)))
+    }
+
+    /// Hands on what the encoder gives so far, in parts of 1 to ``CodingStack/maximumPart`` bytes; mostly it waits for more.
+    public mutating func encode(
+        _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
+        try run(bytes, Z_NO_FLUSH, into: deliver)
+    }
+
+    /// Hands on all that is held back, so that the peer can decode what it was given so far.
+    public mutating func flush(
+        into deliver: (ByteBuffer) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
+        try run(ByteBuffer(), Z_SYNC_FLUSH, into: deliver)
+    }
+
+    /// Ends the member; once.
+    public mutating func finish(
+        into deliver: (ByteBuffer) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
+        try run(ByteBuffer(), Z_FINISH, into: deliver)
+        isFinished = true
+    }
+
+    private func run(
+        _ bytes: ByteBuffer, _ flush: Int32, into deliver: (ByteBuffer) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
+        guard !isFinished else {
+            throw NightjarError(.invalidArgument, "the body has ended; nothing can be encoded after that")
+        }
+        var bytes = bytes
+        repeat {
+            // zlib counts in 32 bits.
+            let piece = bytes.readSlice(length: min(bytes.readableBytes, Int(Int32.max))) ?? ByteBuffer()
+            let mode = bytes.readableBytes == 0 ? flush : Z_NO_FLUSH
+            try piece.withUnsafeReadableBytes { (piece) throws(NightjarError) in
+                try stream.run(piece, mode, into: deliver)
+            }
+        } while bytes.readableBytes > 0
+    }
+}
+
+/// zlib's state, freed with this.
+private final class Deflation {
+    /// On the heap, because zlib keeps its address.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    init(level: Int32) throws(NightjarError) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = deflateInit2_(
+            stream, level, Z_DEFLATED, MAX_WBITS + 16, Deflation.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size))
+        guard status == Z_OK else {
+            throw NightjarError(.invalidRequest, "there is no memory to compress the body", code: status)
+        }
+    }
+
+    deinit {
+        // Says Z_STREAM_ERROR and does nothing where the initialisation failed.
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    func run(
+        _ input: UnsafeRawBufferPointer, _ flush: Int32, into deliver: (ByteBuffer) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
+        stream.pointee.next_in = UnsafeMutablePointer(
+            mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(clamping: input.count)
+        var isRoomLeft = false
+        while !isRoomLeft {
+            var part = ByteBufferAllocator().buffer(capacity: Deflation.partSize)
+            part.writeWithUnsafeMutableBytes(minimumWritableBytes: Deflation.partSize) { room in
+                let size = min(room.count, CodingStack.maximumPart)
+                stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                stream.pointee.avail_out = UInt32(size)
+                // Its one other answer here is Z_BUF_ERROR: nothing was left to do.
+                deflate(stream, flush)
+                isRoomLeft = stream.pointee.avail_out > 0
+                return size - Int(stream.pointee.avail_out)
+            }
+            if part.readableBytes > 0 { try deliver(part) }
+        }
+    }
+
+    /// zlib's default: 256 KiB with the largest window.
+    private static let memoryLevel: Int32 = 8
+
+    /// In bytes: what zlib gives at once is mostly the 16 to 32 KiB of a block.
+    private static let partSize = 16 * 1024
+}

@@ -1,0 +1,78 @@
+import NIOHTTP1
+
+/// Sets, shows and deletes cookies (RFC 6265). The server keeps none of them: what a client sends is all there is.
+struct Cookies {
+    func add(to router: inout Router) {
+        router.on(.GET, "/cookies", show)
+        router.onAny("/cookies/set", set)
+        router.onAny("/cookies/delete", delete)
+        // The same under a deeper path, for cookies that are bound to one.
+        router.on(.GET, "/cookies/paths/{path}", show)
+    }
+
+    /// The cookies that came, in their order, and the Cookie field as it stood.
+    private func show(_ request: Request) throws(Problem) -> Response {
+        let fields = request.head.headers["cookie"]
+        var pairs: [JSON] = []
+        for pair in fields.flatMap({ $0.split(separator: ";") }) {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = halves[0].drop { $0 == " " }
+            pairs.append([.string(String(name)), .string(halves.count == 2 ? String(halves[1]) : "")])
+        }
+        return .json(["cookies": .array(pairs), "fields": .array(fields.map { .string($0) })])
+    }
+
+    /// One cookie from `name`, `value` and the attributes `path`, `domain`, `expires`, `max_age`, `same_site`, `secure`
+    /// and `http_only`; or each `raw` as a Set-Cookie field of its own. `then` is where the answer redirects to.
+    private func set(_ request: Request) throws(Problem) -> Response {
+        var lines = request.queryValues("raw")
+        if let name = request.query("name") {
+            var line = "\(name)=\(request.query("value") ?? "")"
+            for attribute in Cookies.attributes {
+                if let value = request.query(attribute.parameter) { line += "; \(attribute.name)=\(value)" }
+            }
+            for flag in Cookies.flags {
+                switch request.query(flag.parameter) {
+                case nil, "false": break
+                case "", "true": line += "; \(flag.name)"
+                default: throw Problem.query(flag.parameter, "must be true or false")
+                }
+            }
+            lines.append(line)
+        }
+        guard !lines.isEmpty else { throw Problem.query("name", "is required, or \"raw\"") }
+        return try answer(request, setting: lines)
+    }
+
+    /// Expires the cookie of that `name`, and of that `path` and `domain` where it has been set with them.
+    private func delete(_ request: Request) throws(Problem) -> Response {
+        guard let name = request.query("name") else { throw Problem.query("name", "is required") }
+        var line = "\(name)=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"
+        if let path = request.query("path") { line += "; Path=\(path)" }
+        if let domain = request.query("domain") { line += "; Domain=\(domain)" }
+        return try answer(request, setting: [line])
+    }
+
+    private func answer(_ request: Request, setting lines: [String]) throws(Problem) -> Response {
+        let values = lines + [request.query("then") ?? ""]
+        guard values.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }) else {
+            throw Problem(.badRequest, "a cookie must not hold control characters, for it becomes a header field")
+        }
+        var response = Response.json(["set": .array(lines.map { .string($0) })])
+        if let location = request.query("then") {
+            response.status = .found
+            response.headers.add(name: "Location", value: location)
+        }
+        for line in lines { response.headers.add(name: "Set-Cookie", value: line) }
+        return response
+    }
+
+    private static let attributes: [(parameter: String, name: String)] = [
+        ("path", "Path"), ("domain", "Domain"), ("expires", "Expires"), ("max_age", "Max-Age"),
+        ("same_site", "SameSite"),
+    ]
+
+    private static let flags: [(parameter: String, name: String)] = [
+        ("secure", "Secure"), ("http_only", "HttpOnly"),
+    ]
+}

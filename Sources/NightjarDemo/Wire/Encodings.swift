@@ -1,0 +1,162 @@
+import NIOCore
+import NIOHTTP1
+
+/// Answers with content codings, sound and otherwise: RFC 9110 section 8.4.
+struct Encodings {
+    /// Of a request body, before and after it is decoded, in bytes.
+    private static let requestLimit = 8 << 20
+
+    func add(to router: inout Router) {
+        router.on(.GET, "/encoded/{codings}", encoded)
+        router.on(.GET, "/encoded/broken", broken)
+        router.on(.GET, "/encoded/truncated", truncated)
+        router.on(.GET, "/encoded/trailing", trailing)
+        router.on(.GET, "/encoded/empty", empty)
+        router.on(.GET, "/encoded/unknown", unknown)
+        router.on(.GET, "/encoded/bomb", bomb)
+        router.onAny("/decoded", limit: Encodings.requestLimit, decoded)
+    }
+
+    /// Codings in the order in which they are put on: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes
+    /// of what `/bytes` sends. With `chunk` it comes chunked, in pieces of that many bytes, `delay` seconds apart.
+    private func encoded(_ request: Request) throws(Problem) -> Response {
+        var codings: [ContentEncoder] = []
+        for name in (request.parameters["codings"] ?? "").split(separator: "+", omittingEmptySubsequences: false) {
+            guard let coding = ContentEncoder(rawValue: name.lowercased()) else {
+                let known = ContentEncoder.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(.notFound, "{codings} must be some of \(known), with + between them")
+            }
+            codings.append(coding)
+        }
+        guard codings.count <= 8 else { throw Problem(.notFound, "{codings} must be at most 8") }
+        let content = try Content(request, label: codings.map(\.coding).joined(separator: ", "))
+        var response = try content.response(encodedWith: codings)
+        if request.query("chunk") != nil, case .bytes(let bytes) = response.body {
+            let chunk = try request.query("chunk", in: 1...65_536, or: 1024)
+            let pause = try request.queryDuration("delay", atMost: 60, or: 0)
+            response.body = .source(PacedSource(bytes: bytes, chunk: chunk, pause: pause), length: nil)
+        }
+        return response
+    }
+
+    /// A body of `coding` whose second half is ones. Not all codings have a checksum; the mark of their end is among them.
+    private func broken(_ request: Request) throws(Problem) -> Response {
+        try harmed(request) { bytes in
+            for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }
+        }
+    }
+
+    /// A body of `coding` without its last `missing` bytes. As HTTP it is complete.
+    private func truncated(_ request: Request) throws(Problem) -> Response {
+        let missing = try request.query("missing", in: 1...(1 << 20), or: 10)
+        return try harmed(request) { $0.removeLast(min(missing, $0.count)) }
+    }
+
+    /// A body of `coding` with something behind its end.
+    private func trailing(_ request: Request) throws(Problem) -> Response {
+        try harmed(request) { $0 += "something else".utf8 }
+    }
+
+    /// No bytes at all, said to be of `coding`.
+    private func empty(_ request: Request) throws(Problem) -> Response {
+        try harmed(request) { $0 = [] }
+    }
+
+    /// A coding that nobody knows, of a body that is not encoded.
+    private func unknown(_ request: Request) throws(Problem) -> Response {
+        var response = try Content(request, label: "x-demo").response(encodedWith: [])
+        response.headers.add(name: "Content-Encoding", value: "x-demo")
+        return response
+    }
+
+    /// The request's body after its gzip coding was taken off, as `/echo` shows it; to any method.
+    private func decoded(_ request: Request) throws(Problem) -> Response {
+        let codings = request.head.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
+        var bytes = Array(request.body.readableBytesView)
+        switch codings {
+        case [], ["identity"]: break
+        case ["gzip"]:
+            guard let decoded = Inflater.decode(bytes, limit: Encodings.requestLimit) else {
+                throw Problem(.badRequest, "the body is not gzip data, or of more than \(Encodings.requestLimit) bytes")
+            }
+            bytes = decoded
+        default:
+            // RFC 9110 section 12.5.3: so a client learns what it may send.
+            throw Problem(
+                .unsupportedMediaType, "the only coding of a request body that is taken is gzip",
+                headers: ["Accept-Encoding": "gzip"])
+        }
+        return .json([
+            "codings": .array(codings.map { .string($0) }),
+            "encoded_bytes": .int(request.body.readableBytes),
+            "body": Echo.body(bytes),
+            "body_encoding": Echo.bodyEncoding(bytes),
+            "body_bytes": .int(bytes.count),
+        ])
+    }
+
+    /// Zeros that gzip makes a thousand times smaller: `bytes` of them, 10 GiB by default.
+    private func bomb(_ request: Request) throws(Problem) -> Response {
+        let bytes = try request.query("bytes", in: 0...(1 << 40), or: 10 << 30)
+        guard let source = BombSource(bytes: bytes) else { throw Encodings.outOfMemory }
+        return Response(
+            .ok, headers: ["Content-Type": "application/octet-stream", "Content-Encoding": "gzip"],
+            body: .source(source, length: source.length))
+    }
+
+    private func harmed(_ request: Request, _ harm: (inout [UInt8]) -> Void) throws(Problem) -> Response {
+        let name = request.query("coding") ?? "gzip"
+        guard let coding = ContentEncoder(rawValue: name), coding != .identity else {
+            let known = ContentEncoder.allCases.filter { $0 != .identity }.map(\.rawValue).joined(separator: ", ")
+            throw Problem.query("coding", "must be one of \(known)")
+        }
+        var response = try Content(request, label: coding.coding).response(encodedWith: [coding])
+        if case .bytes(let bytes) = response.body {
+            var harmed = Array(bytes.readableBytesView)
+            harm(&harmed)
+            response.body = .bytes(ByteBuffer(bytes: harmed))
+        }
+        return response
+    }
+
+    fileprivate static let outOfMemory = Problem(.internalServerError, "there is no memory to encode the body")
+}
+
+/// What is in an encoded body.
+private struct Content {
+    let bytes: [UInt8]
+    let type: String
+
+    /// In bytes; it is encoded in memory.
+    private static let maximumLength = 16 << 20
+
+    init(_ request: Request, label: String) throws(Problem) {
+        if request.query("bytes") != nil {
+            let length = try request.query("bytes", in: 0...Content.maximumLength, or: 0)
+            bytes = (0..<length).map { DemoContent.byte(at: $0) }
+            type = "application/octet-stream"
+        } else {
+            let sentence = "The nightjar flies by moonlight and is a kin of the swift. "
+            let document: JSON = [
+                "coding": .string(label), "text": .string(String(repeating: sentence, count: 20)),
+                "accept_encoding": .array(request.head.headers["accept-encoding"].map { .string($0) }),
+            ]
+            bytes = document.formatted()
+            type = "application/json"
+        }
+    }
+
+    /// - Parameter codings: in the order in which they are put on.
+    func response(encodedWith codings: [ContentEncoder]) throws(Problem) -> Response {
+        var bytes = bytes
+        for coding in codings {
+            guard let encoded = coding.encode(bytes) else { throw Encodings.outOfMemory }
+            bytes = encoded
+        }
+        var headers: HTTPHeaders = ["Content-Type": type, "Vary": "Accept-Encoding"]
+        if !codings.isEmpty {
+            headers.add(name: "Content-Encoding", value: codings.map(\.coding).joined(separator: ", "))
+        }
+        return Response(.ok, headers: headers, body: .bytes(ByteBuffer(bytes: bytes)))
+    }
+}

@@ -1,0 +1,50 @@
+import NIOCore
+import NIOHTTP1
+
+/// `/expect`: what a server may do with `Expect: 100-continue` (RFC 9110 section 10.1.1), by `answer`:
+///
+/// - `continue` (the default): 100, `delay` seconds late, then 200 behind the body;
+/// - `ignore`: no 100; who waits for it for ever hangs;
+/// - a status of 200 to 599: that one, before the body; 417 says that the expectation cannot be met.
+final class Expectation: BodySink {
+    let invitation: Invitation
+    private let wasExpected: Bool
+    private var length = 0
+    private var checksum = CRC32()
+
+    static func open(_ request: Request) throws(Problem) -> any BodySink {
+        let delay = try request.queryDuration("delay", atMost: 60, or: 0)
+        let wasExpected = request.head.expectsContinue
+        switch request.query("answer") ?? "continue" {
+        case "continue":
+            return Expectation(delay == .zero ? .now : .after(delay), wasExpected)
+        case "ignore":
+            return Expectation(.never, wasExpected)
+        case let text:
+            guard let code = Int(text), (200...599).contains(code) else {
+                throw Problem.query("answer", "must be continue, ignore, or a status between 200 and 599")
+            }
+            let status = HTTPResponseStatus(statusCode: code)
+            let response =
+                code >= 400
+                ? Problem(status, "this answer was asked for, before the body").response
+                : Response.json(["expected": .bool(wasExpected), "bytes": .int(0)], status: status)
+            return Expectation(.refused(response), wasExpected)
+        }
+    }
+
+    private init(_ invitation: Invitation, _ wasExpected: Bool) {
+        self.invitation = invitation
+        self.wasExpected = wasExpected
+    }
+
+    func receive(_ bytes: ByteBuffer) -> TimeAmount {
+        length += bytes.readableBytes
+        checksum.update(bytes)
+        return .zero
+    }
+
+    func finish(trailers: HTTPHeaders?) -> Response {
+        .json(["expected": .bool(wasExpected), "bytes": .int(length), "crc32": .string(checksum.text)])
+    }
+}

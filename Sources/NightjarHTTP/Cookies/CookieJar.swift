@@ -1,0 +1,308 @@
+/// The cookies of a client. RFC 6265bis sections 5.6 to 5.8.
+///
+/// A value without clock or lock: whoever owns it passes the time in, as seconds since 1970 (see ``Cookie``). Everything
+/// that a server can make it keep is bounded (``CookieTable``), and so is the work for one field.
+///
+/// An API client shows no pages, so each call counts as a navigation that its program began: the site of the call's
+/// first URL is the first party, and only a redirect to another site is one that another site caused.
+public struct CookieJar: Sendable {
+    public enum Policy: String, Sendable, CaseIterable {
+        /// Every site's cookies are stored and sent.
+        case all
+        /// Only those of the site that the program called, and not of sites that it was redirected to.
+        case firstParty
+        case none
+    }
+
+    public enum Outcome: Equatable, Sendable {
+        case stored
+        /// It had expired already, which is how a server deletes the one of before.
+        case deleted
+        case refused(CookieRefusal)
+    }
+
+    public var policy: Policy
+    private let publicSuffix: @Sendable (String) -> Bool
+    var table = CookieTable()
+    var deletions = CookieDeletions()
+    private var lastMoment = 0.0
+    /// The latest that ``Cookie/modified`` has been, here or in what was merged.
+    var lastStamp = 0.0
+    /// Counts the changes of what ``snapshot()`` returns; that a cookie was sent is none.
+    public internal(set) var revision: UInt64 = 0
+
+    /// - Parameter isPublicSuffix: whether names below this one are of different owners, as those below `com` and `co.uk`
+    ///   are. It is asked for host names in lower case without a final dot, and never for addresses. Without a list, every
+    ///   name of one label counts.
+    public init(policy: Policy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel) {
+        self.policy = policy
+        publicSuffix = isPublicSuffix
+    }
+
+    /// The rule of the public suffix list for names that it does not know.
+    @Sendable public static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
+
+    // MARK: Storing
+
+    /// Takes the value of a Set-Cookie field. Section 5.7.
+    ///
+    /// - Parameters:
+    ///   - url: whose answer it came with.
+    ///   - firstParty: the site that the program called, when `url` may be another; nil when it is `url`'s own.
+    @discardableResult
+    public mutating func store(
+        setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil
+    ) -> Outcome {
+        do throws(CookieRefusal) {
+            guard policy != .none else { throw .disabled }
+            guard policy != .firstParty || isSameSite(url.origin, firstParty) else { throw .thirdParty }
+            let set = try SetCookie(parsing: setCookie)
+            let now = Cookie.moment(now)
+            let cookie = try judge(set, from: url, at: now)
+            guard cookie.isSecure || url.origin.isTLS || !table.hasSecureCookie(overlaidBy: cookie, at: now) else {
+                throw .overwritesSecure
+            }
+            return try keep(cookie, at: now)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// The same, of text.
+    @discardableResult
+    public mutating func store(
+        setCookie: String, from url: RequestURL, at now: Double, firstParty: Origin? = nil
+    ) -> Outcome {
+        var text = setCookie
+        return text.withUTF8 {
+            store(setCookie: UnsafeRawBufferPointer($0), from: url, at: now, firstParty: firstParty)
+        }
+    }
+
+    /// Takes every Set-Cookie field of an answer.
+    ///
+    /// - Returns: why each was refused that was, in order.
+    @discardableResult
+    public mutating func store(
+        from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil
+    ) -> [CookieRefusal] {
+        var refusals: [CookieRefusal] = []
+        for index in 0..<headers.count {
+            headers.withBytes(at: index) { name, value in
+                guard ASCII.isCaseless(name, "set-cookie") else { return }
+                let outcome = store(setCookie: value, from: url, at: now, firstParty: firstParty)
+                if case .refused(let refusal) = outcome { refusals.append(refusal) }
+            }
+        }
+        return refusals
+    }
+
+    /// What the field makes of itself at this URL, by the steps of section 5.7 that need no other cookie.
+    private func judge(_ set: SetCookie, from url: RequestURL, at now: Double) throws(CookieRefusal) -> Cookie {
+        let host = url.origin.host
+        var domain = set.domain
+        if let named = domain {
+            if named == host || named == "[\(host)]" {
+                // A suffix that is a host itself, such as github.io, has cookies for itself alone; so has an address.
+                if CookieScope.isAddress(host) || isPublicSuffix(host) { domain = nil }
+            } else {
+                guard CookieScope.matches(host: host, domain: named) else { throw .domainMismatch }
+                guard !isPublicSuffix(named) else { throw .publicSuffix }
+            }
+        }
+        let path = if let path = set.path { path } else { try defaultPath(of: url) }
+        guard !set.isSecure || url.origin.isTLS else { throw .secureFromPlain }
+        guard set.sameSite != .none || set.isSecure else { throw .crossSiteNotSecure }
+        guard
+            CookiePrefix.isKept(
+                name: set.name, value: set.value, isSecure: set.isSecure, isHostOnly: domain == nil,
+                rootPath: set.hasPath && path == "/")
+        else { throw .prefix }
+        return Cookie(
+            judged: set, domain: domain ?? host, isHostOnly: domain == nil, path: path, expires: expiry(set, at: now))
+    }
+
+    private func defaultPath(of url: RequestURL) throws(CookieRefusal) -> String {
+        let path = CookieScope.defaultPath(CookieScope.path(of: url.target))
+        // A URL may be of 64 KiB, and each cookie would keep its own copy.
+        guard path.utf8.count <= Cookie.maximumAttribute else { throw .pathTooLong }
+        return String(path)
+    }
+
+    /// Max-Age before Expires, and neither beyond 400 days.
+    private func expiry(_ set: SetCookie, at now: Double) -> Double? {
+        if let age = set.maxAge { return age > 0 ? Cookie.moment(now + Double(age)) : Cookie.timeRange.lowerBound }
+        return set.expires.map { Cookie.moment(min(Double($0), now + Double(Cookie.maximumAge))) }
+    }
+
+    /// Puts a cookie that nothing speaks against into its place, or takes the one there away if this one has expired.
+    private mutating func keep(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
+        let moment = tick(now)
+        let stamp = stamp(moment)
+        revision &+= 1
+        if cookie.isExpired(at: now) {
+            table.remove(cookie.identity)
+            deletions.note(cookie.identity, at: stamp)
+            return .deleted
+        }
+        var cookie = cookie
+        let old = table.find(cookie.identity)
+        cookie.created = old.flatMap { $0.isExpired(at: now) ? nil : $0.created } ?? moment
+        cookie.lastAccess = moment
+        cookie.modified = stamp
+        deletions.forget(cookie.identity)
+        table.insert(cookie)
+        let evicted = table.evict(from: cookie.domain, at: now) + table.purge(at: now)
+        note(removed: evicted)
+        if evicted.contains(where: { $0.modified == stamp }) { throw .noRoom }
+        return .stored
+    }
+
+    mutating func note(removed cookies: [Cookie]) {
+        for cookie in cookies { deletions.note(cookie.identity, at: cookie.modified) }
+        if !cookies.isEmpty { revision &+= 1 }
+    }
+
+    // MARK: Sending
+
+    /// The value of the Cookie field for a request; nil when no cookie goes with it. Section 5.8.3.
+    ///
+    /// - Parameters:
+    ///   - isSafeMethod: GET, HEAD, OPTIONS, TRACE. Asked only where `firstParty` is another site.
+    ///   - firstParty: the site that the program called, when `url` may be another; nil when it is `url`'s own.
+    public mutating func retrieve(
+        for url: RequestURL, at now: Double, isSafeMethod: Bool, firstParty: Origin? = nil
+    ) -> String? {
+        guard policy != .none, !table.isEmpty else { return nil }
+        let isSameSite = isSameSite(url.origin, firstParty)
+        guard policy == .all || isSameSite else { return nil }
+        let now = Cookie.moment(now)
+        let moment = tick(now)
+        var sent: [Cookie] = []
+        table.forEach(
+            sentTo: url.origin.host, path: CookieScope.path(of: url.target), isSecure: url.origin.isTLS
+        ) { cookie in
+            guard !cookie.isExpired(at: now), isSameSite || cookie.sameSite.allowsCrossSite(isSafeMethod: isSafeMethod)
+            else { return }
+            cookie.lastAccess = moment
+            sent.append(cookie)
+        }
+        guard !sent.isEmpty else { return nil }
+        sent.sort(by: CookieJar.isSentBefore)
+        var field = ""
+        field.reserveCapacity(sent.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 3 })
+        for cookie in sent {
+            if !field.isEmpty { field += "; " }
+            if !cookie.name.isEmpty {
+                field += cookie.name
+                field += "="
+            }
+            field += cookie.value
+        }
+        return field
+    }
+
+    /// The more special path first, then the older cookie.
+    private static func isSentBefore(_ a: Cookie, _ b: Cookie) -> Bool {
+        let (aLength, bLength) = (a.path.utf8.count, b.path.utf8.count)
+        return aLength != bLength ? aLength > bLength : a.created < b.created
+    }
+
+    // MARK: By hand
+
+    /// The cookies that have not expired, by domain, path and name.
+    public func list(at now: Double) -> [Cookie] {
+        table.all.filter { !$0.isExpired(at: Cookie.moment(now)) }
+            .sorted { ($0.domain, $0.path, $0.name, $0.created) < ($1.domain, $1.path, $1.name, $1.created) }
+    }
+
+    /// Stores a cookie that no server sent, whatever the policy. It may take the place of a secure one; it may not be of
+    /// a public suffix.
+    ///
+    /// Its times of creation, access and change are set anew.
+    @discardableResult
+    public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
+        guard isAllowed(cookie) else { throw .publicSuffix }
+        return try keep(cookie, at: Cookie.moment(now))
+    }
+
+    /// Deletes the cookies that match all that is given; a domain matches itself alone.
+    ///
+    /// - Returns: how many were there.
+    @discardableResult
+    public mutating func delete(
+        name: String? = nil, domain: String? = nil, path: String? = nil, at now: Double
+    ) -> Int {
+        let host = domain.map { CookieScope.host(named: $0) ?? $0 }
+        let candidates = host.map { table.cookies(of: $0) } ?? Array(table.all)
+        return delete(
+            candidates.filter { (name == nil || $0.name == name) && (path == nil || $0.path == path) }, at: now)
+    }
+
+    /// Deletes the cookies for which `isDoomed` is true: all session cookies, say.
+    @discardableResult
+    public mutating func delete(at now: Double, where isDoomed: (Cookie) -> Bool) -> Int {
+        delete(table.all.filter(isDoomed), at: now)
+    }
+
+    private mutating func delete(_ doomed: [Cookie], at now: Double) -> Int {
+        for cookie in doomed {
+            table.remove(cookie.identity)
+            deletions.note(cookie.identity, at: stamp(tick(now)))
+        }
+        if !doomed.isEmpty { revision &+= 1 }
+        return doomed.count
+    }
+
+    /// Deletes all cookies, also those that a merge may bring of before this moment.
+    public mutating func clear(at now: Double) {
+        deletions.clear(at: stamp(tick(now)))
+        table = CookieTable()
+        revision &+= 1
+    }
+
+    // MARK: Sites
+
+    /// Whether it is not for all owners below a public suffix, whoever says so.
+    func isAllowed(_ cookie: Cookie) -> Bool { cookie.isHostOnly || !isPublicSuffix(cookie.domain) }
+
+    private func isPublicSuffix(_ name: String) -> Bool {
+        guard !CookieScope.isAddress(name) else { return false }
+        return publicSuffix(name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name)
+    }
+
+    /// RFC 6265bis section 5.2: a site is a scheme and a registrable domain, whatever the port.
+    private func isSameSite(_ origin: Origin, _ firstParty: Origin?) -> Bool {
+        guard let firstParty, firstParty != origin else { return true }
+        guard origin.isTLS == firstParty.isTLS else { return false }
+        return origin.host == firstParty.host
+            || CookieScope.site(of: origin.host, isPublicSuffix: isPublicSuffix)
+                == CookieScope.site(of: firstParty.host, isPublicSuffix: isPublicSuffix)
+    }
+
+    // MARK: Time
+
+    /// A moment later than every one before, so that what happens at the same `now` keeps its order.
+    private mutating func tick(_ now: Double) -> Double {
+        lastMoment = max(Cookie.moment(now), lastMoment.nextUp)
+        return lastMoment
+    }
+
+    /// A stamp later than every one that this jar has given or seen in a merge: what follows on something is later than
+    /// it, also where the clocks of two programs differ.
+    private mutating func stamp(_ moment: Double) -> Double {
+        lastStamp = max(moment, lastStamp.nextUp)
+        return lastStamp
+    }
+}
+
+extension Cookie.SameSite {
+    /// Whether it goes with a request that another site caused by a redirect. Section 5.8.3.
+    func allowsCrossSite(isSafeMethod: Bool) -> Bool {
+        switch self {
+        case .none: true
+        case .lax, .unspecified: isSafeMethod
+        case .strict: false
+        }
+    }
+}

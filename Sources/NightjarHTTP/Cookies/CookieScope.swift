@@ -1,0 +1,73 @@
+/// For whom a cookie is: hosts, paths and sites. RFC 6265bis sections 5.1.2 to 5.1.4 and 5.2.
+///
+/// Hosts are in the form of ``Origin/host``.
+enum CookieScope {
+    /// Section 5.1.3: the same name, or one below it. An address has nothing below it.
+    static func matches(host: String, domain: String) -> Bool {
+        host == domain || isBelow(Substring(host), Substring(domain)) && !isAddress(host)
+    }
+
+    /// Whether `name` ends in a dot and `domain`.
+    static func isBelow(_ name: Substring, _ domain: Substring) -> Bool {
+        let (name, domain) = (name.utf8, domain.utf8)
+        let difference = name.count - domain.count
+        guard difference > 1 else { return false }
+        let tail = name.dropFirst(difference - 1)
+        return tail.first == UInt8(ascii: ".") && tail.dropFirst().elementsEqual(domain)
+    }
+
+    /// Section 5.1.4: the same path, or one below it.
+    static func matches(path: Substring, cookiePath: String) -> Bool {
+        let (path, prefix) = (path.utf8, cookiePath.utf8)
+        guard path.starts(with: prefix) else { return false }
+        return prefix.last == UInt8(ascii: "/") || path.count == prefix.count
+            || path.dropFirst(prefix.count).first == UInt8(ascii: "/")
+    }
+
+    /// The path of a request target, without its query.
+    static func path(of target: String) -> Substring {
+        target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
+    }
+
+    /// The path of a cookie without a Path attribute: that of the URL up to its last slash.
+    static func defaultPath(_ path: Substring) -> Substring {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
+        return path[..<slash]
+    }
+
+    /// The host that a program or a file names, as ``Origin/host`` has it; nil when it is none.
+    static func host(named text: String) -> String? {
+        let name = text.utf8.first == UInt8(ascii: ".") ? String(text.dropFirst()) : text
+        let written = name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]" : name
+        return try? written.withRawBytes(HostSyntax.canonical)
+    }
+
+    /// A host that ends in a number is an IPv4 address (``HostSyntax``), and only an IPv6 address holds a colon.
+    static func isAddress(_ host: String) -> Bool {
+        let host = host.utf8
+        return host.last.map(ASCII.isDigit) ?? false
+            && host.reversed().prefix { $0 != UInt8(ascii: ".") }.allSatisfy(ASCII.isDigit)
+            || host.contains(UInt8(ascii: ":"))
+    }
+
+    /// The name and every name above it, from the longest to the last label; an address alone.
+    static func ancestry(of host: String) -> some Sequence<Substring> {
+        let isAddress = isAddress(host)
+        return sequence(first: Substring(host)) { name in
+            guard !isAddress, let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+            let above = name[name.utf8.index(after: dot)...]
+            return above.isEmpty ? nil : above
+        }
+    }
+
+    /// What belongs to one owner: the name below the longest public suffix of `host`, or the host where there is none.
+    static func site(of host: String, isPublicSuffix: (String) -> Bool) -> Substring {
+        guard !isAddress(host) else { return Substring(host) }
+        var below = Substring(host)
+        for name in ancestry(of: host) {
+            if isPublicSuffix(String(name)) { return below }
+            below = name
+        }
+        return Substring(host)
+    }
+}

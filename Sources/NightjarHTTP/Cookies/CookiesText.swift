@@ -1,0 +1,168 @@
+/// The cookies.txt of Netscape's browser, which curl, wget and browser extensions read and write: a cookie a line, seven
+/// fields between tabs. What the format has no place for (SameSite, times) is lost.
+///
+///     #HttpOnly_.example.com  TRUE  /  TRUE  1767225600  name  value
+///     domain                  below  path  secure  expires  name  value
+public enum CookiesText {
+    /// A line that is no cookie, and why.
+    public struct Problem: Equatable, Sendable, CustomStringConvertible {
+        /// From 1.
+        public let line: Int
+        /// Quotes nothing of the line: there may be a secret in it.
+        public let reason: String
+
+        public var description: String { "line \(line): \(reason)" }
+    }
+
+    /// What reading a file came to.
+    public struct Report: Equatable, Sendable {
+        /// Cookies stored.
+        public internal(set) var stored = 0
+        /// Cookies left out because they had expired.
+        public internal(set) var expired = 0
+        /// Lines left out because they are no cookies.
+        public internal(set) var skipped = 0
+        /// The first ``maximumProblems`` of those skipped.
+        public internal(set) var problems: [Problem] = []
+    }
+
+    /// A file of another kind has as many problems as lines.
+    public static let maximumProblems = 100
+
+    // MARK: Writing
+
+    /// The file for `cookies`, in their order.
+    ///
+    /// - Returns: the text, and the cookies that the format cannot hold: those without a name or with a tab in it.
+    public static func format(_ cookies: some Sequence<Cookie>) -> (text: String, omitted: [Cookie]) {
+        var text = header
+        var omitted: [Cookie] = []
+        for cookie in cookies {
+            let fields = [cookie.path, cookie.name, cookie.value]
+            guard !cookie.name.isEmpty, !fields.contains(where: { $0.utf8.contains(tab) }) else {
+                omitted.append(cookie)
+                continue
+            }
+            if cookie.isHTTPOnly { text += httpOnly }
+            if !cookie.isHostOnly { text += "." }
+            text += cookie.domain
+            text += cookie.isHostOnly ? "\tFALSE\t" : "\tTRUE\t"
+            text += cookie.path
+            text += cookie.isSecure ? "\tTRUE\t" : "\tFALSE\t"
+            // Rounded up: zero means a session cookie. Within Cookie.timeRange, so it fits.
+            text += String(Int64(cookie.expires.map { max($0.rounded(.up), 1) } ?? 0))
+            text += "\t\(cookie.name)\t\(cookie.value)\n"
+        }
+        return (text, omitted)
+    }
+
+    /// Programs know the format by the first line.
+    private static let header = """
+        # Netscape HTTP Cookie File
+        # https://curl.se/docs/http-cookies.html
+        # Written by Nightjar. A change made here may be overwritten.
+
+
+        """
+    private static let httpOnly = "#HttpOnly_"
+    private static let tab = UInt8(ascii: "\t")
+
+    // MARK: Reading
+
+    /// Adds the cookies of a file to `jar`, line by line; the later of two with one identity stays.
+    public static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
+        var report = Report()
+        var number = 0
+        var start = 0
+        while start < file.count {
+            let end = file[start...].firstIndex(of: UInt8(ascii: "\n")) ?? file.count
+            var line = file[start..<end]
+            if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+            start = end + 1
+            number += 1
+            do throws(Fault) {
+                guard let cookie = try parse(line, at: now) else { continue }
+                if cookie.isExpired(at: Cookie.moment(now)) {
+                    report.expired += 1
+                } else if try add(cookie, to: &jar, at: now) {
+                    report.stored += 1
+                }
+            } catch {
+                report.skipped += 1
+                if report.problems.count < maximumProblems {
+                    report.problems.append(Problem(line: number, reason: error.reason))
+                }
+            }
+        }
+        return report
+    }
+
+    /// The same, of text.
+    public static func read(_ file: String, into jar: inout CookieJar, at now: Double) -> Report {
+        var text = file
+        return text.withUTF8 { read(UnsafeRawBufferPointer($0), into: &jar, at: now) }
+    }
+
+    private struct Fault: Error {
+        let reason: String
+    }
+
+    private static func add(_ cookie: Cookie, to jar: inout CookieJar, at now: Double) throws(Fault) -> Bool {
+        do throws(CookieRefusal) {
+            return try jar.add(cookie, at: now) == .stored
+        } catch {
+            throw Fault(reason: error.description)
+        }
+    }
+
+    /// - Returns: nil for an empty line or a comment.
+    private static func parse(_ line: Slice<UnsafeRawBufferPointer>, at now: Double) throws(Fault) -> Cookie? {
+        let isHTTPOnly = line.starts(with: httpOnly.utf8)
+        let line = isHTTPOnly ? line.dropFirst(httpOnly.utf8.count) : line
+        guard !line.allSatisfy({ $0 == 0x20 || $0 == tab }), line.first != UInt8(ascii: "#") else { return nil }
+        guard line.count <= maximumLine else { throw Fault(reason: "it is longer than \(maximumLine) bytes") }
+        var fields = line.split(separator: tab, omittingEmptySubsequences: false)
+        // Editors that cut blanks at the end of a line cut an empty value.
+        if fields.count == 6 { fields.append(line[line.endIndex...]) }
+        guard fields.count == 7 else { throw Fault(reason: "it has \(fields.count) fields between tabs and not 7") }
+        guard let isForBelow = boolean(fields[1]) else { throw Fault(reason: "the second field is not TRUE or FALSE") }
+        guard let isSecure = boolean(fields[3]) else { throw Fault(reason: "the fourth field is not TRUE or FALSE") }
+        guard let seconds = number(fields[4]) else {
+            throw Fault(reason: "the fifth field is not a number of seconds since 1970")
+        }
+        guard let domain = text(fields[0]), let path = text(fields[2]), let name = text(fields[5]),
+            let value = text(fields[6])
+        else { throw Fault(reason: CookieRefusal.notUTF8.description) }
+        let latest = Cookie.moment(now) + Double(Cookie.maximumAge)
+        do throws(CookieRefusal) {
+            return try Cookie(
+                name: name, value: value, domain: domain, isHostOnly: !isForBelow, path: path,
+                expires: seconds == 0 ? nil : min(Double(seconds), latest), isSecure: isSecure, isHTTPOnly: isHTTPOnly)
+        } catch {
+            throw Fault(reason: error.description)
+        }
+    }
+
+    /// Bytes. No cookie within its limits has a longer line.
+    private static let maximumLine = Cookie.maximumPair + Cookie.maximumAttribute + 512
+
+    private static func boolean(_ field: Slice<UnsafeRawBufferPointer>) -> Bool? {
+        let bytes = UnsafeRawBufferPointer(rebasing: field)
+        if ASCII.isCaseless(bytes, "true") { return true }
+        return ASCII.isCaseless(bytes, "false") ? false : nil
+    }
+
+    /// Digits, counted no further than the last moment there is; what is before 1970 has expired, whenever it was.
+    private static func number(_ field: Slice<UnsafeRawBufferPointer>) -> Int64? {
+        let isNegative = field.first == UInt8(ascii: "-")
+        let digits = isNegative ? field.dropFirst() : field
+        guard !digits.isEmpty, digits.allSatisfy(ASCII.isDigit) else { return nil }
+        guard !isNegative else { return 1 }
+        let latest = Int64(Cookie.timeRange.upperBound)
+        return digits.reduce(0) { min($0 * 10 + Int64($1 & 0xF), latest) }
+    }
+
+    private static func text(_ field: Slice<UnsafeRawBufferPointer>) -> String? {
+        String(validating: field, as: UTF8.self)
+    }
+}

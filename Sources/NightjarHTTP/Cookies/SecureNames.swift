@@ -1,0 +1,65 @@
+/// On which domains there are secure cookies of a name, so that the ones below a domain are found without a look at all
+/// others: ``CookieTable/hasSecureCookie(overlaidBy:at:)``.
+struct SecureNames: Sendable {
+    private struct Place: Sendable {
+        /// The domain's bytes from the last to the first: whatever is below a domain lies behind it, in one run.
+        let reversed: String
+        let domain: Substring
+        var count: Int
+    }
+
+    /// By name, each in the order of ``Place/reversed``.
+    private var places: [String: [Place]] = [:]
+
+    mutating func insert(name: String, domain: String) {
+        let reversed = SecureNames.reversed(domain)
+        let index = SecureNames.firstIndex(in: places[name], from: reversed)
+        // Asked without holding the array, which would be copied when it is changed.
+        if places[name]?.dropFirst(index).first?.reversed == reversed {
+            places[name]?[index].count += 1
+        } else {
+            places[name, default: []].insert(
+                Place(reversed: reversed, domain: Substring(domain), count: 1), at: index)
+        }
+    }
+
+    mutating func remove(name: String, domain: String) {
+        let reversed = SecureNames.reversed(domain)
+        let index = SecureNames.firstIndex(in: places[name], from: reversed)
+        guard let count = places[name]?.dropFirst(index).first?.count else {
+            assertionFailure("a secure cookie that was not counted")
+            return
+        }
+        if count > 1 {
+            places[name]?[index].count = count - 1
+        } else {
+            places[name]?.remove(at: index)
+            if places[name]?.isEmpty == true { places[name] = nil }
+        }
+    }
+
+    /// The domains below `domain`, and not itself, that have a secure cookie of that name.
+    func domains(below domain: String, name: String) -> some Sequence<Substring> {
+        let prefix = SecureNames.reversed(domain) + "."
+        let all = places[name] ?? []
+        return all[SecureNames.firstIndex(in: all, from: prefix)...].lazy
+            .prefix { $0.reversed.utf8.starts(with: prefix.utf8) }.map(\.domain)
+    }
+
+    private static func reversed(_ domain: String) -> String { String(decoding: domain.utf8.reversed(), as: UTF8.self) }
+
+    /// Where the first place that does not come before `reversed` is.
+    private static func firstIndex(in places: [Place]?, from reversed: String) -> Int {
+        guard let places else { return 0 }
+        var range = places.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if places[middle].reversed < reversed {
+                range = middle + 1..<range.upperBound
+            } else {
+                range = range.lowerBound..<middle
+            }
+        }
+        return range.lowerBound
+    }
+}

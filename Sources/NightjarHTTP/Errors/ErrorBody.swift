@@ -1,0 +1,192 @@
+import NIOCore
+
+/// What a server says about an error in the body of its answer: RFC 9457 problem details, and the shapes that APIs have
+/// grown (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, RFC 6749's).
+///
+/// It is made to be shown and logged: texts are cut, and what is said about a field with the name of a secret is `***`,
+/// for some servers repeat what they were sent.
+public struct ErrorBody: Sendable, Equatable {
+    public struct Field: Sendable, Equatable {
+        /// As the server writes it: `email`, `/data/attributes/title`, `body.title`; nil: about the whole request.
+        public let name: String?
+        public let message: String
+
+        public init(_ name: String?, _ message: String) {
+            self.name = name
+            self.message = message
+        }
+    }
+
+    /// A URI, or a word of the server's own: `https://example.com/probs/out-of-credit`, `invalid_request_error`.
+    public internal(set) var type: String?
+    /// What kind of problem it is.
+    public internal(set) var title: String?
+    public internal(set) var message: String?
+    /// What it was this time.
+    public internal(set) var detail: String?
+    /// For programs; digits when it came as a number.
+    public internal(set) var code: String?
+    /// What is wrong with what was sent, one by one.
+    public internal(set) var fields: [Field] = []
+
+    /// Code points of a text.
+    static let maximumText = 1000
+    static let maximumFields = 32
+    /// Bytes of a body that are looked at: what is larger is no message.
+    static let maximumBody = 256 * 1024
+
+    /// Nil for a body that is no JSON or says nothing that is understood.
+    public init?(parsing body: ByteBuffer) {
+        let document = body.withUnsafeReadableBytes { bytes -> JSONValue? in
+            guard bytes.count <= ErrorBody.maximumBody else { return nil }
+            // Pages of HTML are the most common answer that is none.
+            guard let first = bytes.first(where: { !ASCII.isWhitespace($0) }), first != UInt8(ascii: "<") else {
+                return nil
+            }
+            return try? JSONValue(parsing: bytes)
+        }
+        guard let document else { return nil }
+        self.init(document)
+    }
+
+    public init?(_ document: JSONValue) {
+        read(document)
+        guard self != ErrorBody() else { return nil }
+    }
+
+    private init() {}
+
+    /// One line of all of it that a person needs. As the server wrote it: not to be printed unescaped.
+    public var summary: String {
+        var parts: [String] = []
+        for part in [title, message, detail] {
+            if let part, !parts.contains(part) { parts.append(part) }
+        }
+        var text = parts.joined(separator: ": ")
+        if let code, code != text { text += text.isEmpty ? code : " (\(code))" }
+        let fields = fields.filter { $0.name != nil || !parts.contains($0.message) }
+        let told = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
+        if !told.isEmpty { text += (text.isEmpty ? "" : "; ") + told.joined(separator: ", ") }
+        if fields.count > told.count { text += ", and \(fields.count - told.count) more" }
+        return text.isEmpty ? type ?? "" : text
+    }
+
+    // MARK: Reading
+
+    private mutating func read(_ document: JSONValue) {
+        switch document {
+        case .string: message = ErrorBody.text(document)
+        case .array(let elements): readList(elements)
+        case .object:
+            readObject(document)
+            readError(document)
+        default: break
+        }
+    }
+
+    private mutating func readObject(_ object: JSONValue) {
+        func first(_ names: [String]) -> String? { names.lazy.compactMap { ErrorBody.text(object[$0]) }.first }
+        type = type ?? first(["type"])
+        title = title ?? first(["title"])
+        detail = detail ?? first(["detail", "details", "description", "error_description"])
+        message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
+        // Google's status is a word, and others' the HTTP status once more.
+        code = code ?? first(["code", "error_code", "errorCode"]) ?? ErrorBody.word(object["status"])
+        for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {
+            switch object[name] {
+            case .array(let elements): readList(elements)
+            case .object(let members): readMap(members)
+            default: break
+            }
+        }
+    }
+
+    /// What is under `error`: a whole error, or a text whose meaning what is beside it tells.
+    private mutating func readError(_ object: JSONValue) {
+        guard let error = object["error"] else { return }
+        switch error {
+        case .object: readObject(error)
+        case .array(let elements): readList(elements)
+        default:
+            let text = ErrorBody.text(error)
+            if object["error_description"] != nil {
+                // RFC 6749 section 5.2.
+                code = text ?? code
+            } else if message == nil {
+                message = text
+            } else if title == nil {
+                title = text
+            }
+        }
+    }
+
+    private mutating func readList(_ elements: [JSONValue]) {
+        for element in elements {
+            guard fields.count < ErrorBody.maximumFields else { return }
+            let messageNames = ["message", "detail", "msg", "reason", "description", "title"]
+            guard
+                let text = ErrorBody.text(element)
+                    ?? messageNames.lazy.compactMap({ ErrorBody.text(element[$0]) }).first
+            else { continue }
+            add(ErrorBody.name(of: element), text)
+            code =
+                code ?? ErrorBody.text(element["code"]) ?? ErrorBody.text(element["errorCode"])
+                ?? ErrorBody.text(element["extensions"]?["code"])
+        }
+        if message == nil, detail == nil { message = fields.first { $0.name == nil }?.message }
+    }
+
+    /// `{"email": ["is taken", "is too long"]}`
+    private mutating func readMap(_ members: [JSONValue.Member]) {
+        for member in members {
+            let texts: [JSONValue] = if case .array(let elements) = member.value { elements } else { [member.value] }
+            for text in texts {
+                guard fields.count < ErrorBody.maximumFields else { return }
+                guard let text = ErrorBody.text(text) ?? ErrorBody.text(text["message"]) else { continue }
+                add(ErrorBody.text(.string(member.name)), text)
+            }
+        }
+    }
+
+    private mutating func add(_ name: String?, _ message: String) {
+        fields.append(Field(name, name.map(ErrorBody.isSecret) ?? false ? "***" : message))
+    }
+
+    /// What an element of a list is about.
+    private static func name(of element: JSONValue) -> String? {
+        for name in ["field", "name", "param", "parameter", "property", "path", "pointer", "loc", "source"] {
+            switch element[name] {
+            case .string, .integer: return text(element[name])
+            case .array(let steps):
+                let path = steps.prefix(16).compactMap(text).joined(separator: ".")
+                if !path.isEmpty { return text(.string(path)) }
+            case .object:
+                if let inner = text(element[name]?["pointer"]) ?? text(element[name]?["parameter"]) { return inner }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private static func isSecret(_ name: String) -> Bool {
+        Redaction.isSecret(name: name[...].utf8)
+            || name.utf8.split { "/.[]".utf8.contains($0) }.contains { Redaction.isSecret(name: $0) }
+    }
+
+    /// A text with something in it, cut, or a whole number.
+    private static func text(_ value: JSONValue?) -> String? {
+        switch value {
+        case .integer(let number): return String(number)
+        case .string(let text):
+            guard text.utf8.contains(where: { !ASCII.isWhitespace($0) }) else { return nil }
+            guard text.utf8.count > maximumText, text.unicodeScalars.count > maximumText else { return text }
+            return String(String.UnicodeScalarView(text.unicodeScalars.prefix(maximumText))) + "..."
+        default: return nil
+        }
+    }
+
+    private static func word(_ value: JSONValue?) -> String? {
+        guard case .string(let text) = value, text.utf8.first.map({ !ASCII.isDigit($0) }) ?? false else { return nil }
+        return self.text(value)
+    }
+}

@@ -1,0 +1,44 @@
+/// Moments of the civil calendar, in UTC, without a library.
+enum CalendarTime {
+    /// ISO 8601 to the millisecond: `2026-01-31T23:59:59.123Z`.
+    ///
+    /// - Parameter seconds: since 1970 began, in the years 1 to 9999; what lies beyond is cut to them.
+    static func iso8601(secondsSince1970 seconds: Double) -> String {
+        let first: Int64 = -62_135_596_800_000
+        let last: Int64 = 253_402_300_799_999
+        // NaN is none of both.
+        let wanted = seconds * 1000
+        let milliseconds = wanted >= Double(last) ? last : wanted > Double(first) ? Int64(wanted.rounded(.down)) : first
+        let day = floorDivided(milliseconds, by: 86_400_000)
+        let inDay = milliseconds - day * 86_400_000
+        let (year, month, dayOfMonth) = date(daysSince1970: day)
+        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2) + "T"
+            + padded(inDay / 3_600_000, 2) + ":" + padded(inDay / 60_000 % 60, 2) + ":"
+            + padded(inDay / 1000 % 60, 2) + "." + padded(inDay % 1000, 3) + "Z"
+    }
+
+    /// The proleptic Gregorian calendar. Years begin in March here, so that a leap day is the last of its year, and are
+    /// counted in eras of 400, which all have the same number of days.
+    private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let daysInEra: Int64 = 146_097
+        // From 1 March of the year 0.
+        let shifted = days + 719_468
+        let era = floorDivided(shifted, by: daysInEra)
+        let dayOfEra = shifted - era * daysInEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func floorDivided(_ number: Int64, by divisor: Int64) -> Int64 {
+        number >= 0 ? number / divisor : (number - divisor + 1) / divisor
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(width - digits.count, 0)) + digits
+    }
+}

@@ -1,0 +1,104 @@
+import NIOCore
+
+/// The command line with which curl sends the same request.
+///
+/// A line for a POSIX shell. What curl would add by itself and the request does not have (Accept, User-Agent, a
+/// Content-Type, Expect) is switched off; what curl writes by itself (Host, Content-Length) is left to it.
+public struct CurlCommand: Sendable {
+    /// The command, in one line unless the body has line ends.
+    public let text: String
+    /// What the command wants on its standard input (`--data-binary @-`): content that is no text, or too much of it for a
+    /// command line. Nil when it wants nothing, or nobody has kept it.
+    public let standardInput: ByteBuffer?
+
+    /// Bytes of content that stand in the command itself.
+    private static let longestData = 4096
+
+    /// - Parameter showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON;
+    ///   ``standardInput`` is content as it was sent either way.
+    public init(_ request: RequestRecord, showsSecrets: Bool = false) {
+        var words = ["curl"]
+        let body = Body(request, showsSecrets: showsSecrets)
+        words += CurlCommand.method(request.method, sendsData: body.sendsData)
+        words += CurlCommand.url(request.url, showsSecrets: showsSecrets)
+        words += CurlCommand.fields(request, body, showsSecrets: showsSecrets)
+        words += body.words
+        text = words.joined(separator: " ")
+        standardInput = body.standardInput
+    }
+
+    /// The content as curl is given it.
+    private struct Body {
+        var words: [String] = []
+        var standardInput: ByteBuffer?
+        var sendsData: Bool { !words.isEmpty }
+
+        init(_ request: RequestRecord, showsSecrets: Bool) {
+            switch request.body {
+            case .none:
+                // "Content-Length: 0" is what curl sends for no data, and for nothing else.
+                if request.headers["Content-Length"] != nil { words = ["--data-raw", "''"] }
+            case .unkept: words = ["--data-binary", "@-"]
+            case .bytes(let bytes):
+                let view = bytes.readableBytesView
+                guard view.count <= CurlCommand.longestData, let text = String(validating: view, as: UTF8.self),
+                    !text.utf8.contains(0)
+                else {
+                    words = ["--data-binary", "@-"]
+                    standardInput = bytes
+                    return
+                }
+                let shown = showsSecrets ? text : Masking.content(text, type: request.headers["Content-Type"])
+                words = ["--data-raw", ShellWord.quote(shown.utf8)]
+            }
+        }
+    }
+
+    private static func method(_ method: Method, sendsData: Bool) -> [String] {
+        switch method {
+        case .get where !sendsData, .post where sendsData: []
+        // With -X curl would wait for the content that an answer to HEAD announces and does not have.
+        case .head where !sendsData: ["--head"]
+        default: ["-X", isPlain(method.name) ? method.name : ShellWord.quote(method.name.utf8)]
+        }
+    }
+
+    private static func isPlain(_ name: String) -> Bool {
+        name.utf8.allSatisfy { ASCII.lowercase($0) &- UInt8(ascii: "a") < 26 || $0 == UInt8(ascii: "-") }
+            && name.utf8.first != UInt8(ascii: "-")
+    }
+
+    private static func url(_ url: RequestURL, showsSecrets: Bool) -> [String] {
+        let text = showsSecrets ? url.origin.description + url.target : url.redacted
+        var words: [String] = []
+        // Curl would take brackets for a range of URLs, and resolve dot segments.
+        if text.utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
+        if url.path.contains("/.") || url.path.contains("/%2") { words.append("--path-as-is") }
+        return words + [ShellWord.quote(text.utf8)]
+    }
+
+    private static func fields(_ request: RequestRecord, _ body: Body, showsSecrets: Bool) -> [String] {
+        var words: [String] = []
+        let headers = request.headers
+        for index in 0..<headers.count {
+            let (name, value) = (headers.name(at: index), headers.value(at: index))
+            if ASCII.equalIgnoringCase(name.utf8, "content-length".utf8) { continue }
+            if ASCII.equalIgnoringCase(name.utf8, "host".utf8), value == request.url.origin.hostField { continue }
+            let shown: [UInt8]
+            if showsSecrets {
+                shown = headers.withBytes(at: index) { Array($1) }
+            } else {
+                let masked = Masking.value(value, ofField: name)
+                // The bytes as they are, which need not be UTF-8, where nothing was masked.
+                shown = masked == value ? headers.withBytes(at: index) { Array($1) } : Array(masked.utf8)
+            }
+            // To curl, a field that ends at its colon is one to leave out.
+            words += ["-H", ShellWord.quote(shown.isEmpty ? Array("\(name);".utf8) : Array("\(name): ".utf8) + shown)]
+        }
+        var own = ["User-Agent", "Accept"]
+        if body.sendsData { own += ["Content-Type", "Expect"] }
+        for name in own where headers.firstIndex(of: name) == nil { words += ["-H", "'\(name):'"] }
+        if headers.firstIndex(of: "Accept-Encoding") != nil { words.append("--compressed") }
+        return words
+    }
+}

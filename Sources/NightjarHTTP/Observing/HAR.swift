@@ -1,0 +1,258 @@
+import NIOCore
+
+/// A call, as an entry of an HTTP archive tells it. HAR 1.2.
+public struct HAREntry: Sendable {
+    /// Lengths of time; nil for what did not occur or is not known.
+    public struct Timings: Sendable, Equatable {
+        /// Waiting for a connection.
+        public var blocked: Duration?
+        public var dns: Duration?
+        /// Opening the connection, TLS included.
+        public var connect: Duration?
+        public var tls: Duration?
+        public var send: Duration?
+        /// From the end of the request to the first byte of the answer.
+        public var wait: Duration?
+        public var receive: Duration?
+
+        public init() {}
+    }
+
+    /// Seconds since 1970.
+    public var started: Double
+    public var request: RequestRecord
+    /// Nil when no answer came; ``failure`` says why.
+    public var response: Response?
+    public var timings = Timings()
+    public var total: Duration
+    /// The address that answered, without a port.
+    public var serverAddress: String?
+    /// Tells connections apart.
+    public var connection: String?
+    public var failure: NightjarError?
+
+    public struct Response: Sendable {
+        public var head: ResponseHead
+        /// Decoded; nil where nobody has kept it.
+        public var body: ByteBuffer?
+        /// Bytes on the wire, still coded.
+        public var encodedLength: Int?
+
+        public init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
+            self.head = head
+            self.body = body
+            self.encodedLength = encodedLength
+        }
+    }
+
+    public init(started: Double, request: RequestRecord, response: Response?, total: Duration) {
+        self.started = started
+        self.request = request
+        self.response = response
+        self.total = total
+    }
+}
+
+/// Writes an HTTP archive piece by piece, so that a program that runs for long keeps none of it. HAR 1.2, which the
+/// developer tools of browsers open.
+///
+///     begin ──▶ entry, entry, ... ──▶ end
+public struct HARWriter: Sendable {
+    private let showsSecrets: Bool
+    private let maximumBody: Int
+    private var hasEntries = false
+
+    /// - Parameters:
+    ///   - showsSecrets: false masks credentials in fields, in URLs and in content that is a form or JSON.
+    ///   - maximumBody: bytes of content of a message that are written; of a longer one, that it was longer.
+    public init(showsSecrets: Bool = false, maximumBody: Int = 1 << 20) {
+        self.showsSecrets = showsSecrets
+        self.maximumBody = max(maximumBody, 0)
+    }
+
+    /// The beginning of the archive.
+    public func begin(version: String) -> ByteBuffer {
+        var text = ByteBuffer(string: "{\"log\":{\"version\":\"1.2\",\"creator\":")
+        HARWriter.write([.init("name", .string("nightjar")), .init("version", .string(version))], into: &text)
+        text.writeStaticString(",\"entries\":[")
+        return text
+    }
+
+    /// The next entry.
+    public mutating func entry(_ entry: HAREntry) -> ByteBuffer {
+        var members: [JSONValue.Member] = [
+            .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
+            .init("time", HARWriter.milliseconds(entry.total)),
+            .init("request", .object(request(entry.request))),
+            .init("response", .object(response(entry.response))),
+            .init("cache", .object([])),
+            .init("timings", .object(HARWriter.timings(entry.timings))),
+        ]
+        if let address = entry.serverAddress { members.append(.init("serverIPAddress", .string(address))) }
+        if let connection = entry.connection { members.append(.init("connection", .string(connection))) }
+        if let failure = entry.failure { members.append(.init("comment", .string(failure.description))) }
+        var text = ByteBuffer(string: hasEntries ? ",\n" : "\n")
+        hasEntries = true
+        HARWriter.write(members, into: &text)
+        return text
+    }
+
+    /// The end of the archive. What has been written up to any entry is an archive when this follows.
+    public func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
+
+    private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
+        // Only numbers can fail, and ours are finite.
+        guard let encoded = try? JSONValue.object(members).encoded() else {
+            assertionFailure("an entry that JSON has no word for")
+            text.writeStaticString("{}")
+            return
+        }
+        text.writeImmutableBuffer(encoded)
+    }
+
+    // MARK: The request
+
+    private func request(_ request: RequestRecord) -> [JSONValue.Member] {
+        let url = request.url
+        let type = request.headers["Content-Type"]
+        let cookies = request.headers.values("Cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
+        var members: [JSONValue.Member] = [
+            .init("method", .string(request.method.name)),
+            .init("url", .string(showsSecrets ? url.origin.description + url.target : url.redacted)),
+            .init("httpVersion", .string("HTTP/1.1")),
+            .init("cookies", .array(cookies.map(cookie))),
+            .init("headers", .array(headers(request.headers))),
+            .init("queryString", .array(query(url))),
+            // Not known: what is shown may be shorter than what was sent.
+            .init("headersSize", .integer(-1)),
+        ]
+        switch request.body {
+        case .none: members.append(.init("bodySize", .integer(0)))
+        case .bytes(let bytes):
+            members.append(.init("bodySize", .integer(Int64(bytes.readableBytes))))
+            members.append(.init("postData", .object(postData(bytes, type: type))))
+        case .unkept(let length):
+            members.append(.init("bodySize", .integer(Int64(length ?? -1))))
+            members.append(
+                .init(
+                    "postData",
+                    .object([
+                        .init("mimeType", .string(type ?? "")), .init("text", .string("")),
+                        .init("comment", .string("the content was streamed and is not kept")),
+                    ])))
+        }
+        return members
+    }
+
+    private func query(_ url: RequestURL) -> [JSONValue] {
+        let items = url.query?.utf8.split(separator: UInt8(ascii: "&")) ?? []
+        return items.map { item in
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            let isMasked = !showsSecrets && Redaction.isSecret(name: name)
+            let value = isMasked ? Masking.mask : HARWriter.decoded(item[name.endIndex...].dropFirst())
+            return HARWriter.pair(HARWriter.decoded(name), value)
+        }
+    }
+
+    private static func decoded(_ item: Substring.UTF8View) -> String {
+        String(decoding: PercentEncoding.decoded(item.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }), as: UTF8.self)
+    }
+
+    /// HAR 1.2 knows text alone here; that it is in base64, the comment says.
+    private func postData(_ bytes: ByteBuffer, type: String?) -> [JSONValue.Member] {
+        let content = content(bytes, type: type)
+        var members: [JSONValue.Member] = [
+            .init("mimeType", .string(type ?? "")), .init("text", .string(content.text)),
+        ]
+        let comments = [content.isBase64 ? "in base64" : nil, content.comment].compactMap { $0 }
+        if !comments.isEmpty { members.append(.init("comment", .string(comments.joined(separator: ", ")))) }
+        return members
+    }
+
+    // MARK: The response
+
+    private func response(_ response: HAREntry.Response?) -> [JSONValue.Member] {
+        let head = response?.head
+        let fields = head?.headers ?? Headers()
+        let cookies = fields.values("Set-Cookie").map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }
+        let location = fields["Location"] ?? ""
+        return [
+            // No answer is status 0 to the developer tools.
+            .init("status", .integer(Int64(head?.status ?? 0))),
+            .init("statusText", .string(head?.reason ?? "")),
+            .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
+            .init("cookies", .array(cookies.map(cookie))),
+            .init("headers", .array(headers(fields))),
+            .init("content", .object(content(of: response, type: fields["Content-Type"]))),
+            .init("redirectURL", .string(showsSecrets ? location : Masking.url(location))),
+            .init("headersSize", .integer(-1)),
+            .init("bodySize", .integer(Int64(response?.encodedLength ?? -1))),
+        ]
+    }
+
+    private func content(of response: HAREntry.Response?, type: String?) -> [JSONValue.Member] {
+        let size = response?.body?.readableBytes ?? (response == nil ? 0 : -1)
+        var members: [JSONValue.Member] = [
+            .init("size", .integer(Int64(size))), .init("mimeType", .string(type ?? "")),
+        ]
+        guard let body = response?.body, body.readableBytes > 0 else { return members }
+        let content = content(body, type: type)
+        members.append(.init("text", .string(content.text)))
+        if content.isBase64 { members.append(.init("encoding", .string("base64"))) }
+        if let comment = content.comment { members.append(.init("comment", .string(comment))) }
+        return members
+    }
+
+    // MARK: Both
+
+    private static func pair(_ name: String, _ value: String) -> JSONValue {
+        .object([.init("name", .string(name)), .init("value", .string(value))])
+    }
+
+    private func headers(_ headers: Headers) -> [JSONValue] {
+        headers.map { name, value in
+            HARWriter.pair(name, showsSecrets ? value : Masking.value(value, ofField: name))
+        }
+    }
+
+    private func cookie(_ text: Substring.UTF8View) -> JSONValue {
+        let text = text.drop { $0 == UInt8(ascii: " ") }
+        let equals = text.firstIndex(of: UInt8(ascii: "=")) ?? text.startIndex
+        let value = showsSecrets ? String(Substring(text[equals...].dropFirst())) : Masking.mask
+        return HARWriter.pair(String(Substring(text[..<equals])), value)
+    }
+
+    private func content(_ bytes: ByteBuffer, type: String?) -> (text: String, isBase64: Bool, comment: String?) {
+        let isCut = bytes.readableBytes > maximumBody
+        let comment = isCut ? "only the first \(maximumBody) bytes" : nil
+        let view = bytes.readableBytesView.prefix(maximumBody)
+        if let text = HARWriter.text(view, isCut: isCut) {
+            return (showsSecrets ? text : Masking.content(text, type: type), false, comment)
+        }
+        return (Base64.encode(view), true, comment)
+    }
+
+    /// As text, if it is UTF-8; a character that was cut at the end is left out.
+    private static func text(_ bytes: ByteBufferView, isCut: Bool) -> String? {
+        for missing in 0...(isCut ? 3 : 0) {
+            if let text = String(validating: bytes.dropLast(missing), as: UTF8.self) { return text }
+        }
+        return nil
+    }
+
+    private static func timings(_ timings: HAREntry.Timings) -> [JSONValue.Member] {
+        [
+            .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
+            .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
+            .init("send", milliseconds(timings.send)), .init("wait", milliseconds(timings.wait)),
+            .init("receive", milliseconds(timings.receive)),
+        ]
+    }
+
+    /// To the microsecond; -1 for what is not known.
+    private static func milliseconds(_ length: Duration?) -> JSONValue {
+        guard let length else { return .integer(-1) }
+        let (whole, rest) = (length.nanosecondsClamped / 1000).quotientAndRemainder(dividingBy: 1000)
+        return rest == 0 ? .integer(whole) : .number(Double(whole) + Double(rest) / 1000)
+    }
+}

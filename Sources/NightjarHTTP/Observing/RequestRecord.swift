@@ -1,0 +1,34 @@
+import NIOCore
+
+/// A request as it stood on the wire, for those who look at it later.
+public struct RequestRecord: Sendable {
+    public enum Body: Sendable {
+        case none
+        case bytes(ByteBuffer)
+        /// It was streamed, and nobody has kept it.
+        case unkept(length: Int?)
+    }
+
+    public var method: Method
+    public var url: RequestURL
+    /// All fields, those that frame the message among them.
+    public var headers: Headers
+    public var body: Body
+
+    public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+
+    public init(_ request: PreparedRequest) {
+        let body: Body =
+            switch request.body {
+            case .none: .none
+            case .bytes(let bytes): .bytes(bytes)
+            case .stream(let length): .unkept(length: length)
+            }
+        self.init(method: request.method, url: request.url, headers: request.fields, body: body)
+    }
+}

@@ -1,0 +1,78 @@
+/// The hosts that are reached without a proxy: the value of no_proxy as curl 8 reads it.
+///
+/// `*` alone means all hosts. Otherwise the entries, between commas, are
+/// - a name: the host of that name and those beneath it, whatever the port; a dot at its beginning or end says nothing;
+/// - an IP address, for a URL that has one as its host: names are not looked up for this;
+/// - a network, `10.0.0.0/8` or `fe80::/10`.
+///
+/// In three points this goes beyond curl 8: entries may be separated by blanks alone (curl before 8.9), an IPv6 address may
+/// have its brackets, and `/0` is every address rather than one.
+public struct ProxyExceptions: Sendable, Equatable {
+    private enum Entry: Sendable, Equatable {
+        /// In lower case, without dots at the ends.
+        case domain(String)
+        /// 4 or 16 bytes, of which the first `bits` bits count.
+        case network([UInt8], bits: Int)
+    }
+
+    private let isEverything: Bool
+    private let entries: [Entry]
+
+    public init(_ text: String) {
+        isEverything = text == "*"
+        entries = text.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            .compactMap { ProxyExceptions.entry($0) }
+    }
+
+    /// Whether `host` is reached directly.
+    ///
+    /// - Parameter host: as ``Origin/host`` has it.
+    public func contains(host: String) -> Bool {
+        if isEverything { return true }
+        if entries.isEmpty { return false }
+        if let address = NumericAddress.bytes(host.utf8) {
+            return entries.contains { entry in
+                guard case .network(let network, let bits) = entry else { return false }
+                return ProxyExceptions.matches(address, network, bits: bits)
+            }
+        }
+        let name = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
+        return entries.contains { entry in
+            guard case .domain(let domain) = entry, name.count >= domain.utf8.count else { return false }
+            let (above, end) = (name.dropLast(domain.utf8.count), name.suffix(domain.utf8.count))
+            return end.elementsEqual(domain.utf8) && (above.isEmpty || above.last == UInt8(ascii: "."))
+        }
+    }
+
+    private static func entry(_ token: Substring.UTF8View) -> Entry? {
+        let slash = token.firstIndex(of: UInt8(ascii: "/")) ?? token.endIndex
+        if let network = address(token[..<slash]) {
+            let most = network.count * 8
+            if slash == token.endIndex { return .network(network, bits: most) }
+            guard let bits = number(token[slash...].dropFirst()), bits <= most else { return nil }
+            return .network(network, bits: bits)
+        }
+        var name = token
+        if name.last == UInt8(ascii: ".") { name.removeLast() }
+        if name.first == UInt8(ascii: ".") { name.removeFirst() }
+        return name.isEmpty ? nil : .domain(String(decoding: name.map(ASCII.lowercase), as: UTF8.self))
+    }
+
+    private static func number(_ digits: Substring.UTF8View) -> Int? {
+        guard (1...3).contains(digits.count), digits.allSatisfy(ASCII.isDigit) else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
+    }
+
+    private static func address(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let isBracketed = text.first == UInt8(ascii: "[") && text.suffix(1).elementsEqual("]".utf8)
+        return NumericAddress.bytes(isBracketed ? text.dropFirst().dropLast() : text[...])
+    }
+
+    private static func matches(_ address: [UInt8], _ network: [UInt8], bits: Int) -> Bool {
+        guard address.count == network.count else { return false }
+        let (whole, rest) = bits.quotientAndRemainder(dividingBy: 8)
+        guard address.prefix(whole).elementsEqual(network.prefix(whole)) else { return false }
+        guard rest > 0 else { return true }
+        return (address[whole] ^ network[whole]) >> UInt8(8 - rest) == 0
+    }
+}

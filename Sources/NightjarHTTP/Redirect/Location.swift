@@ -1,0 +1,145 @@
+import NIOCore
+
+/// Where a Location field leads: a reference that is resolved against the URL that answered. RFC 9110 section 10.2.2,
+/// RFC 3986 section 5.2.
+struct Location: Equatable {
+    /// What goes on the wire: without the fragment.
+    let url: RequestURL
+    /// What stands behind the `#`, encoded; that of the URL before, when the Location has none.
+    let fragment: String?
+
+    /// - Parameters:
+    ///   - field: the value as it came: servers write UTF-8, Latin-1 and spaces there, and each such byte is encoded.
+    ///   - base: the URL that answered. A target in its origin keeps its user info: that was given for the origin.
+    ///   - fragment: that of the URL that was asked for.
+    /// - Throws: `protocol`. The message quotes nothing that may be a secret.
+    init(_ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil) throws(NightjarError) {
+        guard !field.isEmpty else { throw .unfollowable("its Location is empty") }
+        guard field.count <= RequestTarget.maximumLength else { throw Location.oversized }
+        if let byte = field.first(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw .unfollowable("its Location holds the control character 0x" + String(byte, radix: 16))
+        }
+        let hash = field.firstIndex(of: UInt8(ascii: "#")) ?? field.count
+        let reference = UnsafeRawBufferPointer(rebasing: field[..<hash])
+        let (origin, target) = try Location.resolve(reference, base: base)
+        let userInfo = origin == base.origin ? base.userInfo : nil
+        url = RequestURL(origin: origin, target: target, userInfo: userInfo)
+        if hash < field.count {
+            self.fragment = try Location.encoded(Array(field[(hash + 1)...]))
+        } else {
+            self.fragment = fragment
+        }
+    }
+
+    /// RFC 3986 section 5.2.2.
+    private static func resolve(
+        _ reference: UnsafeRawBufferPointer, base: RequestURL
+    ) throws(NightjarError) -> (Origin, target: String) {
+        let (isTLS, afterScheme) = try scheme(reference, base: base)
+        let rest = UnsafeRawBufferPointer(rebasing: reference[afterScheme...])
+        guard rest.starts(with: "//".utf8) else {
+            return (base.origin, try target(rest, behind: base))
+        }
+        let authority = URLResolution.authority(rest, from: 2)
+        let pathAndQuery = UnsafeRawBufferPointer(rebasing: rest[(2 + authority.count)...])
+        return (try origin(authority, isTLS: isTLS), try target(pathAndQuery, behind: nil))
+    }
+
+    /// Whether the target is https, and where what is behind the scheme begins.
+    private static func scheme(
+        _ reference: UnsafeRawBufferPointer, base: RequestURL
+    ) throws(NightjarError) -> (isTLS: Bool, end: Int) {
+        let end = reference.prefix(while: URLResolution.isSchemeByte).count
+        guard end < reference.count, reference[end] == UInt8(ascii: ":"), let first = reference.first,
+            ASCII.lowercase(first) &- UInt8(ascii: "a") < 26
+        else { return (base.origin.isTLS, 0) }
+        let name = UnsafeRawBufferPointer(rebasing: reference[..<end])
+        let isTLS = ASCII.isCaseless(name, "https")
+        guard isTLS || ASCII.isCaseless(name, "http") else {
+            throw .unfollowable("the scheme \(quoted(name)) of its Location is not http or https")
+        }
+        // What RFC 3986 leaves to old parsers, "http:path", means a host to some and a path to others.
+        guard reference[end...].starts(with: "://".utf8) else {
+            throw .unfollowable("its Location has \(quoted(name)) without :// behind it")
+        }
+        return (isTLS, end + 1)
+    }
+
+    private static func origin(_ authority: UnsafeRawBufferPointer, isTLS: Bool) throws(NightjarError) -> Origin {
+        // Nobody but the caller says with which credentials a server is asked.
+        guard !authority.contains(UInt8(ascii: "@")) else {
+            throw .unfollowable("its Location holds a user name or a password, which a server cannot choose for us")
+        }
+        do throws(NightjarError) {
+            let (host, port, _) = try URLResolution.read(authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
+            return Origin(isTLS: isTLS, host: host, port: port)
+        } catch {
+            throw .unfollowable("its Location is wrong: " + error.message)
+        }
+    }
+
+    /// - Parameter base: what a relative path is merged with (section 5.2.3); nil behind an authority.
+    private static func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String
+    {
+        let slash = UInt8(ascii: "/")
+        let path = text.prefix { $0 != UInt8(ascii: "?") }
+        let query = text[path.endIndex...]
+        let basePath = base?.path ?? "/"
+        var whole: [UInt8]
+        switch path.first {
+        case nil:
+            if let base, query.isEmpty { return base.target }
+            whole = Array(basePath.utf8)
+        case slash:
+            whole = removingDotSegments(path)
+        default:
+            let directoryEnd = basePath.utf8.lastIndex(of: slash) ?? basePath.startIndex
+            whole = removingDotSegments(Array(basePath.utf8[...directoryEnd]) + path)
+        }
+        whole += query
+        return try encoded(whole)
+    }
+
+    /// RFC 3986 section 5.2.4.
+    ///
+    /// - Parameter path: begins with a slash.
+    static func removingDotSegments(_ path: some Collection<UInt8>) -> [UInt8] {
+        let slash = UInt8(ascii: "/")
+        var result: [UInt8] = []
+        result.reserveCapacity(path.count)
+        var rest = path[...]
+        while !rest.isEmpty {
+            let segment = rest.dropFirst().prefix { $0 != slash }
+            rest = rest[segment.endIndex...]
+            if segment.elementsEqual("..".utf8) {
+                while let last = result.popLast(), last != slash {}
+            } else if !segment.elementsEqual(".".utf8) {
+                result.append(slash)
+                result.append(contentsOf: segment)
+                continue
+            }
+            if rest.isEmpty { result.append(slash) }
+        }
+        return result
+    }
+
+    private static func encoded(_ bytes: [UInt8]) throws(NightjarError) -> String {
+        var buffer = ByteBuffer()
+        try bytes.withUnsafeBytes { bytes in
+            Result { () throws(NightjarError) in try PercentEncoding.writeTarget(bytes, into: &buffer) }
+        }.get()
+        guard buffer.readableBytes <= RequestTarget.maximumLength else { throw oversized }
+        return String(buffer: buffer)
+    }
+
+    private static var oversized: NightjarError {
+        .unfollowable("its Location is longer than \(RequestTarget.maximumLength) bytes")
+    }
+}
+
+extension NightjarError {
+    /// A redirect that leads nowhere we go.
+    static func unfollowable(_ why: String) -> NightjarError {
+        NightjarError(.protocol, "the redirect cannot be followed: " + why, phase: .receive)
+    }
+}

@@ -1,0 +1,22 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// IP addresses as text and as bytes.
+enum NumericAddress {
+    /// The 4 or 16 bytes of an address, most significant first; nil for what is none. An IPv6 address has no brackets.
+    static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count < INET6_ADDRSTRLEN else { return nil }
+        return Array(text).withUnsafeBytes { bytes -> [UInt8]? in
+            var v4 = in_addr()
+            if HostSyntax.parse(bytes[...], AF_INET, into: &v4) { return withUnsafeBytes(of: &v4) { Array($0) } }
+            var v6 = in6_addr()
+            if HostSyntax.parse(bytes[...], AF_INET6, into: &v6) { return withUnsafeBytes(of: &v6) { Array($0) } }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import NIOCore
+
+/// A URL with holes for variables: `/users/{id}/posts{?page,tag}`. RFC 6570 up to level 3: all operators, several
+/// variables in one expression; values are strings.
+///
+/// Text outside of braces stays where it is legal in a URL, escapes too; the rest is percent-encoded.
+public struct URITemplate: Sendable {
+    /// As it was written.
+    public let text: String
+    /// In the order in which they first occur, each once.
+    public let variables: [String]
+    private let known: Set<String>
+    private let parts: [Part]
+
+    enum Part: Sendable {
+        /// Encoded.
+        case literal(String)
+        case expression(Operator, [String])
+    }
+
+    /// - Throws: `invalid_url` with the position, in characters from 1.
+    public init(_ text: String) throws(NightjarError) {
+        try RequestTarget.checkLength(text.utf8.count)
+        var reader = URITemplateReader(text)
+        self.text = text
+        parts = try reader.parts()
+        var variables: [String] = []
+        var known: Set<String> = []
+        for case .expression(_, let names) in parts {
+            variables += names.filter { known.insert($0).inserted }
+        }
+        self.variables = variables
+        self.known = known
+    }
+
+    /// The URL with the values that `value` gives. A variable without one is left out, as the RFC says.
+    ///
+    /// - Throws: `invalid_url` when the result is longer than a URL may be.
+    public func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
+        var expansion = Expansion()
+        for part in parts { try expansion.append(part, value) }
+        return String(buffer: expansion.buffer)
+    }
+
+    /// The URL with these values, where each has its place and none makes another path than the one that was meant: a
+    /// DELETE of `/users/{id}` must not become one of `/users/` because an id was empty.
+    ///
+    /// Variables behind `?` and `&` may go without a value, and `{+path}` takes an empty one. Of several values of one
+    /// name the first counts.
+    ///
+    /// - Throws: `invalid_request` for a variable without a value, a value without a variable, and a value that makes a
+    ///   segment of the path empty, `.` or `..`; `invalid_url` as ``expand(_:)`` does.
+    public func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
+        var table: [String: String] = [:]
+        for item in values where table[item.name] == nil { table[item.name] = item.value }
+        try checkNames(values, table)
+        var expansion = Expansion()
+        for part in parts { try expansion.append(part) { table[$0] } }
+        try expansion.checkPath()
+        return String(buffer: expansion.buffer)
+    }
+
+    private func checkNames(
+        _ given: [(name: String, value: String)], _ table: [String: String]
+    ) throws(NightjarError) {
+        for case .expression(let kind, let wanted) in parts where !kind.isOptional {
+            guard let missing = wanted.first(where: { table[$0] == nil }) else { continue }
+            let near = nearestName(to: missing, among: given.map(\.name).filter { !known.contains($0) })
+            throw NightjarError(
+                .invalidRequest,
+                "the URL template's variable \(quoted(missing)) has no value; "
+                    + (near.map { "given is \(quoted($0)), did you mean that?" } ?? "give it one"))
+        }
+        guard let stranger = given.first(where: { !known.contains($0.name) })?.name else { return }
+        let near = nearestName(to: stranger, among: variables)
+        throw NightjarError(
+            .invalidRequest,
+            "the URL template has no variable \(quoted(stranger)); "
+                + (near.map { "did you mean \(quoted($0))?" } ?? "leave its value out"))
+    }
+}
+
+extension URITemplate {
+    /// What the character behind the brace asks for. RFC 6570 sections 2.2 and 3.2.
+    enum Operator: Sendable {
+        case simple, reserved, fragment, label, segment, parameter, query, continuation
+
+        init?(_ byte: UInt8) {
+            switch byte {
+            case UInt8(ascii: "+"): self = .reserved
+            case UInt8(ascii: "#"): self = .fragment
+            case UInt8(ascii: "."): self = .label
+            case UInt8(ascii: "/"): self = .segment
+            case UInt8(ascii: ";"): self = .parameter
+            case UInt8(ascii: "?"): self = .query
+            case UInt8(ascii: "&"): self = .continuation
+            default: return nil
+            }
+        }
+
+        /// Written before the first value.
+        var first: StaticString {
+            switch self {
+            case .simple, .reserved: ""
+            case .fragment: "#"
+            case .label: "."
+            case .segment: "/"
+            case .parameter: ";"
+            case .query: "?"
+            case .continuation: "&"
+            }
+        }
+
+        /// Written between two values.
+        var separator: StaticString {
+            switch self {
+            case .simple, .reserved, .fragment: ","
+            case .label: "."
+            case .segment: "/"
+            case .parameter: ";"
+            case .query, .continuation: "&"
+            }
+        }
+
+        /// Whether the name stands before each value.
+        var isNamed: Bool { self == .parameter || isOptional }
+        /// Whether a value is a piece of URL rather than data: its reserved characters and escapes stay.
+        var keepsReserved: Bool { self == .reserved || self == .fragment }
+        /// Whether what is left out changes how, and not what, is asked for.
+        var isOptional: Bool { self == .query || self == .continuation }
+    }
+
+    private struct Expansion {
+        /// Where a value has gone that may stand in the path.
+        private struct Place {
+            let range: Range<Int>
+            let name: String
+            let kind: Operator
+        }
+
+        private(set) var buffer = ByteBuffer()
+        private var places: [Place] = []
+
+        mutating func append(_ part: Part, _ value: (String) -> String?) throws(NightjarError) {
+            switch part {
+            case .literal(let text): buffer.writeString(text)
+            case .expression(let kind, let names):
+                var isFirst = true
+                for name in names {
+                    guard let text = value(name) else { continue }
+                    // Checked before it is encoded: nothing is made that is thrown away for its length.
+                    try RequestTarget.checkLength(text.utf8.count)
+                    buffer.writeStaticString(isFirst ? kind.first : kind.separator)
+                    isFirst = false
+                    append(text, of: name, kind)
+                    try RequestTarget.checkLength(buffer.writerIndex)
+                }
+            }
+            try RequestTarget.checkLength(buffer.writerIndex)
+        }
+
+        private mutating func append(_ text: String, of name: String, _ kind: Operator) {
+            if kind.isNamed {
+                buffer.writeString(name)
+                // Section 3.2.7: a parameter without a value has no `=` either; items of a query do.
+                if kind != .parameter || !text.isEmpty { buffer.writeStaticString("=") }
+            }
+            let start = buffer.writerIndex
+            if kind.keepsReserved {
+                PercentEncoding.writeReserved(text.utf8, into: &buffer)
+            } else {
+                PercentEncoding.writeComponent(text, into: &buffer)
+            }
+            if !kind.isOptional { places.append(Place(range: start..<buffer.writerIndex, name: name, kind: kind)) }
+        }
+
+        /// What is wrong with a segment of a path, if a value made it so.
+        private enum Flaw { case empty, climbing }
+
+        func checkPath() throws(NightjarError) {
+            guard !places.isEmpty else { return }
+            let flaws = buffer.withUnsafeReadableBytes(Expansion.flaws)
+            // Both are in the order in which they lie, so one walk meets all pairs that touch.
+            var first = 0
+            for (segment, flaw) in flaws {
+                while first < places.count, places[first].range.upperBound < segment.lowerBound { first += 1 }
+                let touching = places[first...].prefix { $0.range.lowerBound <= segment.upperBound }
+                for place in touching { try check(place, flaw) }
+            }
+        }
+
+        /// The segments of the path that would be trouble, in order.
+        private static func flaws(in url: UnsafeRawBufferPointer) -> [(segment: Range<Int>, Flaw)] {
+            var flaws: [(segment: Range<Int>, Flaw)] = []
+            var start = 0
+            var end = 0
+            while true {
+                let byte = end < url.count ? url[end] : UInt8(ascii: "?")
+                let isPathEnd = byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+                if isPathEnd || byte == UInt8(ascii: "/") {
+                    if start == end { flaws.append((start..<end, .empty)) }
+                    if isDots(url[start..<end]) { flaws.append((start..<end, .climbing)) }
+                    start = end + 1
+                }
+                if isPathEnd { return flaws }
+                end += 1
+            }
+        }
+
+        /// Whether it is one dot or two, escaped or not.
+        private static func isDots(_ segment: Slice<UnsafeRawBufferPointer>) -> Bool {
+            guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%"),
+                segment.count <= 6
+            else { return false }
+            let plain = PercentEncoding.decoded(segment)
+            return plain.elementsEqual(".".utf8) || plain.elementsEqual("..".utf8)
+        }
+
+        private func check(_ place: Place, _ flaw: Flaw) throws(NightjarError) {
+            switch flaw {
+            case .empty:
+                guard place.kind == .simple || place.kind == .segment else { return }
+                throw NightjarError(
+                    .invalidRequest,
+                    "the value of \(quoted(place.name)) is empty, which leaves out a segment of the path")
+            case .climbing:
+                throw NightjarError(
+                    .invalidRequest,
+                    "the value of \(quoted(place.name)) makes a segment of the path . or .., which is another path")
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import NIOCore
+import NightjarCoding
+import NightjarHTTP
+
+/// Feeds the content codings what libFuzzer invents, whole and in pieces, and stops the process where a promise is broken:
+///
+/// - it never crashes and never reads or writes past its memory (AddressSanitizer watches);
+/// - however the bytes are cut, the same comes out, or all cuts fail;
+/// - the parts have 1 to 65,536 bytes, and together not more than the limit;
+/// - it fails with `decoding` or `too_large`, and stays failed;
+/// - what it has decoded, encoded again by our encoder, it decodes to the same.
+///
+/// The first bytes of an input are the settings: the codings (two bits each and how many), and where to cut.
+func fuzzCoding(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 3 else { return 0 }
+    let input = UnsafeBufferPointer(start: start, count: count)
+    let wire = Array(input[3...])
+    var codings: [ContentCoding] = []
+    for layer in 0..<1 + Int(input[0] >> 6) {
+        codings.append(ContentCoding.allCases[Int(input[0] >> (2 * UInt8(layer % 3))) & 3])
+    }
+
+    let whole = Decoded(wire, cutAt: [], codings)
+    let everyByte = Array(wire.indices.dropFirst())
+    let cuts = [Int(input[1]), Int(input[1]) + Int(input[2])].filter { $0 < wire.count }
+    for cut in [everyByte, cuts] {
+        let pieces = Decoded(wire, cutAt: cut, codings)
+        require((pieces.failure == nil) == (whole.failure == nil), "the cut decides whether it is taken")
+        if whole.failure == nil {
+            require(pieces.bytes == whole.bytes, "the cut decides what comes out")
+        } else {
+            require(
+                pieces.bytes.starts(with: whole.bytes) || whole.bytes.starts(with: pieces.bytes),
+                "what comes out before a failure is not sound")
+        }
+    }
+    if whole.failure == nil { requireRoundTrip(whole.bytes) }
+    return 0
+}
+
+/// Far below the grace of the ratio, which depends on the cut.
+private let limits = DecodingLimits(maximumBytes: 256 * 1024)
+
+private struct Decoded {
+    private(set) var bytes: [UInt8] = []
+    private(set) var failure: ErrorKind?
+
+    init(_ wire: [UInt8], cutAt cuts: [Int], _ codings: [ContentCoding]) {
+        do throws(NightjarError) {
+            var stack = try CodingStack(codings: codings, limits: limits)
+            let bounds = [0] + cuts + [wire.count]
+            do throws(NightjarError) {
+                for (start, end) in zip(bounds, bounds.dropFirst()) {
+                    try stack.decode(ByteBuffer(bytes: wire[start..<end])) { note($0) }
+                }
+                try stack.finish()
+            } catch {
+                failure = error.kind
+                require(error.kind == .decoding || error.kind == .tooLarge, "an error of kind \(error.kind.name)")
+                require(!error.message.isEmpty && error.message.utf8.count < 500, "a message of no use")
+                do throws(NightjarError) {
+                    try stack.decode(ByteBuffer(bytes: [0])) { _ in require(false, "it goes on after an error") }
+                    require(false, "it takes more after an error")
+                } catch {
+                    require(error.kind == failure, "it fails in another way later")
+                }
+            }
+        } catch {
+            require(false, "a stack that cannot be made: \(error)")
+        }
+    }
+
+    private mutating func note(_ part: ByteBuffer) {
+        require((1...CodingStack.maximumPart).contains(part.readableBytes), "a part of \(part.readableBytes) bytes")
+        bytes += part.readableBytesView
+        require(bytes.count <= limits.maximumBytes, "more than the limit")
+    }
+}
+
+private func requireRoundTrip(_ bytes: [UInt8]) {
+    do throws(NightjarError) {
+        var encoder = try GzipEncoder(level: 1)
+        var encoded: [UInt8] = []
+        try encoder.encode(ByteBuffer(bytes: bytes)) { encoded += $0.readableBytesView }
+        try encoder.finish { encoded += $0.readableBytesView }
+        let decoded = Decoded(encoded, cutAt: [], [.gzip])
+        require(decoded.failure == nil && decoded.bytes == bytes, "what was encoded is not decoded")
+    } catch {
+        require(false, "the encoder fails: \(error)")
+    }
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

@@ -1,0 +1,85 @@
+import NightjarHTTP
+
+/// Feeds a jar what libFuzzer invents, line by line, and stops the process where a promise is broken:
+///
+/// - a cookie that is stored is one that a program could have made, and fits a field line;
+/// - nobody gets a cookie whose domain and path do not match, and nothing secure goes without TLS;
+/// - a jar stays within its limits;
+/// - what is written as cookies.txt is read back, and the same bytes as cookies.txt never do harm;
+/// - a jar that merges a snapshot of another comes to hold the same, and twice changes nothing.
+///
+/// The first byte says when and from where: bits 0 and 1 the URL, the rest the seconds between lines.
+func fuzzSetCookie(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 1, urls.count == 4 else { return 0 }
+    let input = UnsafeRawBufferPointer(start: start, count: count)
+    var jar = CookieJar(isPublicSuffix: { $0 == "com" || $0 == "co.uk" || $0 == "github.io" })
+    var now = 1_750_000_000.0
+    var url = urls[Int(input[0] & 3)]
+    let step = Double(input[0] >> 2)
+    for line in input.dropFirst().split(separator: UInt8(ascii: "\n")) {
+        jar.store(setCookie: UnsafeRawBufferPointer(rebasing: line), from: url, at: now)
+        url = urls[line.count & 3]
+        now += step
+        check(jar, at: now)
+    }
+    for url in urls { checkSent(&jar, to: url, at: now) }
+    checkText(jar, at: now)
+    checkMerge(jar, at: now)
+    _ = CookiesText.read(input, into: &jar, at: now)
+    check(jar, at: now)
+    return 0
+}
+
+private let urls = [
+    "https://www.example.com/a/b", "http://www.example.com/", "https://me.github.io/x?y", "http://127.0.0.1:8080/a/",
+].compactMap { try? RequestURL($0) }
+
+private func check(_ jar: CookieJar, at now: Double) {
+    let cookies = jar.list(at: now)
+    require(cookies.count <= 50 * 5, "more than fifty of a domain")
+    for cookie in cookies {
+        let again = try? Cookie(
+            name: cookie.name, value: cookie.value, domain: cookie.domain, isHostOnly: cookie.isHostOnly,
+            path: cookie.path, expires: cookie.expires, isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly,
+            sameSite: cookie.sameSite, created: cookie.created, lastAccess: cookie.lastAccess,
+            modified: cookie.modified)
+        require(again == cookie, "\(cookie) could not be made by hand")
+        require(cookie.expires.map { $0 > now && $0 <= now + 400 * 86400 } ?? true, "a life that is none")
+        require(cookie.domain != "com" && cookie.domain != "github.io" || cookie.isHostOnly, "a suffix has a cookie")
+    }
+}
+
+private func checkSent(_ jar: inout CookieJar, to url: RequestURL, at now: Double) {
+    let field = jar.retrieve(for: url, at: now, isSafeMethod: true)
+    let sent = jar.list(at: now).filter { cookie in
+        let host = url.origin.host
+        let isBelow = !cookie.isHostOnly && host.hasSuffix("." + cookie.domain)
+        let path = cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/"
+        return (host == cookie.domain || isBelow) && (url.path == cookie.path || url.path.hasPrefix(path))
+            && (url.origin.isTLS || !cookie.isSecure)
+    }
+    let length = sent.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + ($1.name.isEmpty ? 2 : 3) }
+    require((field?.utf8.count ?? -2) + 2 == length, "\(sent.count) cookies are not what is sent")
+    require(field?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } ?? true, "a field that is none")
+}
+
+private func checkText(_ jar: CookieJar, at now: Double) {
+    let (text, omitted) = CookiesText.format(jar.list(at: now))
+    var other = CookieJar(isPublicSuffix: { _ in false })
+    let report = CookiesText.read(text, into: &other, at: now)
+    require(report.skipped == 0, "our own file has problems: \(report.problems)")
+    require(report.stored == jar.list(at: now).count - omitted.count, "our own file lost a cookie")
+}
+
+private func checkMerge(_ jar: CookieJar, at now: Double) {
+    var other = CookieJar(isPublicSuffix: { _ in false })
+    other.merge(jar.snapshot(), at: now)
+    require(other.list(at: now) == jar.list(at: now), "a merge lost something")
+    let revision = other.revision
+    other.merge(jar.snapshot(), at: now)
+    require(other.revision == revision, "a second merge changed something")
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

@@ -1,0 +1,71 @@
+import NightjarDemo
+import NightjarTestSupport
+import Testing
+
+/// `Expect: 100-continue`, of which a server may make several things.
+@Suite struct ExpectationTests {
+    let demo: Demo
+
+    init() throws { demo = try Demo() }
+
+    private let expecting = ["-H", "Expect: 100-continue", "--expect100-timeout", "5", "-d", "hello"]
+
+    @Test func invites() throws {
+        let answer = try demo.curl("/expect", expecting)
+        #expect(answer.interim == [100])
+        #expect(try answer.json["expected"] as? Bool == true)
+        #expect(try answer.json["bytes"] as? Int == 5)
+        let plain = try demo.curl("/expect", ["-d", "hello"])
+        #expect(plain.interim == [])
+        #expect(try plain.json["expected"] as? Bool == false)
+    }
+
+    @Test func invitesLate() throws {
+        let start = ContinuousClock.now
+        #expect(try demo.curl("/expect?delay=0.2", expecting).interim == [100])
+        #expect(ContinuousClock.now - start >= .milliseconds(200))
+    }
+
+    @Test func whoDoesNotWaitIsNotInvited() throws {
+        let client = try demo.connect()
+        try client.send(
+            "POST /expect?delay=0.2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
+        )
+        let answer = Bytes(try client.receiveToEnd()).text
+        #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(!answer.contains("100 Continue"))
+    }
+
+    @Test func ignoresIt() throws {
+        let answer = try demo.curl(
+            "/expect?answer=ignore", ["-H", "Expect: 100-continue", "--expect100-timeout", "0.1", "-d", "hello"])
+        #expect(answer.interim == [])
+        #expect(try answer.json["bytes"] as? Int == 5)
+    }
+
+    @Test(arguments: [200, 401, 413, 417, 500])
+    func answersBeforeTheBody(status: Int) throws {
+        let client = try demo.connect()
+        try client.send(
+            "POST /expect?answer=\(Bytes(String(status).utf8).text) HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+        )
+        let head = Bytes(try client.receive(through: "\r\n\r\n")).text
+        #expect(head.hasPrefix("HTTP/1.1 \(status) "))
+        #expect(head.contains("Connection: close\r\n"))
+    }
+
+    @Test func curlRepeatsWithoutTheExpectation() throws {
+        let answer = try demo.curl("/expect?answer=417", expecting)
+        #expect(answer.status == 417)
+        #expect(try demo.curl("/expect?answer=maybe", expecting).status == 400)
+    }
+
+    @Test func whoLeavesIsForgotten() throws {
+        let client = try demo.connect()
+        try client.send(
+            "POST /expect?delay=30 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+        try eventually("the request came") { demo.server.statistics.requestCount == 1 }
+        client.reset()
+        try eventually("the connection ended") { demo.server.statistics.connectionsOpen == 0 }
+    }
+}

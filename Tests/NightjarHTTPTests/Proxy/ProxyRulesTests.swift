@@ -1,0 +1,200 @@
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct ProxyRulesTests {
+    private func route(_ environment: [String: String], _ url: String) throws -> String {
+        let rules = ProxyRules(environment: { environment[$0] })
+        return switch try rules.route(to: RequestURL(url).origin) {
+        case .direct: "direct"
+        case .proxy(let proxy): proxy.description
+        }
+    }
+
+    // MARK: The proxy's address
+
+    @Test(arguments: [
+        ("proxy", "http://proxy:1080"), ("proxy:3128", "http://proxy:3128"),
+        ("HTTP://Proxy.Example", "http://proxy.example:1080"),
+        ("http://proxy:80/", "http://proxy:80"), ("https://proxy", "https://proxy:443"),
+        ("https://proxy:8443/x?y", "https://proxy:8443"), ("socks5://127.0.0.1", "socks5://127.0.0.1:1080"),
+        ("socks5h://[::1]:9050", "socks5h://[::1]:9050"), ("[::1]", "http://[::1]:1080"),
+        ("user:secret@proxy:1", "http://proxy:1"), ("socks5://u:secret@proxy", "socks5://proxy:1080"),
+    ])
+    func readsAddressesAsCurlDoes(text: String, expected: String) throws {
+        #expect(try ProxyAddress(text).description == expected)
+    }
+
+    @Test func decodesUserAndPassword() throws {
+        let proxy = try ProxyAddress("http://us%40er:p%3Aa:b@proxy")
+        #expect(proxy.userInfo?.user == "us@er")
+        #expect(proxy.userInfo?.password == "p:a:b")
+        #expect(try ProxyAddress("http://u@proxy").userInfo?.password == nil)
+        #expect(!"\(proxy)".contains("us"))
+    }
+
+    @Test(arguments: [
+        ("", "the URL has no host; write http://host/path"),
+        ("http://", "the URL has no host; write http://host/path"),
+        ("socks4://p", "its scheme \"socks4\" means SOCKS 4, which is not supported; write socks5h:// if it can that"),
+        (
+            "SOCKS4A://p",
+            "its scheme \"socks4a\" means SOCKS 4, which is not supported; write socks5h:// if it can that"
+        ),
+        ("ftp://p", "its scheme \"ftp\" is none of http, https, socks5 and socks5h"),
+        ("http://u:secret@p q", "\" \" is not allowed in a host name"),
+        (
+            "http://u:se/cret@p",
+            "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it"
+        ),
+        ("p\r\nq", "the URL holds the control character 0xd; remove it, or encode it if it is data"),
+    ])
+    func refuses(text: String, why: String) throws {
+        let error = try #require(throws: NightjarError.self) { try ProxyAddress(text) }
+        #expect(error.kind == .invalidURL)
+        #expect(error.message == "the proxy cannot be used: " + why)
+    }
+
+    @Test func survivesTextFromAnywhere() {
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            let alphabet = Array("ap:/@[]%.1 \u{FC}".utf8) + [0, 10, 255]
+            let bytes = (0..<Int.random(in: 0..<30, using: &random)).map { _ in
+                alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+            }
+            do throws(NightjarError) {
+                let proxy = try ProxyAddress(
+                    (seed % 2 == 0 ? "socks5://" : "") + String(decoding: bytes, as: UTF8.self))
+                #expect(1...65535 ~= proxy.port && !proxy.host.isEmpty, "seed \(seed)")
+            } catch {
+                #expect(error.kind == .invalidURL, "seed \(seed)")
+            }
+        }
+    }
+
+    // MARK: The environment
+
+    @Test(
+        arguments: [
+            ([:], "direct", "direct"),
+            (["http_proxy": "a"], "http://a:1080", "direct"),
+            (["HTTP_PROXY": "a"], "direct", "direct"),
+            (["https_proxy": "a"], "direct", "http://a:1080"),
+            (["HTTPS_PROXY": "a"], "direct", "http://a:1080"),
+            (["https_proxy": "a", "HTTPS_PROXY": "b"], "direct", "http://a:1080"),
+            (["https_proxy": "", "HTTPS_PROXY": "b"], "direct", "http://b:1080"),
+            (["all_proxy": "a"], "http://a:1080", "http://a:1080"),
+            (["ALL_PROXY": "socks5h://a", "http_proxy": "b"], "http://b:1080", "socks5h://a:1080"),
+            (["all_proxy": "a", "ALL_PROXY": "b"], "http://a:1080", "http://a:1080"),
+            (["all_proxy": "a", "no_proxy": "host"], "direct", "direct"),
+            (["all_proxy": "a", "NO_PROXY": "host"], "direct", "direct"),
+            (["all_proxy": "a", "no_proxy": "other", "NO_PROXY": "host"], "http://a:1080", "http://a:1080"),
+            (["all_proxy": "a", "no_proxy": "", "NO_PROXY": "host"], "direct", "direct"),
+            (["all_proxy": "a", "no_proxy": "*"], "direct", "direct"),
+        ] as [([String: String], String, String)])
+    func followsTheEnvironment(environment: [String: String], http: String, https: String) throws {
+        #expect(try route(environment, "http://host/") == http)
+        #expect(try route(environment, "https://host/") == https)
+    }
+
+    @Test func aProxyThatCannotBeUsedIsAnErrorOnlyForWhatNeedsIt() throws {
+        let environment = ["https_proxy": "socks4://p", "no_proxy": "direct.example"]
+        #expect(try route(environment, "http://host/") == "direct")
+        #expect(try route(environment, "https://direct.example/") == "direct")
+        let error = try #require(throws: NightjarError.self) { try route(environment, "https://host/") }
+        #expect(
+            error.message == "the environment variable https_proxy: the proxy cannot be used: its scheme \"socks4\" "
+                + "means SOCKS 4, which is not supported; write socks5h:// if it can that")
+    }
+
+    @Test func whatTheCallerSetsIsNotTheEnvironments() throws {
+        let origin = try RequestURL("http://a.example/").origin
+        #expect(try ProxyRules.off.route(to: origin) == .direct)
+        let proxy = try ProxyAddress("socks5://p")
+        #expect(try ProxyRules(proxy).route(to: origin) == .proxy(proxy))
+        #expect(try ProxyRules(proxy, exceptions: ProxyExceptions("example")).route(to: origin) == .direct)
+    }
+}
+
+@Suite struct ProxyExceptionsTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let list: String
+        let host: String
+        let isDirect: Bool
+        /// Curl says the same, in each version since 7.86: where they differ, the newest counts.
+        let isCurls: Bool
+
+        init(_ list: String, _ host: String, _ isDirect: Bool, isCurls: Bool = true) {
+            (self.list, self.host, self.isDirect, self.isCurls) = (list, host, isDirect, isCurls)
+        }
+
+        var testDescription: String { "\(list) | \(host)" }
+    }
+
+    static let cases = [
+        Case("", "a.example", false), Case("*", "a.example", true), Case("*", "127.0.0.1", true),
+        Case("*,b", "a.example", false), Case("*.example", "a.example", false),
+        Case("a.example", "a.example", true), Case("A.Example", "a.example", true),
+        Case("a.example", "b.a.example", true),
+        Case("a.example", "ba.example", false), Case("a.example", "example", false),
+        Case("a.example", "a.example.org", false),
+        Case(".a.example", "a.example", true), Case(".a.example", "b.a.example", true),
+        Case(".a.example", "ba.example", false),
+        Case("a.example.", "a.example", true), Case("a.example", "a.example.", true),
+        Case(".a.example.", "b.a.example.", true),
+        Case("..a.example", "a.example", false), Case(".", "a.example", false), Case("example", "a.example", true),
+        Case("b,a.example", "a.example", true), Case("b, a.example", "a.example", true),
+        Case("b ,a.example", "a.example", true),
+        Case(" \tb,,, a.example ,", "a.example", true), Case("b a.example", "a.example", true, isCurls: false),
+        Case("a.example:80", "a.example", false), Case("a.example/8", "a.example", false),
+        Case("127.0.0.1", "127.0.0.1", true), Case("127.0.0.1", "127.0.0.2", false),
+        Case("127.0.0.1:80", "127.0.0.1", false),
+        Case("localhost", "127.0.0.1", false), Case("127.0.0.1", "localhost", false), Case("0.0.1", "127.0.0.1", false),
+        Case("192.168.0.0/16", "192.168.9.9", true), Case("192.168.0.0/16", "192.169.0.0", false),
+        Case("192.160.0.0/13", "192.167.255.255", true), Case("192.160.0.0/13", "192.168.0.0", false),
+        Case("10.0.0.0/8", "10.200.1.1", true), Case("10.1.2.3/32", "10.1.2.3", true),
+        Case("10.1.2.3/32", "10.1.2.2", false),
+        Case("10.0.0.0/33", "10.0.0.0", false), Case("10.0.0.0/", "10.0.0.0", false, isCurls: false),
+        Case("10.0.0.0/8x", "10.0.0.0", false, isCurls: false),
+        Case("10.0.0.0/-8", "10.0.0.0", false), Case("10.0.0.0/4294967304", "10.0.0.0", false, isCurls: false),
+        Case("0.0.0.0/0", "10.0.0.0", true, isCurls: false), Case("::/0", "::1", true, isCurls: false),
+        Case("::1", "::1", true), Case("0:0::1", "::1", true, isCurls: false),
+        Case("[::1]", "::1", true, isCurls: false),
+        Case("::1", "::2", false),
+        Case("fe80::/10", "fe80::1", true, isCurls: false), Case("fe80::/10", "febf::1", true, isCurls: false),
+        Case("fe80::/10", "fec0::1", false),
+        Case("::/129", "::1", false), Case("::ffff:127.0.0.1", "127.0.0.1", false),
+    ]
+
+    @Test(arguments: cases) func decides(_ test: Case) {
+        #expect(ProxyExceptions(test.list).contains(host: test.host) == test.isDirect)
+    }
+
+    /// Nobody listens at either port; curl says at which one it tried.
+    @Test(arguments: cases.filter(\.isCurls)) func decidesAsCurlDoes(_ test: Case) throws {
+        let host = test.host.contains(":") ? "[\(test.host)]" : test.host
+        let (proxy, direct) = (try Ports.refused(), try Ports.refused())
+        try #require(proxy != direct)
+        let result = try run(
+            "curl",
+            [
+                "-sv", "--proxy", "http://127.0.0.1:\(proxy)", "--noproxy", test.list, "--connect-to",
+                "::127.0.0.1:\(direct)", "http://\(host)/",
+            ])
+        let port = test.isDirect ? direct : proxy
+        #expect(result.errors.contains("connect to 127.0.0.1 port \(port) "), "\(result.errors)")
+    }
+
+    @Test func survivesBytesFromAnywhere() {
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            let alphabet = Array("a.,:[]/ 0123*".utf8)
+            let bytes = (0..<Int.random(in: 0..<30, using: &random)).map { _ in
+                alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+            }
+            let exceptions = ProxyExceptions(String(decoding: bytes, as: UTF8.self))
+            for host in ["a", "0.1.2.3", "::1", "a.", ""] { _ = exceptions.contains(host: host) }
+        }
+    }
+}

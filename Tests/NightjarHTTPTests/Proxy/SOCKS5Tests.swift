@@ -1,0 +1,192 @@
+import NIOCore
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct SOCKS5Tests {
+    private func machine(
+        _ proxy: String = "socks5h://proxy", to target: String = "https://api.example/", address: String? = nil
+    ) throws -> SOCKS5 {
+        SOCKS5(to: try RequestURL(target).origin, address: address, through: try ProxyAddress(proxy))
+    }
+
+    /// All that is sent, and how it ends: a proxy that says `answers` whatever it is sent.
+    private func conversation(
+        _ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int] = []
+    ) -> (sent: [[UInt8]], end: String) {
+        var machine = machine
+        var sent: [[UInt8]] = []
+        do throws(NightjarError) {
+            sent.append(Array(try machine.start().readableBytesView))
+            var rest = ByteBuffer()
+            var start = 0
+            for end in cuts + [answers.count] {
+                rest.writeBytes(answers[start..<end])
+                start = end
+                events: while true {
+                    switch try machine.received(&rest) {
+                    case .wait: break events
+                    case .send(let bytes): sent.append(Array(bytes.readableBytesView))
+                    case .open:
+                        #expect(machine.isOpen)
+                        return (sent, "open " + String(buffer: rest))
+                    }
+                }
+                #expect(rest.readableBytes == 0)
+            }
+            return (sent, "\(machine.endOfStream())")
+        } catch {
+            #expect(!machine.isOpen)
+            #expect(error.phase == .connect)
+            var more = ByteBuffer(bytes: [5, 0])
+            #expect(throws: NightjarError.self) { try machine.received(&more) }
+            return (sent, "\(error)")
+        }
+    }
+
+    /// The same end, however the answers are cut.
+    private func check(_ machine: SOCKS5, _ answers: [UInt8], sent: [[UInt8]], end: String) {
+        let whole = conversation(machine, answers)
+        #expect(whole.sent == sent)
+        #expect(whole.end == end)
+        guard answers.count > 1 else { return }
+        #expect(conversation(machine, answers, cutAt: Array(1..<answers.count)).end == end)
+        for cut in 1..<answers.count {
+            let cutOnce = conversation(machine, answers, cutAt: [cut])
+            #expect(cutOnce.sent == sent && cutOnce.end == end, "cut at \(cut)")
+        }
+    }
+
+    private static let granted: [UInt8] = [5, 0, 0, 1, 127, 0, 0, 1, 0x1F, 0x90]
+    private static func connect(_ name: String, _ port: UInt16) -> [UInt8] {
+        [5, 1, 0, 3, UInt8(name.utf8.count)] + name.utf8 + [UInt8(port >> 8), UInt8(port & 255)]
+    }
+
+    @Test func connectsByName() throws {
+        check(
+            try machine(), [5, 0] + Self.granted, sent: [[5, 1, 0], Self.connect("api.example", 443)], end: "open ")
+    }
+
+    @Test func connectsByAddress() throws {
+        check(
+            try machine("socks5://proxy", address: "192.0.2.1"), [5, 0] + Self.granted,
+            sent: [[5, 1, 0], [5, 1, 0, 1, 192, 0, 2, 1, 1, 0xBB]], end: "open ")
+        check(
+            try machine(to: "http://[2001:db8::1]:8080/"), [5, 0] + Self.granted,
+            sent: [
+                [5, 1, 0], [5, 1, 0, 4, 0x20, 1, 0x0D, 0xB8] + Array(repeating: 0, count: 11) + [1, 0x1F, 0x90],
+            ], end: "open ")
+    }
+
+    @Test func logsInWhenTheProxyAsksForIt() throws {
+        let machine = try machine("socks5h://u%40:s%C3%A9cret@proxy")
+        let greeting: [UInt8] = [5, 2, 0, 2]
+        let login: [UInt8] = [1, 2] + Array("u@".utf8) + [7] + Array("sécret".utf8)
+        let connect = Self.connect("api.example", 443)
+        check(machine, [5, 0] + Self.granted, sent: [greeting, connect], end: "open ")
+        check(machine, [5, 2, 1, 0] + Self.granted, sent: [greeting, login, connect], end: "open ")
+        check(machine, [5, 2, 5, 0] + Self.granted, sent: [greeting, login, connect], end: "open ")
+        check(
+            machine, [5, 2, 1, 1], sent: [greeting, login],
+            end: "connect: the proxy socks5h://proxy:1080 did not accept the user name and password given for it")
+        check(
+            machine, [5, 2], sent: [greeting, login],
+            end: "connect: the proxy socks5h://proxy:1080 did not accept the user name and password given for it: "
+                + "it hung up")
+        check(
+            machine, [5, 0xFF], sent: [greeting],
+            end:
+                "connect: the proxy socks5h://proxy:1080 takes no login by user name and password, and none without one"
+        )
+    }
+
+    @Test func aLoginThatWasNotOfferedIsNotMade() throws {
+        check(
+            try machine(), [5, 0xFF], sent: [[5, 1, 0]],
+            end: "connect: the proxy socks5h://proxy:1080 wants a login; give its URL a user name and a password")
+        check(
+            try machine(), [5, 2], sent: [[5, 1, 0]],
+            end: "protocol: the proxy socks5h://proxy:1080 wants a login (2) that it was not offered")
+    }
+
+    @Test(
+        arguments: [
+            (1, "it has failed, and says no more than that"), (2, "its rules do not allow it"),
+            (3, "the network cannot be reached from there"), (4, "the host cannot be reached or found from there"),
+            (5, "the host refused the connection"),
+            (6, "the way there is too long or the host did not answer in time (TTL expired)"),
+            (7, "it does not make outgoing connections (command not supported)"),
+            (8, "it does not know this type of address (IPv6 or a name)"),
+            (9, "it gave the code 9, which RFC 1928 does not have"),
+            (255, "it gave the code 255, which RFC 1928 does not have"),
+        ] as [(UInt8, String)])
+    func saysWhyItWasRefused(code: UInt8, reason: String) throws {
+        let message = "connect: the proxy socks5h://proxy:1080 did not connect to api.example:443: \(reason)"
+        let sent = [[5, 1, 0], Self.connect("api.example", 443)]
+        check(try machine(), [5, 0, 5, code], sent: sent, end: message)
+        check(try machine(), [5, 0, 5, code, 0, 1, 0, 0, 0, 0, 0, 0], sent: sent, end: message)
+    }
+
+    @Test func takesEachTypeOfAddressInTheReply() throws {
+        let sent = [[5, 1, 0], Self.connect("api.example", 443)]
+        for bound in [
+            [4] + Array(repeating: UInt8(7), count: 16), [3, 0], [3, 255] + Array(repeating: UInt8(7), count: 255),
+        ] { check(try machine(), [5, 0, 5, 0, 0] + bound + [0, 80], sent: sent, end: "open ") }
+    }
+
+    @Test func whatIsNoSOCKSIsSaid() throws {
+        check(
+            try machine(), Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), sent: [[5, 1, 0]],
+            end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its answer begins with \"HT\"; "
+                + "it seems to be an HTTP proxy, so write http:// before its host")
+        check(
+            try machine(), [5, 0, 5, 0, 0, 2, 1], sent: [[5, 1, 0], Self.connect("api.example", 443)],
+            end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its answer begins with "
+                + "\"\\x5\\x0\\x0\\x2\\x1\"")
+        check(
+            try machine(), [5], sent: [[5, 1, 0]],
+            end: "connect: the proxy socks5h://proxy:1080 closed the connection before it had connected to "
+                + "api.example:443")
+    }
+
+    @Test func whatFollowsIsTheTunnels() throws {
+        let answers = [5, 0] + Self.granted + Array("early".utf8)
+        #expect(conversation(try machine(), answers).end == "open early")
+        #expect(
+            conversation(try machine(to: "http://api.example/"), answers).end
+                == "protocol: bytes came from api.example:80 through the proxy before anything was sent")
+    }
+
+    @Test func whatHasNoRoomIsRefusedBeforeItIsSent() throws {
+        for login in ["\(String(repeating: "u", count: 256)):p", "u:\(String(repeating: "p", count: 256))", ":p"] {
+            var machine = try machine("socks5h://\(login)@proxy")
+            let error = #expect(throws: NightjarError.self) { try machine.start() }
+            #expect(error?.kind == .invalidURL)
+            #expect(error?.message.contains("ppp") == false)
+        }
+        var machine = try machine("socks5h://\(String(repeating: "u", count: 255)):@proxy")
+        _ = try machine.start()
+    }
+
+    @Test func speakingBeforeItIsAskedIsAnError() throws {
+        var machine = try machine()
+        var nothing = ByteBuffer()
+        #expect(try machine.received(&nothing) == .wait)
+        var bytes = ByteBuffer(bytes: [5, 0])
+        #expect(throws: NightjarError.self) { try machine.received(&bytes) }
+    }
+
+    @Test func survivesBytesFromAnywhere() throws {
+        let machines = [try machine(), try machine("socks5h://u:p@proxy")]
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            var bytes = random.bytes(Int.random(in: 0..<300, using: &random))
+            // Most of them get further than the first byte.
+            for index in bytes.indices.prefix(8) where Int.random(in: 0..<4, using: &random) > 0 {
+                bytes[index] = [5, 0, 1, 2, 3, 4][Int.random(in: 0..<6, using: &random)]
+            }
+            #expect(!conversation(machines[Int(seed % 2)], bytes).end.isEmpty, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct LocationTests {
+    private func resolve(
+        _ location: [UInt8], _ base: String, fragment: String? = nil
+    ) throws(NightjarError) -> Location {
+        let base = try RequestURL(base)
+        return try location.withUnsafeBytes { bytes in
+            Result { () throws(NightjarError) in try Location(bytes, base: base, fragment: fragment) }
+        }.get()
+    }
+
+    private func resolve(_ location: String, _ base: String = "http://a/b/c/d;p?q") throws(NightjarError) -> String {
+        let url = try resolve(Array(location.utf8), base).url
+        return url.origin.description + url.target
+    }
+
+    /// RFC 3986 sections 5.4.1 and 5.4.2, less what is no http URL.
+    static let examples: [(String, String)] = [
+        ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+        ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
+        ("#s", "http://a/b/c/d;p?q"), ("g#s", "http://a/b/c/g"), ("g?y#s", "http://a/b/c/g?y"),
+        (";x", "http://a/b/c/;x"), ("g;x", "http://a/b/c/g;x"), ("g;x?y#s", "http://a/b/c/g;x?y"),
+        (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"), ("../", "http://a/b/"),
+        ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../", "http://a/"), ("../../g", "http://a/g"),
+        ("../../../g", "http://a/g"), ("../../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"),
+        ("g.", "http://a/b/c/g."), (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("..g", "http://a/b/c/..g"),
+        ("./../g", "http://a/b/g"), ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"),
+        ("g/../h", "http://a/b/c/h"), ("g;x=1/./y", "http://a/b/c/g;x=1/y"), ("g;x=1/../y", "http://a/b/c/y"),
+        ("g?y/./x", "http://a/b/c/g?y/./x"), ("g?y/../x", "http://a/b/c/g?y/../x"),
+        ("g#s/../x", "http://a/b/c/g"),
+    ]
+
+    @Test(arguments: examples)
+    func resolvesTheExamplesOfTheRFC(reference: String, expected: String) throws {
+        #expect(try resolve(reference) == expected)
+    }
+
+    /// The second opinion: where curl would go. Before a bare fragment it loses the end of the path (7.88).
+    @Test(arguments: examples.filter { $0.0 != "#s" }) func resolvesThemAsCurlDoes(reference: String, expected: String)
+        throws
+    {
+        let peer = try ScriptedPeer([[.expectRequest, .respond("302 Found", headers: ["Location: \(reference)"])]])
+        let result = try run(
+            "curl",
+            [
+                "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out", "%{redirect_url}", "--connect-to",
+                "a:80:127.0.0.1:\(peer.port)", "http://a/b/c/d;p?q",
+            ])
+        #expect(result.text.prefix { $0 != "#" } == expected)
+    }
+
+    @Test(arguments: [
+        ("https://b.example/x", "https://b.example/x"), ("HTTP://B.Example:80/x", "http://b.example/x"),
+        ("http://b", "http://b/"), ("http://b?x", "http://b/?x"), ("http://b/x/../../y/.", "http://b/y/"),
+        ("//b:8080/x", "http://b:8080/x"), ("http://[::1]:81/x", "http://[::1]:81/x"),
+        ("/a//b/../c", "http://a/a//c"), ("/a?", "http://a/a?"), ("./c:d", "http://a/b/c/c:d"),
+        ("1x:y", "http://a/b/c/1x:y"), ("/%2e%2e/x", "http://a/%2e%2e/x"),
+        // Bytes that do not belong into a URL are encoded; what is encoded stays.
+        ("/a b/%41%zz|\"<>?x=y z", "http://a/a%20b/%41%25zz%7C%22%3C%3E?x=y%20z"), ("/ü", "http://a/%C3%BC"),
+        ("/\\evil.example/x", "http://a/%5Cevil.example/x"),
+    ])
+    func resolvesWhatServersWrite(reference: String, expected: String) throws {
+        #expect(try resolve(reference) == expected)
+    }
+
+    @Test func encodesBytesThatAreNotUTF8() throws {
+        #expect(try resolve([0x2F, 0xFC, 0xFF], "http://a/").url.target == "/%FC%FF")
+    }
+
+    @Test(arguments: [
+        ("", "its Location is empty"),
+        ("file:///etc/passwd", "the scheme \"file\" of its Location is not http or https"),
+        ("ftp://b/x", "the scheme \"ftp\" of its Location is not http or https"),
+        ("javascript:alert(1)", "the scheme \"javascript\" of its Location is not http or https"),
+        ("localhost:8080/x", "the scheme \"localhost\" of its Location is not http or https"),
+        ("http:g", "its Location has \"http\" without :// behind it"),
+        ("https:/x", "its Location has \"https\" without :// behind it"),
+        ("/a\r\nSet-Cookie: x", "its Location holds the control character 0xd"),
+        ("/a\nb", "its Location holds the control character 0xa"),
+        ("/a\0b", "its Location holds the control character 0x0"),
+        ("/a\tb", "its Location holds the control character 0x9"),
+        ("http://user:secret@b/", "its Location holds a user name or a password, which a server cannot choose for us"),
+        ("//good@b/", "its Location holds a user name or a password, which a server cannot choose for us"),
+        ("http:///x", "its Location is wrong: the URL has no host; write http://host/path"),
+        ("http://b\\c/", "its Location is wrong: \"\\\\\" is not allowed in a host name"),
+        (
+            "http://b:99999/",
+            "its Location is wrong: the port is not a number from 1 to 65535; if it is part of a password, "
+                + "encode / ? # @ in it"
+        ),
+    ])
+    func refuses(location: String, why: String) throws {
+        let error = try #require(throws: NightjarError.self) { try resolve(location) }
+        #expect(error.kind == .protocol)
+        #expect(error.message == "the redirect cannot be followed: " + why)
+    }
+
+    @Test func refusesWhatIsTooLongBeforeAndAfterEncoding() throws {
+        let limit = RequestTarget.maximumLength
+        for location in [String(repeating: "x", count: limit + 1), "/" + String(repeating: " ", count: limit / 2)] {
+            let error = try #require(throws: NightjarError.self) { try resolve(location) }
+            #expect(error.message == "the redirect cannot be followed: its Location is longer than 65536 bytes")
+        }
+        #expect(try resolve("/" + String(repeating: "x", count: limit - 1)).utf8.count == limit + 8)
+    }
+
+    @Test func keepsTheFragmentOfTheRequestUnlessItBringsOne() throws {
+        #expect(try resolve(Array("/x".utf8), "http://a/", fragment: "top").fragment == "top")
+        #expect(try resolve(Array("/x#".utf8), "http://a/", fragment: "top").fragment == "")
+        #expect(try resolve(Array("/x#new one#2".utf8), "http://a/", fragment: "top").fragment == "new%20one%232")
+        #expect(try resolve(Array("/x".utf8), "http://a/").fragment == nil)
+    }
+
+    @Test func keepsTheUserInfoInTheOriginThatItWasGivenFor() throws {
+        #expect(try resolve(Array("/x".utf8), "http://u:p@a/").url.userInfo?.password == "p")
+        #expect(try resolve(Array("http://a:80/x".utf8), "http://u:p@a/").url.userInfo?.password == "p")
+        #expect(try resolve(Array("https://a/x".utf8), "http://u:p@a/").url.userInfo == nil)
+        #expect(try resolve(Array("http://b/x".utf8), "http://u:p@a/").url.userInfo == nil)
+    }
+
+    @Test func survivesBytesFromAnywhere() throws {
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            let alphabet = Array("/.:?#@%[]\\ab1 \u{FC}".utf8) + [0, 10, 127, 255]
+            let bytes = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
+                alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+            }
+            do throws(NightjarError) {
+                let url = try resolve((seed % 2 == 0 ? Array("http:".utf8) : []) + bytes, "http://a/b/c?d").url
+                #expect(url.target.first == "/", "seed \(seed)")
+                // What was resolved is a URL that says the same when it is read.
+                #expect(try RequestURL(url.origin.description + url.target).origin == url.origin, "seed \(seed)")
+            } catch {
+                #expect(error.kind == .protocol || error.kind == .invalidURL, "seed \(seed): \(error)")
+            }
+        }
+    }
+}
