@@ -116,7 +116,8 @@ struct njl_host {
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
   size_t logs;              /* clients that were made with a log */
-  uintptr_t base;           /* where on the C stack the run in progress began */
+  int nested;               /* runs, waits that block and closers on the C stack, within each other */
+  uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
@@ -130,7 +131,10 @@ bool njl_host_is_open(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
-void njl_set_base(njl_host *host);                /* here, on the C stack */
+/* Around a run, a wait that blocks and the closing of a coroutine. Where the outermost begins is the base: a stock
+ * interpreter calls us from anywhere on its stack, or on another thread's. */
+void njl_enter(njl_host *host);
+void njl_leave(njl_host *host);
 bool njl_is_deeper(const njl_host *host, size_t bytes); /* than so many bytes below the base */
 /* One round of the loop: ends waits, then runs at most so many tasks. False: nothing can ever happen. */
 bool njl_turn(lua_State *L, njl_host *host, size_t most);

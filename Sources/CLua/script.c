@@ -149,7 +149,6 @@ njl_script *njl_script_new(const njl_script_options *options) {
 
 void njl_script_free(njl_script *script) {
   if (script == NULL) return;
-  if (script->host != NULL) njl_set_base(script->host);
   if (script->L != NULL) lua_close(script->L);
   free(script);
 }
@@ -261,7 +260,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   job job = {.script = script, .source = source, .text = text, .name = name, .status = NJL_RAN};
   lua_settop(L, 0);
   script->host->running = L;
-  njl_set_base(script->host);
+  njl_enter(script->host);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, &job);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) { /* Out of memory, or an error while describing one. */
@@ -271,6 +270,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "error in error handling";
     job.message = copy(text, length != 0 ? length : strlen(text));
   }
+  njl_leave(script->host);
   script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
