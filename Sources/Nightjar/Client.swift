@@ -14,6 +14,8 @@ public final class Client: Sendable {
     private let maximumBody: Int
     private let decompresses: Bool
     private let birth = Fork.generation
+    /// That of the last call: the next is mostly of the same.
+    private let latestOrigin = Mutex<Origin?>(nil)
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
 
@@ -71,13 +73,20 @@ public final class Client: Sendable {
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies)
         let task = ClientTask(
-            try PreparedRequest(request, template), options, handlers: handlers, queue: queue, client: loop)
+            try prepare(request), options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         guard loop.submit(.start(task)) else {
             queue?.forget(task)
             throw NightjarError(.closed, "the client is closed")
         }
         return task
+    }
+
+    private func prepare(_ request: Request) throws(NightjarError) -> PreparedRequest {
+        let latest = latestOrigin.withLock { $0 }
+        let prepared = try PreparedRequest(request, template, known: latest)
+        if prepared.origin != latest { latestOrigin.withLock { $0 = prepared.origin } }
+        return prepared
     }
 
     /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.

@@ -26,7 +26,7 @@ enum StageKind: CaseIterable {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
         case .validate: Validate()
-        case .redirect: 
+        case .redirect:
             Redirect(
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
                 sensitive: configuration.sensitiveHeaders)

@@ -1,10 +1,22 @@
 import NIOCore
 
-/// Requests made from others, for the stages of the chain.
+/// Requests made from others, for the stages of the chain: a cookie is added, a redirect is followed.
 ///
 /// The head is read again from its bytes. That costs a microsecond, and only those calls that need it; keeping the fields
 /// apart would cost every call.
 extension PreparedRequest {
+    /// The fields of the head, Host and framing among them.
+    public var fields: Headers {
+        var section = FieldSection(maximumSize: .max, maximumFields: .max)
+        var bytes = wireHead
+        let lineEnd = bytes.readableBytesView.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.readerIndex
+        bytes.moveReaderIndex(to: lineEnd)
+        // We have written these lines, so they have the grammar.
+        let isWhole = (try? section.read(&bytes)) ?? false
+        assert(isWhole)
+        return section.take().headers
+    }
+
     /// Whether there is a field of this name.
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
@@ -14,12 +26,52 @@ extension PreparedRequest {
     public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
-        var head = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + (value?.utf8.count ?? 0) + 64)
+        return PreparedRequest(method: method, url: url, body: body, fields: fields)
+    }
+
+    /// What a redirect asks for.
+    ///
+    /// - Parameter sensitive: names of fields that go to no other origin, beside those that are known for it.
+    public func following(_ hop: RedirectHop, sensitive: [String] = []) throws(NightjarError) -> PreparedRequest {
+        var fields = fields
+        // A Host that the caller chose is for the origin that was asked, like the credentials.
+        let host = hop.dropsCredentials ? nil : fields["Host"]
+        for name in ["Host", "Content-Length", "Transfer-Encoding"] { fields.remove(name) }
+        fields = hop.headers(from: fields, sensitive: sensitive)
+        let body = hop.keepsBody ? body : .none
+        return try PreparedRequest(
+            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields, body: body)
+    }
+
+    private convenience init(
+        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody
+    ) throws(NightjarError) {
+        var framing = ByteBuffer()
+        try HeadWriter.writeFraming(of: body, method: method, into: &framing)
+        var head = PreparedRequest.startLine(method, url)
+        head.writeString("Host: \(host)\r\n")
+        PreparedRequest.write(fields, into: &head)
+        head.writeImmutableBuffer(framing)
+        head.writeStaticString("\r\n")
+        self.init(method: method, url: url, body: body, wireHead: head)
+    }
+
+    private convenience init(method: Method, url: RequestURL, body: RequestBody, fields: Headers) {
+        var head = PreparedRequest.startLine(method, url)
+        PreparedRequest.write(fields, into: &head)
+        head.writeStaticString("\r\n")
+        self.init(method: method, url: url, body: body, wireHead: head)
+    }
+
+    private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {
+        var head = ByteBuffer()
         head.writeString("\(method.name) \(url.target) HTTP/1.1\r\n")
+        return head
+    }
+
+    private static func write(_ fields: Headers, into head: inout ByteBuffer) {
         for index in 0..<fields.count {
             fields.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
         }
-        head.writeStaticString("\r\n")
-        return PreparedRequest(method: method, url: url, body: body, wireHead: head)
     }
 }

@@ -27,7 +27,11 @@ public final class PreparedRequest: Sendable {
     }
 
     /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
-    public init(_ request: borrowing Request, _ template: RequestTemplate) throws(NightjarError) {
+    ///
+    /// - Parameter known: the origin that an absolute target probably has; it then need not be read.
+    public init(
+        _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
+    ) throws(NightjarError) {
         method = request.method
         body = request.body
         try PreparedRequest.check(request)
@@ -38,7 +42,7 @@ public final class PreparedRequest: Sendable {
         head.writeString(method)
         head.writeInteger(UInt8(ascii: " "))
         let targetStart = head.writerIndex
-        let resolution = try PreparedRequest.writeTarget(request, template, into: &head)
+        let resolution = try PreparedRequest.writeTarget(request, template, known, into: &head)
         let target = head.getString(at: targetStart, length: head.writerIndex - targetStart) ?? ""
         url = RequestURL(origin: resolution.origin, target: target, userInfo: resolution.userInfo)
         head.writeStaticString(" HTTP/1.1\r\n")
@@ -92,11 +96,11 @@ public final class PreparedRequest: Sendable {
     }
 
     private static func writeTarget(
-        _ request: borrowing Request, _ template: RequestTemplate, into head: inout ByteBuffer
+        _ request: borrowing Request, _ template: RequestTemplate, _ known: Origin?, into head: inout ByteBuffer
     ) throws(NightjarError) -> URLResolution {
         let query = request.query
         return try request.target.withRawBytes { bytes throws(NightjarError) in
-            guard let resolution = try URLResolution(bytes, base: template.base, known: template.latestOrigin)
+            guard let resolution = try URLResolution(bytes, base: template.base, known: known)
             else {
                 throw NightjarError(
                     .invalidURL,
