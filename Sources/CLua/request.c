@@ -206,6 +206,8 @@ static double seconds(reading *r, int index, const char *name) {
 
 static void read_timeout(reading *r, int value, njl_request *request) {
   static const char *const limits[] = {"connect", "idle", "total", NULL};
+  static const char *const named[] = {"timeout.connect", "timeout.idle", "timeout.total"};
+  double *const given[] = {&request->connect, &request->idle, &request->total};
   lua_State *L = r->L;
   if (!lua_istable(L, value)) {
     request->total = seconds(r, value, "timeout");
@@ -213,10 +215,9 @@ static void read_timeout(reading *r, int value, njl_request *request) {
   }
   for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (strcmp(name, "connect") == 0) request->connect = seconds(r, -1, "timeout.connect");
-    else if (strcmp(name, "idle") == 0) request->idle = seconds(r, -1, "timeout.idle");
-    else if (strcmp(name, "total") == 0) request->total = seconds(r, -1, "timeout.total");
-    else njl_unknown_option(L, r->function, "timeout.", name, limits);
+    int limit = njl_find_name(L, -2, limits);
+    if (limit < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
+    else *given[limit] = seconds(r, -1, named[limit]);
   }
 }
 
@@ -228,13 +229,10 @@ static unsigned options_present(lua_State *L, int options, const char *function)
       luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
     }
     const char *name = lua_tostring(L, -2);
-    int option = 0;
-    while (names[option] != NULL && strcmp(names[option], name) != 0) option++;
-    if (names[option] == NULL) {
-      for (const char *const *known = later; *known != NULL; known++) {
-        if (strcmp(*known, name) == 0) {
-          luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
-        }
+    int option = njl_find_name(L, -2, names);
+    if (option < 0) {
+      if (njl_find_name(L, -2, later) >= 0) {
+        luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
       }
       njl_unknown_option(L, function, "", name, names);
     }
