@@ -366,6 +366,12 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
+ * The value of a variable of the target, which is then a URI template (RFC 6570 to level 3): "/users/{id}{?page}". The call
+ * is refused with NJ_INVALID_REQUEST when a variable of the path has no value, or a value leaves a segment empty.
+ */
+NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
+
+/**
  * Sets a header in place of those of the same name, or adds one beside them.
  *
  * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)

@@ -9,12 +9,12 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, RARE };
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, PARAMS, RARE };
 
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
 static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
-                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "redirect",
-                                    "cookies", "decompress",      "max_body", NULL};
+                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "params",
+                                    "redirect", "cookies",        "decompress", "max_body", NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};
@@ -328,12 +328,16 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
   if (present == 0) return;
   lua_newtable(L);
   reading r = {.L = L, .function = function, .anchors = lua_gettop(L)};
-  pairs query = {0}, headers = {0};
+  pairs query = {0}, params = {0}, headers = {0};
 
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
   if (push_option(&r, options, present, QUERY)) {
     read_pairs(&r, lua_gettop(L), &query);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, PARAMS)) {
+    read_pairs(&r, lua_gettop(L), &params);
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, HEADERS)) {
@@ -359,6 +363,8 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
 
   request->query = query.items;
   request->query_count = query.count;
+  request->params = params.items;
+  request->param_count = params.count;
   request->headers = headers.items;
   request->header_count = headers.count;
 }
