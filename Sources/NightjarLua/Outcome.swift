@@ -62,7 +62,9 @@ final class Outcome: @unchecked Sendable {
     /// - Returns: the status of the redirect and the URL, without its NUL.
     func redirect(at index: Int) -> (status: Int, url: UnsafeBufferPointer<CChar>)? {
         guard let redirects = response?.redirects, redirects.indices.contains(index) else { return nil }
-        while redirectURLs.count <= index { redirectURLs.append(Outcome.copy(redirects[redirectURLs.count].url.redacted)) }
+        while redirectURLs.count <= index {
+            redirectURLs.append(Outcome.copy(redirects[redirectURLs.count].url.redacted))
+        }
         return (redirects[index].status, UnsafeBufferPointer(rebasing: redirectURLs[index].dropLast()))
     }
 
