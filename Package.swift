@@ -149,6 +149,14 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
         .executableTarget(
             name: "FuzzSetCookie", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/SetCookie"),
+        .executableTarget(
+            name: "FuzzRedirect",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Redirect"),
+        .executableTarget(
+            name: "FuzzProxy",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Proxy"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

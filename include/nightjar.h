@@ -114,6 +114,7 @@ typedef struct nj_error nj_error;       /* immutable; kind, messages, HTTP statu
 typedef struct nj_config nj_config;     /* how a client will behave; mutable until a client is made of it */
 typedef struct nj_client nj_client;     /* pool, policies, and the loop they live on */
 typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
+typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
@@ -366,6 +367,12 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
+ * The value of a variable of the target, which is then a URI template (RFC 6570 to level 3): "/users/{id}{?page}". The call
+ * is refused with NJ_INVALID_REQUEST when a variable of the path has no value, or a value leaves a segment empty.
+ */
+NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
+
+/**
  * Sets a header in place of those of the same name, or adds one beside them.
  *
  * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
@@ -378,6 +385,43 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
 
 /** The body, copied, with Content-Type: application/json. The text is sent as it is. */
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
+
+/**
+ * The body is the file's content, read while it is sent and never held in memory; with the Content-Type that its name tells,
+ * unless the request or the client sets one. Sending fails with NJ_INVALID_REQUEST when there is no such file to read, or it
+ * is a folder, a pipe or a device; and when it gets shorter while it is sent: the connection is then closed, so that the
+ * server cannot take half a body for a whole one. What it grows by meanwhile is not sent.
+ */
+NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
+
+/**
+ * The body is this form as it is now, with Content-Type: multipart/form-data; NULL: it has none. Files are read as with
+ * nj_request_set_body_file.
+ *
+ * @return NJ_INVALID_REQUEST for a part without a name, or with a control character in its name, file name or type
+ */
+NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
+
+/**
+ * Adds a field to a body that is application/x-www-form-urlencoded, in order, encoded from plain text; a name may repeat. The
+ * first one takes the place of another body.
+ */
+NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
+
+/**
+ * True: the body is sent with Content-Encoding: gzip. One in memory only if that makes it smaller; files, forms and streams as
+ * they go, so that their length is not announced. The server must be known to understand it: none can be asked before.
+ */
+NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
+
+/**
+ * Whether the server is asked before the body is sent (Expect: 100-continue). If it does not answer within a second, the
+ * body is sent all the same. Without this call: for bodies of 1 MiB or more, or of unknown length.
+ */
+NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect);
+
+/** True: a GET or a HEAD may have a body, which is otherwise NJ_INVALID_REQUEST, as servers and caches may drop it. */
+NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
 
 /**
  * Asked for the next part of a streamed body, inside nj_queue_poll or nj_client_send.
@@ -439,9 +483,36 @@ NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
  * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, timeout, max_body, redirect,
- * decompress, cookies. What it does not name stays. See nj_config_merge_json.
+ * decompress, cookies, compress, expect_continue, body_on_get. What it does not name stays. See nj_config_merge_json.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/* ------------------------------------------------------------------------------------------------------- form --- */
+
+/** A form of parts, sent in their order as multipart/form-data (RFC 7578). Names may repeat, and be any UTF-8. */
+NJ_API nj_form *nj_form_new(void);
+NJ_API void nj_form_free(nj_form *form);
+
+/** Adds a part that is plain text. */
+NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *text);
+
+/**
+ * Adds a part of these bytes, copied.
+ *
+ * @param filename     what the server is told the file is called; NULL: the part is none
+ * @param content_type NULL: what `filename` tells
+ */
+NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *filename, const char *content_type,
+                                   const void *bytes, size_t length);
+
+/**
+ * Adds a part that is the content of a file, read while the form is sent.
+ *
+ * @param filename     what the server is told it is called; NULL: the last part of `path`
+ * @param content_type NULL: what that name tells
+ */
+NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
+                                  const char *content_type);
 
 /* --------------------------------------------------------------------------------------------------- response --- */
 
@@ -562,12 +633,19 @@ NJ_API void nj_script_free(nj_script *script);
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/* "Before it is used" below: before the first run, function or global. */
+/* "Before it is used" below: before the first run, function or global.
+ *
+ * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
+ * library function in C comes to its end first, and a script can make one long: string.find and its like take
+ * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
 
-/** Before it is used: bytes that Lua may have allocated at a time. No limit unless set. */
+/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. No limit unless set. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
-/** Before it is used: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
+/**
+ * Before it is used: steps of the Lua machine that one run may take, to the nearest 1000; each coroutine and task counts
+ * for 100 more. No limit unless set.
+ */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
 /** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */

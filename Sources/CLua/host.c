@@ -36,7 +36,6 @@ njl_host *njl_host_open(lua_State *L) {
   host->root.host = host;
   host->root.state = NJL_RUNNING;
   host->current = &host->root;
-  njl_set_base(host);
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
   lua_createtable(L, 0, 1);
@@ -49,11 +48,15 @@ njl_host *njl_host_open(lua_State *L) {
   return host;
 }
 
-void njl_set_base(njl_host *host) { host->base = (uintptr_t)__builtin_frame_address(0); }
+void njl_enter(njl_host *host) {
+  if (host->nested++ == 0) host->base = (uintptr_t)__builtin_frame_address(0);
+}
+
+void njl_leave(njl_host *host) { host->nested--; }
 
 bool njl_is_deeper(const njl_host *host, size_t bytes) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-  return here < host->base && host->base - here > bytes;
+  return host->nested > 0 && here < host->base && host->base - here > bytes;
 }
 
 njl_host *njl_host_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
@@ -147,8 +150,8 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is enough:
-     * the others are kept by the script alone, or they would pile up in a parent that lives long. */
+    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is
+     * enough: the others are kept by the script alone, or they would pile up in a parent that lives long. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);

@@ -14,6 +14,8 @@ public final class Client: Sendable {
     private let maximumBody: Int
     private let decompresses: Bool
     private let birth = Fork.generation
+    /// That of the last call: the next is mostly of the same.
+    private let latestOrigin = Mutex<Origin?>(nil)
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
 
@@ -70,11 +72,7 @@ public final class Client: Sendable {
             expectedStatuses: request.expectedStatuses, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies)
-        let idle = options.timeouts.idle
-        let prepared =
-            request.needsContent(idle: idle)
-            ? try PreparedRequest(try request.withContent(for: template, idle: idle), template)
-            : try PreparedRequest(request, template)
+        let prepared = try prepare(request, idle: options.timeouts.idle)
         let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         guard loop.submit(.start(task)) else {
@@ -82,6 +80,16 @@ public final class Client: Sendable {
             throw NightjarError(.closed, "the client is closed")
         }
         return task
+    }
+
+    private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        guard !request.needsContent(idle: idle) else {
+            return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
+        }
+        let latest = latestOrigin.withLock { $0 }
+        let prepared = try PreparedRequest(request, template, known: latest)
+        if prepared.origin != latest { latestOrigin.withLock { $0 = prepared.origin } }
+        return prepared
     }
 
     /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.

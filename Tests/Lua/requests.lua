@@ -72,9 +72,10 @@ end
 local function get(options) return function() api:get("/echo", options) end end
 misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
 misuse("get: there is no option 'zzzzzz'", get { zzzzzz = 1 })
+misuse("get: there is no option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
 misuse("get: options have names, got a number", get { "x" })
 misuse("get: options must be a table, got string", get "x")
-for _, option in ipairs { "auth", "multipart", "retry", "cache", "coalesce" } do
+for _, option in ipairs { "auth", "retry", "cache", "coalesce" } do
   misuse("get: option '" .. option .. "' is not supported by version 0.1.0 yet", get { [option] = true })
 end
 misuse("get: query must be a table, got string", get { query = "a=1" })

@@ -41,7 +41,8 @@ final class ContentFile: @unchecked Sendable {
         while position < range.upperBound {
             var code: Int32 = 0
             let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.upperBound - position) { space in
-                let count = pread(descriptor, space.baseAddress, min(space.count, range.upperBound - position), position)
+                let count = pread(
+                    descriptor, space.baseAddress, min(space.count, range.upperBound - position), position)
                 code = count < 0 ? errno : 0
                 return max(count, 0)
             }

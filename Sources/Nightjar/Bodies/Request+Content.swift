@@ -74,7 +74,8 @@ extension Request {
     private mutating func compress() throws(NightjarError) {
         if hasHeader("Content-Encoding") {
             throw NightjarError(
-                .invalidRequest, "the body has a Content-Encoding already; either set the header or ask for compression")
+                .invalidRequest, "the body has a Content-Encoding already; either set the header or ask for compression"
+            )
         }
         switch body {
         case .none: return

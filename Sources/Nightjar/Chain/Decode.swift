@@ -7,9 +7,9 @@ final class Decode: Stage, @unchecked Sendable {
     let hooks: StageHooks = .incoming
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard call.options.decompresses, head.headers.firstIndex(of: "Content-Encoding") != nil else {
-            return .proceed
-        }
+        // A part of an encoded body (206) cannot be decoded by itself.
+        guard call.options.decompresses, head.status != 206, head.headers.firstIndex(of: "Content-Encoding") != nil
+        else { return .proceed }
         let limits = DecodingLimits(maximumBytes: call.collectsBody ? call.options.maximumBody : .max)
         do throws(NightjarError) {
             call.decoding = try BodyDecoding(head.headers.values("Content-Encoding"), limits)

@@ -4,8 +4,7 @@ import NightjarHTTP
 struct Option<Target>: Sendable {
     let name: String
     /// - Parameter path: the option's full name, for messages.
-    let apply:
-        @Sendable (_ value: JSONValue, _ path: String, _ target: inout Target) throws(NightjarError) -> Void
+    let apply: @Sendable (_ value: JSONValue, _ path: String, _ target: inout Target) throws(NightjarError) -> Void
 }
 
 /// The options of one table, of which there may be one inside another.

@@ -202,6 +202,9 @@ private struct Assembly {
     /// A copy of this size costs less than a buffer of its own costs all the way down.
     private static let joinedSize = 16 * 1024
 
+    /// A buffer counts in 32 bits, and a form may have any number of parts.
+    private static let largestJoint = 1 << 20
+
     private(set) var segments: [BodySegment] = []
     private var pending = ByteBuffer()
 
@@ -210,6 +213,7 @@ private struct Assembly {
     mutating func append(_ bytes: ByteBuffer) {
         if bytes.readableBytes <= Assembly.joinedSize {
             pending.writeImmutableBuffer(bytes)
+            if pending.readableBytes > Assembly.largestJoint { flush() }
         } else {
             flush()
             segments.append(.bytes(bytes))

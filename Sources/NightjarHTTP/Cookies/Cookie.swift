@@ -4,7 +4,7 @@
 /// same second, yet the order in which they were made decides how they are sent, and which of two programs changed a
 /// cookie last decides a merge. A `Double` tells moments of this century apart to a quarter of a microsecond. Every
 /// moment here is within ``timeRange``, so it is neither NaN nor infinite and fits an integer.
-public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
     /// With requests that another site caused, is it sent? Section 5.6.7.
     public enum SameSite: String, Sendable, CaseIterable {
         /// Also then.
@@ -42,28 +42,52 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
         }
     }
 
-    /// Empty for a cookie that is a value alone.
-    public let name: String
-    public let value: String
-    /// In lower case, without a dot in front; an IPv6 address without brackets.
-    public let domain: String
-    /// Sent to the host of that name alone, and not to those below it.
-    public let isHostOnly: Bool
-    /// Begins with a slash.
-    public let path: String
-    /// Nil for a session cookie, which lives as long as its jar.
-    public let expires: Double?
-    /// Sent by https alone.
-    public let isSecure: Bool
-    /// Not for scripts in pages. Of no meaning here; kept for those to whom the cookie is exported.
-    public let isHTTPOnly: Bool
-    public let sameSite: SameSite
+    /// What does not change while the cookie is kept. Shared by copies, which a sort of three thousand makes many of.
+    private final class Content: Sendable {
+        let identity: Identity
+        let value: String
+        let expires: Double?
+        let isSecure: Bool
+        let isHTTPOnly: Bool
+        let sameSite: SameSite
+
+        init(
+            _ identity: Identity, value: String, expires: Double?, isSecure: Bool, isHTTPOnly: Bool, sameSite: SameSite
+        ) {
+            self.identity = identity
+            self.value = value
+            self.expires = expires
+            self.isSecure = isSecure
+            self.isHTTPOnly = isHTTPOnly
+            self.sameSite = sameSite
+        }
+    }
+
+    private let content: Content
     /// When a cookie of this identity was first stored; no two of one jar are equal.
     public internal(set) var created: Double
     /// When it was last stored or sent.
     public internal(set) var lastAccess: Double
     /// When it was last stored, by a clock that never stands still or goes back (``CookieJar/merge(_:at:)``).
     public internal(set) var modified: Double
+
+    public var identity: Identity { content.identity }
+    /// Empty for a cookie that is a value alone.
+    public var name: String { content.identity.name }
+    public var value: String { content.value }
+    /// In lower case, without a dot in front; an IPv6 address without brackets.
+    public var domain: String { content.identity.domain }
+    /// Sent to the host of that name alone, and not to those below it.
+    public var isHostOnly: Bool { content.identity.isHostOnly }
+    /// Begins with a slash.
+    public var path: String { content.identity.path }
+    /// Nil for a session cookie, which lives as long as its jar.
+    public var expires: Double? { content.expires }
+    /// Sent by https alone.
+    public var isSecure: Bool { content.isSecure }
+    /// Not for scripts in pages. Of no meaning here; kept for those to whom the cookie is exported.
+    public var isHTTPOnly: Bool { content.isHTTPOnly }
+    public var sameSite: SameSite { content.sameSite }
 
     /// A cookie from somewhere else than a Set-Cookie field: a program, a file, a database.
     ///
@@ -91,15 +115,9 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
             CookiePrefix.isKept(
                 name: name, value: value, isSecure: isSecure, isHostOnly: isHostOnly, rootPath: path == "/")
         else { throw .prefix }
-        self.name = name
-        self.value = value
-        self.domain = host
-        self.isHostOnly = isHostOnly
-        self.path = path
-        self.expires = expires.map(Cookie.moment)
-        self.isSecure = isSecure
-        self.isHTTPOnly = isHTTPOnly
-        self.sameSite = sameSite
+        content = Content(
+            Identity(name: name, domain: host, isHostOnly: isHostOnly, path: path), value: value,
+            expires: expires.map(Cookie.moment), isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite)
         self.created = Cookie.moment(created)
         self.lastAccess = Cookie.moment(lastAccess)
         self.modified = Cookie.stamp(modified)
@@ -107,29 +125,27 @@ public struct Cookie: Hashable, Sendable, CustomStringConvertible, CustomReflect
 
     /// What ``CookieJar/store(setCookie:from:at:firstParty:)`` has judged.
     init(judged set: SetCookie, domain: String, isHostOnly: Bool, path: String, expires: Double?) {
-        name = set.name
-        value = set.value
-        self.domain = domain
-        self.isHostOnly = isHostOnly
-        self.path = path
-        self.expires = expires
-        isSecure = set.isSecure
-        isHTTPOnly = set.isHTTPOnly
-        sameSite = set.sameSite
+        content = Content(
+            Identity(name: set.name, domain: domain, isHostOnly: isHostOnly, path: path), value: set.value,
+            expires: expires, isSecure: set.isSecure, isHTTPOnly: set.isHTTPOnly, sameSite: set.sameSite)
         created = 0
         lastAccess = 0
         modified = 0
     }
 
-    public var identity: Identity { Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
-
-    func has(_ identity: Identity) -> Bool {
-        isHostOnly == identity.isHostOnly && Identity.isSame(name, identity.name) && domain == identity.domain
-            && Identity.isSame(path, identity.path)
-    }
-
     public func isExpired(at now: Double) -> Bool {
         expires.map { $0 <= now } ?? false
+    }
+
+    public static func == (a: Cookie, b: Cookie) -> Bool {
+        a.created == b.created && a.lastAccess == b.lastAccess && a.modified == b.modified && a.isSameContent(as: b)
+    }
+
+    private func isSameContent(as other: Cookie) -> Bool {
+        let (a, b) = (content, other.content)
+        return a === b
+            || a.identity == b.identity && Identity.isSame(a.value, b.value) && a.expires == b.expires
+                && a.isSecure == b.isSecure && a.isHTTPOnly == b.isHTTPOnly && a.sameSite == b.sameSite
     }
 
     /// Never the value: it is a secret more often than not.

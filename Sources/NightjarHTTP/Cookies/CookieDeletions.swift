@@ -26,13 +26,11 @@ struct CookieDeletions: Sendable {
         return true
     }
 
+    /// A tenth at once, for it takes a sort of all.
     private mutating func forgetOldest() {
-        // A tenth at once, for it takes a sort of all.
-        let oldest = stamps.sorted { $0.value < $1.value }.prefix(CookieDeletions.maximumCount / 10)
-        for (identity, stamp) in oldest {
-            stamps[identity] = nil
-            horizon = max(horizon, stamp)
-        }
+        let oldest = stamps.values.sorted().prefix(CookieDeletions.maximumCount / 10)
+        horizon = max(horizon, oldest.last ?? horizon)
+        stamps = stamps.filter { $0.value > horizon }
     }
 
     mutating func forget(_ identity: Cookie.Identity) {

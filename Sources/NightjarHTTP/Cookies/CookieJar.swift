@@ -188,7 +188,7 @@ public struct CookieJar: Sendable {
             sent.append(cookie)
         }
         guard !sent.isEmpty else { return nil }
-        sent.sort(by: CookieJar.isSentBefore)
+        if sent.count > 1 { sent.sort(by: CookieJar.isSentBefore) }
         var field = ""
         field.reserveCapacity(sent.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 3 })
         for cookie in sent {

@@ -20,7 +20,7 @@ struct CookieTable: Sendable {
     var all: some Sequence<Cookie> { domains.values.joined() }
 
     func find(_ identity: Cookie.Identity) -> Cookie? {
-        domains[Substring(identity.domain)]?.first { $0.has(identity) }
+        domains[Substring(identity.domain)]?.first { $0.identity == identity }
     }
 
     func cookies(of domain: String) -> [Cookie] { domains[Substring(domain)] ?? [] }
@@ -32,7 +32,8 @@ struct CookieTable: Sendable {
         let identity = cookie.identity
         let domain = Substring(cookie.domain)
         visited &+= domains[domain]?.count ?? 0
-        if let index = domains[domain]?.firstIndex(where: { $0.has(identity) }), let old = domains[domain]?[index] {
+        let index = domains[domain]?.firstIndex { $0.identity == identity }
+        if let index, let old = domains[domain]?[index] {
             if old.isSecure { secureNames.remove(name: old.name, domain: old.domain) }
             domains[domain]?[index] = cookie
         } else {
@@ -46,7 +47,7 @@ struct CookieTable: Sendable {
     mutating func remove(_ identity: Cookie.Identity) -> Cookie? {
         let domain = Substring(identity.domain)
         visited &+= domains[domain]?.count ?? 0
-        guard let index = domains[domain]?.firstIndex(where: { $0.has(identity) }) else { return nil }
+        guard let index = domains[domain]?.firstIndex(where: { $0.identity == identity }) else { return nil }
         return remove(at: index, of: domain)
     }
 
@@ -68,13 +69,15 @@ struct CookieTable: Sendable {
         for domain in CookieScope.ancestry(of: host) {
             guard let slot = domains.index(forKey: domain) else { continue }
             let isHost = domain.utf8.count == host.utf8.count
-            visited &+= domains.values[slot].count
-            for index in domains.values[slot].indices {
-                let isSent =
-                    (isHost || !domains.values[slot][index].isHostOnly)
-                    && (isSecure || !domains.values[slot][index].isSecure)
-                    && CookieScope.matches(path: path, cookiePath: domains.values[slot][index].path)
-                if isSent { body(&domains.values[slot][index]) }
+            domains.values[slot].withUnsafeMutableBufferPointer { cookies in
+                visited &+= cookies.count
+                for index in cookies.indices {
+                    let cookie = cookies[index]
+                    let isSent =
+                        (isHost || !cookie.isHostOnly) && (isSecure || !cookie.isSecure)
+                        && CookieScope.matches(path: path, cookiePath: cookie.path)
+                    if isSent { body(&cookies[index]) }
+                }
             }
         }
     }

@@ -32,7 +32,11 @@ public final class PreparedRequest: Sendable {
     }
 
     /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
-    public init(_ request: borrowing Request, _ template: RequestTemplate) throws(NightjarError) {
+    ///
+    /// - Parameter known: the origin that an absolute target probably has; it then need not be read.
+    public init(
+        _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
+    ) throws(NightjarError) {
         method = request.method
         body = request.body
         isCompressed = request.compresses && request.body.isPulled
@@ -48,7 +52,7 @@ public final class PreparedRequest: Sendable {
         head.writeString(method)
         head.writeInteger(UInt8(ascii: " "))
         let targetStart = head.writerIndex
-        let resolution = try PreparedRequest.writeTarget(request, template, into: &head)
+        let resolution = try PreparedRequest.writeTarget(request, template, known, into: &head)
         let target = head.getString(at: targetStart, length: head.writerIndex - targetStart) ?? ""
         url = RequestURL(origin: resolution.origin, target: target, userInfo: resolution.userInfo)
         head.writeStaticString(" HTTP/1.1\r\n")
@@ -124,11 +128,15 @@ public final class PreparedRequest: Sendable {
     }
 
     private static func writeTarget(
-        _ request: borrowing Request, _ template: RequestTemplate, into head: inout ByteBuffer
+        _ request: borrowing Request, _ template: RequestTemplate, _ known: Origin?, into head: inout ByteBuffer
     ) throws(NightjarError) -> URLResolution {
         let query = request.query
-        return try request.target.withRawBytes { bytes throws(NightjarError) in
-            guard let resolution = try URLResolution(bytes, base: template.base, known: template.latestOrigin)
+        var target = request.target
+        if !request.parameters.isEmpty {
+            target = try URITemplate(target).expandStrictly(request.parameters)
+        }
+        return try target.withRawBytes { bytes throws(NightjarError) in
+            guard let resolution = try URLResolution(bytes, base: template.base, known: known)
             else {
                 throw NightjarError(
                     .invalidURL,

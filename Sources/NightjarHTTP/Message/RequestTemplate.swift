@@ -14,7 +14,6 @@ public final class RequestTemplate: Sendable {
     let publicFields: Headers
     /// Bit n: a field in ``fields`` has a name of n bytes, modulo 64. Tells most names apart without looking at them.
     let nameLengths: UInt64
-    let latestOrigin = LatestOrigin()
 
     /// - Parameters:
     ///   - base: absolute and without a query.

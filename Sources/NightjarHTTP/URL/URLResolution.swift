@@ -7,11 +7,11 @@ struct URLResolution {
     /// Where path and query begin in the target.
     let rest: Int
 
-    /// - Parameter known: origins that need not be read again.
+    /// - Parameter known: an origin that was met before, and need not be read again.
     /// - Returns: nil for a relative target without a base.
     /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.
     init?(
-        _ text: UnsafeRawBufferPointer, base: RequestURL?, known: LatestOrigin? = nil
+        _ text: UnsafeRawBufferPointer, base: RequestURL?, known: Origin? = nil
     ) throws(NightjarError) {
         try RequestTarget.checkLength(text.count)
         if let (isTLS, start) = try URLResolution.scheme(text) {
@@ -22,8 +22,8 @@ struct URLResolution {
             if let base, base.origin.isWritten(authority, isTLS: isTLS) {
                 origin = base.origin
                 userInfo = nil
-            } else if let latest = known?.origin(writtenAs: authority, isTLS: isTLS) {
-                origin = latest
+            } else if let known, known.isWritten(authority, isTLS: isTLS) {
+                origin = known
                 userInfo = nil
             } else {
                 let host: String
@@ -31,7 +31,6 @@ struct URLResolution {
                 (host, port, userInfo) = try URLResolution.read(
                     authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
                 origin = Origin(isTLS: isTLS, host: host, port: port)
-                known?.note(origin)
             }
         } else {
             guard text.count < 2 || text[0] != UInt8(ascii: "/") || text[1] != UInt8(ascii: "/") else {
