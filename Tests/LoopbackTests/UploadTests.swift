@@ -65,6 +65,20 @@ import Testing
         #expect(peer.requests.map { $0["content-type"] } == ["text/x-default", "image/x-mine"])
     }
 
+    /// What a call ends with during which something happens.
+    private func outcome(
+        of request: Request, _ client: Client, during event: () throws -> Void
+    ) throws -> Result<Response, NightjarError> {
+        let queue = CompletionQueue()
+        let outcome = Mutex<Result<Response, NightjarError>?>(nil)
+        try client.start(request, on: queue, TaskHandlers { _, result in outcome.withLock { $0 = result } })
+        try event()
+        while true {
+            if let result = outcome.withLock({ $0 }) { return result }
+            guard queue.poll(timeout: .seconds(5)) > 0 else { throw ToolFailure(description: "it did not end") }
+        }
+    }
+
     // MARK: What is no file
 
     @Test func whatCannotBeSentIsNamedBeforeAnythingIsSent() throws {
@@ -112,14 +126,12 @@ import Testing
         let client = try client(of: peer)
         let path = try write("large", [])
         #expect(truncate(path, 64 << 20) == 0)
-        let queue = CompletionQueue()
-        let outcome = Mutex<Result<Response, NightjarError>?>(nil)
-        try client.start(put(body(path)), on: queue, TaskHandlers { _, result in outcome.withLock { $0 = result } })
-        try arrived.wait()
-        change(path)
-        changed.open()
-        while outcome.withLock({ $0 == nil }) { #expect(queue.poll(timeout: .seconds(5)) > 0) }
-        guard case .failure(let error) = outcome.withLock({ $0 }) else {
+        let outcome = try outcome(of: put(body(path)), client) {
+            try arrived.wait()
+            change(path)
+            changed.open()
+        }
+        guard case .failure(let error) = outcome else {
             throw ToolFailure(description: "it was answered")
         }
         try eventually("the connection is closed") { peer.endedCount == 1 }
@@ -146,27 +158,24 @@ import Testing
 
     @Test func aFileThatVanishesFailsTheCall() throws {
         let path = try write("gone", content(10))
-        let peer = try ScriptedPeer([[.expectHead, .send("HTTP/1.1 100 Continue\r\n\r\n"), .expectClose]])
-        // Measured, and gone when its turn comes.
+        let vanished = Latch()
+        let peer = try ScriptedPeer([
+            [.expectHead, .waitFor(vanished), .send("HTTP/1.1 100 Continue\r\n\r\n"), .expectClose]
+        ])
         let client = try client(of: peer)
         var request = put(.file(path: path))
         request.expectsContinue = true
-        let queue = CompletionQueue()
-        let outcome = Mutex<Result<Response, NightjarError>?>(nil)
-        let started = Latch()
-        _ = try client.start(
-            Request(.get, "http://127.0.0.1:1/"), on: nil, TaskHandlers { _, _ in try? started.wait() })
-        try client.start(request, on: queue, TaskHandlers { _, result in outcome.withLock { $0 = result } })
-        #expect(unlink(path) == 0)
-        started.open()
-        while outcome.withLock({ $0 == nil }) { #expect(queue.poll(timeout: .seconds(5)) > 0) }
-        guard case .failure(let error) = outcome.withLock({ $0 }) else {
-            throw ToolFailure(description: "it was answered")
+        let outcome = try outcome(of: request, client) {
+            // It was measured, and is gone when its turn comes.
+            #expect(unlink(path) == 0)
+            vanished.open()
         }
+        guard case .failure(let error) = outcome else { throw ToolFailure(description: "it was answered") }
         #expect(error.kind == .invalidRequest)
         #expect(error.message == "the file \"\(path)\" to send cannot be opened: No such file or directory")
         try eventually("the connection is closed") { peer.endedCount == 1 }
         #expect(peer.requests.first?.body == [])
+        #expect(peer.received(0).count == peer.requests.first?.raw.count)
     }
 
     @Test func ofAFileThatGrowsTheAnnouncedLengthIsSent() throws {
@@ -181,13 +190,11 @@ import Testing
         let client = try client(of: peer)
         var request = put(.file(path: path))
         request.expectsContinue = true
-        let queue = CompletionQueue()
-        let outcome = Mutex<Result<Response, NightjarError>?>(nil)
-        try client.start(request, on: queue, TaskHandlers { _, result in outcome.withLock { $0 = result } })
-        try eventually("the head arrived") { peer.requests.count == 1 }
-        try folder.write("growing", Bytes(content(1000) + content(5000)))
-        grown.open()
-        while outcome.withLock({ $0 == nil }) { #expect(queue.poll(timeout: .seconds(5)) > 0) }
+        _ = try outcome(of: request, client) {
+            try eventually("the head arrived") { peer.requests.count == 1 }
+            try folder.write("growing", Bytes(content(1000) + content(5000)))
+            grown.open()
+        }.get()
         // The connection carries the next, so not a byte too many was sent.
         _ = try client.sendBlocking(put(.bytes(ByteBuffer(string: "next"))))
         #expect(peer.connectionCount == 1)
