@@ -25,6 +25,7 @@ typedef struct reading {
   lua_State *L;
   const char *function; /* "get" */
   const char *option;   /* "query" */
+  bool reads_files;     /* those that are to be sent */
   int anchors;          /* stack index of a table that keeps what was made on the way */
 } reading;
 
@@ -206,7 +207,7 @@ static void read_expected(reading *r, int value, njl_request *request) {
 
 /* A path at the top of the stack. Scripts of others read no files. */
 static njl_bytes read_path(reading *r) {
-  if (njl_host_of(r->L)->is_sandboxed) luaL_error(r->L, "%s: files are not available here", r->function);
+  if (!r->reads_files) luaL_error(r->L, "%s: files are not available here", r->function);
   if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "the path of a file", -1);
   njl_bytes path;
   path.data = lua_tolstring(r->L, -1, &path.length);
@@ -402,7 +403,7 @@ static void read_rare(reading *r, int options, unsigned present, njl_request *re
   lua_pop(L, 1);
 }
 
-void njl_read_options(lua_State *L, int options, const char *function, njl_request *request) {
+void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) {
   request->connect = request->idle = request->total = -1;
   if (options == 0) return;
   options = lua_absindex(L, options);
@@ -410,7 +411,7 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
   unsigned present = options_present(L, options, function);
   if (present == 0) return;
   lua_newtable(L);
-  reading r = {.L = L, .function = function, .anchors = lua_gettop(L)};
+  reading r = {.L = L, .function = function, .reads_files = reads_files, .anchors = lua_gettop(L)};
   pairs query = {0}, params = {0}, headers = {0};
 
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);

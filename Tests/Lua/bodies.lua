@@ -46,7 +46,7 @@ equal(form.parts[1].name, "título")
 equal(form.parts[1].preview, "Hé & 100%")
 equal(form.parts[1].filename, nightjar.null)
 equal(form.parts[2].preview, "7")
-equal(form.parts[3].name, 'qu"ote')
+equal(form.parts[3].name, "qu%22ote") -- escaped as browsers do, and unescaped by nobody
 equal(form.parts[3].bytes, 3)
 equal(form.parts[3].filename, "größe.bin")
 equal(form.parts[4].content_type, "text/csv")
@@ -110,7 +110,7 @@ misuse("post: multipart 'f' must have one of value, bytes and file", post { mult
 misuse("post: multipart 'f' must have one of value, bytes and file", post { multipart = { f = { value = 1, bytes = "" } } })
 misuse("post: multipart 'name' must be a string, a number or a boolean, got table",
   post { multipart = { { name = {}, value = "" } } })
-misuse("post: unknown option 'multipart.flie'; did you mean 'file'?", post { multipart = { f = { flie = "x" } } })
+misuse("post: there is no option 'multipart.flie'; did you mean 'multipart.file'?", post { multipart = { f = { flie = "x" } } })
 misuse("post: json, form, multipart, file and body are ways to give the one body; use one", post { file = "x", body = "" })
 
 for _, name in ipairs(made) do
