@@ -97,6 +97,10 @@ equal(table.concat(list), "123")
 assert(ticks > 5)
 ticker:cancel()
 equal(("abc"):gsub(".", function(c) nap() return c:upper() end), "ABC")
+local sleeper, began = nightjar.spawn(function() nightjar.sleep(5) end), os.time()
+equal(("abc"):gsub(".", function(c) nightjar.sleep(0) return c:upper() end), "ABC")
+assert(os.time() - began < 4, "the other's sleep was waited for")
+sleeper:cancel()
 
 -- Waiting for one another from such places ends in an error, not in silence.
 local other
