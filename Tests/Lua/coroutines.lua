@@ -92,7 +92,7 @@ equal(meta + 1, 7)
 local list = { 3, 1, 2 }
 ticks = 0
 ticker = nightjar.spawn(function() while true do nap() ticks = ticks + 1 end end)
-table.sort(list, function(a, b) nightjar.sleep(0.005) return a < b end)
+table.sort(list, function(a, b) nightjar.sleep(0.1) return a < b end)
 equal(table.concat(list), "123")
 assert(ticks > 5)
 ticker:cancel()
