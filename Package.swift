@@ -130,6 +130,9 @@ let package = Package(
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
         .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(
+            name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
+            exclude: ["exchanges"]),
     ],
     swiftLanguageModes: [.v6]
 )
