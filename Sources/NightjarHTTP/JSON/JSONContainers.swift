@@ -84,7 +84,8 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private func reader(_ key: Key, _ type: any Any.Type) throws -> JSONReader {
         if let member = member(key.stringValue) { return reader.at(.member(member.name), in: container, member.value) }
         let mismatch = JSONMismatch(
-            path: reader.place.pointer.appending(key.stringValue), expected: JSONValue.phrase(for: type), found: "nothing")
+            path: reader.place.pointer.appending(key.stringValue), expected: JSONValue.phrase(for: type),
+            found: "nothing")
         throw DecodingError.keyNotFound(
             key,
             DecodingError.Context(

@@ -10,7 +10,8 @@ enum JSONNames {
         let words = characters[first...last].split(separator: "_")
         guard words.count > 1 else { return name }
         let tail = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }
-        return characters[..<first] + words[0].lowercased() + tail.joined() + characters[characters.index(after: last)...]
+        return characters[..<first] + words[0].lowercased() + tail.joined()
+            + characters[characters.index(after: last)...]
     }
 
     /// A new word begins at a capital behind a small letter, and at the last of several capitals when a small letter

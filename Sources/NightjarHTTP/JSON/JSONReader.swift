@@ -27,11 +27,13 @@ struct JSONReader: Decoder {
     /// Any type, by the way that the options have for it, or its own.
     func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard place.depth <= JSONReader.maximumDepth else {
-            throw error(JSONMismatch(path: place.pointer, expected: "at most \(JSONReader.maximumDepth) levels", found: "more"))
+            throw error(
+                JSONMismatch(path: place.pointer, expected: "at most \(JSONReader.maximumDepth) levels", found: "more"))
         }
         if let read = options.reading(of: type), let value = try read(self) as? Value { return value }
         if type == JSONValue.self, let value = value as? Value { return value }
-        if case .useDefaultKeys = options.names {} else if let type = type as? any PlainlyNamed.Type {
+        if case .useDefaultKeys = options.names {
+        } else if let type = type as? any PlainlyNamed.Type {
             if let value = try type.init(plainly: self) as? Value { return value }
         }
         do {

@@ -17,7 +17,7 @@ extension JSONValue {
             guard number.rounded(.towardZero) == number else {
                 throw Misfit(expected: "an integer", found: "a number with a fraction")
             }
-            guard number.magnitude <= JSONValue.largestExact else {
+            guard number.magnitude < JSONValue.firstInexact else {
                 throw Misfit(expected: JSONValue.range(of: type), found: "a number whose last digits are lost")
             }
             if let exact = Integer(exactly: number) { return exact }
@@ -65,6 +65,7 @@ extension JSONValue {
         "an integer from \(Integer.min) to \(Integer.max)"
     }
 
-    /// Up to here every integer is a double; above, a number with a fraction or an exponent may stand for a neighbour.
-    private static let largestExact = 0x1p53
+    /// From here on a double may stand for several integers, and what was written with a fraction or an exponent for one
+    /// that it was not.
+    private static let firstInexact = 0x1p53
 }

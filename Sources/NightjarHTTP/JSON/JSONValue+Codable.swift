@@ -67,7 +67,7 @@ extension NightjarError {
     }
 
     /// Somebody else's message, for within one of ours.
-    private static func line(_ text: String) -> String { String(quoted(text, limit: 200).dropFirst().dropLast()) }
+    static func line(_ text: String) -> String { String(quoted(text, limit: 200).dropFirst().dropLast()) }
 }
 
 extension JSONValue: Codable {
@@ -93,7 +93,8 @@ extension JSONValue: Codable {
             self = .array(elements)
         } else {
             let members = try decoder.container(keyedBy: JSONKey.self)
-            self = .object(try members.allKeys.map { Member($0.stringValue, try members.decode(JSONValue.self, forKey: $0)) })
+            self = .object(
+                try members.allKeys.map { Member($0.stringValue, try members.decode(JSONValue.self, forKey: $0)) })
         }
     }
 

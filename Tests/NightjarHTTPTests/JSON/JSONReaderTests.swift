@@ -15,7 +15,8 @@ import Testing
         do {
             return "taken: \(try read(type, text, at: pointer, options))"
         } catch let error as NightjarError {
-            return error.kind == .decoding ? error.message.replacing("the JSON is not as expected: ", with: "") : "\(error)"
+            return error.kind == .decoding
+                ? error.message.replacing("the JSON is not as expected: ", with: "") : "\(error)"
         } catch {
             return "another error: \(error)"
         }
@@ -65,7 +66,7 @@ import Testing
     @Test(arguments: [
         ("0", "0"), ("-1", "-1"), ("3.0", "3"), ("3e2", "300"), ("-0.0", "0"), ("127", "127"),
         ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
-        ("9007199254740992.0", "9007199254740992"),
+        ("9007199254740991.0", "9007199254740991"),
         ("3.5", "expected an integer, found a number with a fraction"),
         ("1e-3", "expected an integer, found a number with a fraction"),
         (
@@ -73,10 +74,7 @@ import Testing
             "expected an integer from -9223372036854775808 to 9223372036854775807, found one out of range"
         ),
         (
-            "9007199254740993.0", "9007199254740992"  // as the parser rounds it: see below
-        ),
-        (
-            "1e16",
+            "9007199254740993.0",
             "expected an integer from -9223372036854775808 to 9223372036854775807, found a number whose last digits are lost"
         ),
         (#""1""#, "expected an integer, found a string"), ("true", "expected an integer, found a boolean"),
@@ -200,7 +198,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("oneTwoThree", "one_two_three"), ("one", "one"), ("imageURLSmall", "image_url_small"), ("imageURL", "image_url"),
+        ("oneTwoThree", "one_two_three"), ("one", "one"), ("imageURLSmall", "image_url_small"),
+        ("imageURL", "image_url"),
         ("URLSession", "url_session"), ("_id", "_id"), ("iOSVersion", "i_os_version"), ("", ""), ("one_two", "one_two"),
         ("a1B", "a1_b"),
     ])
