@@ -57,9 +57,13 @@ public struct ErrorBody: Sendable, Equatable {
     private init() {}
 
     /// One line of all of it that a person needs. As the server wrote it: not to be printed unescaped.
-    public var summary: String {
+    public var summary: String { summary(besides: "") }
+
+    /// The same where `reason`, the words of the status line, has been told: titles often repeat them.
+    public func summary(besides reason: String) -> String {
         var parts: [String] = []
-        for part in [title, message, detail] {
+        let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false
+        for part in [isRepeated ? nil : title, message, detail] {
             if let part, !parts.contains(part) { parts.append(part) }
         }
         var text = parts.joined(separator: ": ")

@@ -18,6 +18,10 @@ public struct JSONSchema: Sendable {
 
     /// - Throws: `invalid_argument` also for what is no JSON.
     public init(parsing text: String) throws(NightjarError) {
+        self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
+    }
+
+    public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let schema: JSONValue
         do throws(NightjarError) {
             schema = try JSONValue(parsing: text)
