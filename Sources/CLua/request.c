@@ -14,7 +14,7 @@ enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREA
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
 static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
                                     "timeout", "idempotency_key", "stream",     "method",  "path",   "redirect",
-                                    "cookies", "decompress",      "max_body", NULL};
+                                    "cookies", "decompress",      "max_body",   "schema",  NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};

@@ -68,7 +68,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The same failure, of reading this answer.
-    func about(_ response: Response) -> NightjarError {
+    public func about(_ response: Response) -> NightjarError {
         var facts = facts
         facts.phase = .receive
         facts.url = response.url
