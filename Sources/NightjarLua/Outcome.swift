@@ -84,7 +84,9 @@ final class Outcome: @unchecked Sendable {
     }
 
     private static func json(_ details: ErrorBody) -> String? {
-        func member(_ name: String, _ text: String?) -> [JSONValue.Member] { text.map { [.init(name, .string($0))] } ?? [] }
+        func member(_ name: String, _ text: String?) -> [JSONValue.Member] {
+            text.map { [.init(name, .string($0))] } ?? []
+        }
         let fields = details.fields.map { JSONValue.object(member("name", $0.name) + member("message", $0.message)) }
         let members =
             member("title", details.title) + member("message", details.message) + member("detail", details.detail)

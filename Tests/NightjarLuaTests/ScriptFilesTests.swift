@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct ScriptFilesTests {
     @Test(arguments: [
         "json", "tasks", "structure", "client", "requests", "responses", "coroutines", "streams", "log",
-        "misuse",
+        "misuse", "content",
     ])
     func scriptPasses(name: String) throws {
         let server = DemoServer()

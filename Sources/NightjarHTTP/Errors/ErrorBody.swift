@@ -66,7 +66,12 @@ public struct ErrorBody: Sendable, Equatable {
         for part in [isRepeated ? nil : title, message, detail] {
             if let part, !parts.contains(part) { parts.append(part) }
         }
-        var text = parts.joined(separator: ": ")
+        var text = parts.first ?? ""
+        for part in parts.dropFirst() {
+            // Some titles are sentences.
+            let isSentence = text.utf8.last.map { ".!?:".utf8.contains($0) } ?? true
+            text += (isSentence ? " " : ": ") + part
+        }
         if let code, code != text { text += text.isEmpty ? code : " (\(code))" }
         let fields = fields.filter { $0.name != nil || !parts.contains($0.message) }
         let told = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }

@@ -7,7 +7,7 @@ import Testing
     private func response(_ body: [UInt8], type: String? = nil, status: Int = 200) throws -> Response {
         var headers = Headers()
         if let type { try headers.add("Content-Type", type) }
-        let url = RequestURL(origin: Origin(scheme: .http, host: "h", port: 80), target: "/a")
+        let url = RequestURL(origin: Origin(isTLS: false, host: "h", port: 80), target: "/a")
         return Response(head: ResponseHead(status: status, headers: headers), body: ByteBuffer(bytes: body), url: url)
     }
 
@@ -24,12 +24,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ([0x6E, 0xE9], "text/plain; charset=ISO-8859-1", "né"), ([0x80], "text/plain; charset=windows-1252", "€"),
-        ([0xC3, 0xA9], nil, "é"), ([0xC3, 0xA9], "text/plain; charset=\"utf-8\"", "é"),
-        ([0xE9], "text/plain; charset=utf-8", "\u{FFFD}"), ([0xEF, 0xBB, 0xBF, 0x61], "text/plain", "a"),
-        ([0xC3, 0xA9, 0xFF], "text/plain; charset=x-demo", "é\u{FFFD}"), ([], "text/plain; charset=x-demo", ""),
-    ] as [([UInt8], String?, String)])
+    @Test(
+        arguments: [
+            ([0x6E, 0xE9], "text/plain; charset=ISO-8859-1", "né"), ([0x80], "text/plain; charset=windows-1252", "€"),
+            ([0xC3, 0xA9], nil, "é"), ([0xC3, 0xA9], "text/plain; charset=\"utf-8\"", "é"),
+            ([0xE9], "text/plain; charset=utf-8", "\u{FFFD}"), ([0xEF, 0xBB, 0xBF, 0x61], "text/plain", "a"),
+            ([0xC3, 0xA9, 0xFF], "text/plain; charset=x-demo", "é\u{FFFD}"), ([], "text/plain; charset=x-demo", ""),
+        ] as [([UInt8], String?, String)])
     func textIsReadByItsCharset(body: [UInt8], type: String?, text: String) throws {
         #expect(try response(body, type: type).text == text)
     }
@@ -74,7 +75,8 @@ import Testing
     @Test func whatIsNoJSONIsToldWithItsType() throws {
         let page = try response("<html>", type: "text/html")
         #expect(refusal { try page.json }?.message.hasPrefix("the answer is not JSON: ") == true)
-        #expect(refusal { try page.decode(Int?.self) }?.message.hasSuffix(#"(its Content-Type is "text/html")"#) == true)
+        #expect(
+            refusal { try page.decode(Int?.self) }?.message.hasSuffix(#"(its Content-Type is "text/html")"#) == true)
     }
 
     @Test func aSchemaIsChecked() throws {
