@@ -134,6 +134,9 @@ let package = Package(
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
         .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(
+            name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
+            exclude: ["exchanges"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -153,6 +156,14 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
         .executableTarget(
             name: "FuzzSetCookie", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/SetCookie"),
+        .executableTarget(
+            name: "FuzzRedirect",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Redirect"),
+        .executableTarget(
+            name: "FuzzProxy",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Proxy"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

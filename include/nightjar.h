@@ -382,6 +382,12 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
+ * The value of a variable of the target, which is then a URI template (RFC 6570 to level 3): "/users/{id}{?page}". The call
+ * is refused with NJ_INVALID_REQUEST when a variable of the path has no value, or a value leaves a segment empty.
+ */
+NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
+
+/**
  * Sets a header in place of those of the same name, or adds one beside them.
  *
  * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
@@ -644,12 +650,19 @@ NJ_API void nj_script_free(nj_script *script);
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/* "Before it is used" below: before the first run, function or global. */
+/* "Before it is used" below: before the first run, function or global.
+ *
+ * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
+ * library function in C comes to its end first, and a script can make one long: string.find and its like take
+ * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
 
-/** Before it is used: bytes that Lua may have allocated at a time. No limit unless set. */
+/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. No limit unless set. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
-/** Before it is used: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
+/**
+ * Before it is used: steps of the Lua machine that one run may take, to the nearest 1000; each coroutine and task counts
+ * for 100 more. No limit unless set.
+ */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
 /** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */

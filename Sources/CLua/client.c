@@ -1,6 +1,4 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
-#include <string.h>
-
 #include "json.h"
 #include "njl.h"
 
@@ -30,10 +28,10 @@ static client *push_client(lua_State *L, njl_host *host) {
 
 /* A copy of the options at `index` that JSON can hold. */
 static void push_without_log(lua_State *L, int index) {
+  static const char *const log[] = {"log", NULL};
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
-    bool is_log = lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "log") == 0;
-    if (is_log) {
+    if (njl_find_name(L, -2, log) == 0) {
       lua_pop(L, 1);
       continue;
     }

@@ -9,12 +9,12 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, RARE };
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, PARAMS, RARE };
 
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
 static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
-                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "redirect",
-                                    "cookies", "decompress",      "max_body",   "schema",  NULL};
+                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "params",
+                                    "redirect", "cookies",        "decompress", "max_body", "schema", NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};
@@ -206,6 +206,8 @@ static double seconds(reading *r, int index, const char *name) {
 
 static void read_timeout(reading *r, int value, njl_request *request) {
   static const char *const limits[] = {"connect", "idle", "total", NULL};
+  static const char *const named[] = {"timeout.connect", "timeout.idle", "timeout.total"};
+  double *const given[] = {&request->connect, &request->idle, &request->total};
   lua_State *L = r->L;
   if (!lua_istable(L, value)) {
     request->total = seconds(r, value, "timeout");
@@ -213,10 +215,9 @@ static void read_timeout(reading *r, int value, njl_request *request) {
   }
   for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (strcmp(name, "connect") == 0) request->connect = seconds(r, -1, "timeout.connect");
-    else if (strcmp(name, "idle") == 0) request->idle = seconds(r, -1, "timeout.idle");
-    else if (strcmp(name, "total") == 0) request->total = seconds(r, -1, "timeout.total");
-    else njl_unknown_option(L, r->function, "timeout.", name, limits);
+    int limit = njl_find_name(L, -2, limits);
+    if (limit < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
+    else *given[limit] = seconds(r, -1, named[limit]);
   }
 }
 
@@ -228,13 +229,10 @@ static unsigned options_present(lua_State *L, int options, const char *function)
       luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
     }
     const char *name = lua_tostring(L, -2);
-    int option = 0;
-    while (names[option] != NULL && strcmp(names[option], name) != 0) option++;
-    if (names[option] == NULL) {
-      for (const char *const *known = later; *known != NULL; known++) {
-        if (strcmp(*known, name) == 0) {
-          luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
-        }
+    int option = njl_find_name(L, -2, names);
+    if (option < 0) {
+      if (njl_find_name(L, -2, later) >= 0) {
+        luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
       }
       njl_unknown_option(L, function, "", name, names);
     }
@@ -330,12 +328,16 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
   if (present == 0) return;
   lua_newtable(L);
   reading r = {.L = L, .function = function, .anchors = lua_gettop(L)};
-  pairs query = {0}, headers = {0};
+  pairs query = {0}, params = {0}, headers = {0};
 
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
   if (push_option(&r, options, present, QUERY)) {
     read_pairs(&r, lua_gettop(L), &query);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, PARAMS)) {
+    read_pairs(&r, lua_gettop(L), &params);
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, HEADERS)) {
@@ -361,6 +363,8 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
 
   request->query = query.items;
   request->query_count = query.count;
+  request->params = params.items;
+  request->param_count = params.count;
   request->headers = headers.items;
   request->header_count = headers.count;
 }

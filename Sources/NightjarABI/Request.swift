@@ -106,6 +106,18 @@ public func nj_request_add_query(
     }
 }
 
+@_cdecl("nj_request_set_parameter") @implementation
+public func nj_request_set_parameter(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        let name = try required(text(name), "name")
+        let value = try required(text(value), "value")
+        box.request.parameters.removeAll { $0.name == name }
+        box.request.parameters.append((name, value))
+    }
+}
+
 @_cdecl("nj_request_set_header") @implementation
 public func nj_request_set_header(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?

@@ -100,6 +100,9 @@ extension Request {
         for pair in UnsafeBufferPointer(start: source.query, count: source.query_count) {
             query.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
         }
+        for pair in UnsafeBufferPointer(start: source.params, count: source.param_count) {
+            parameters.append((try pair.name.text("a parameter's name"), try pair.value.text("a parameter")))
+        }
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }

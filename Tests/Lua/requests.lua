@@ -72,6 +72,7 @@ end
 local function get(options) return function() api:get("/echo", options) end end
 misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
 misuse("get: there is no option 'zzzzzz'", get { zzzzzz = 1 })
+misuse("get: there is no option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
 misuse("get: options have names, got a number", get { "x" })
 misuse("get: options must be a table, got string", get "x")
 for _, option in ipairs { "auth", "multipart", "retry", "cache", "coalesce" } do

@@ -6,8 +6,8 @@ import Testing
 /// Runs the scripts of Tests/Lua, which check themselves, against the demo API.
 @Suite(.serialized) struct ScriptFilesTests {
     @Test(arguments: [
-        "json", "tasks", "structure", "client", "requests", "responses", "coroutines", "streams", "log",
-        "misuse", "content",
+        "json", "tasks", "structure", "client", "requests", "responses", "coroutines", "streams", "log", "redirects",
+        "codings", "content", "misuse",
     ])
     func scriptPasses(name: String) throws {
         let server = DemoServer()

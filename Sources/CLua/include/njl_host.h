@@ -36,6 +36,8 @@ typedef struct njl_request {
   njl_bytes target;
   const njl_pair *query;
   size_t query_count;
+  const njl_pair *params; /* of the target's template */
+  size_t param_count;
   const njl_pair *headers;
   size_t header_count;
   bool has_body;
@@ -172,6 +174,9 @@ njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
 /* The header field at `index`, in the order they came. False: there are fewer. */
 bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *field);
+
+/* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */
+const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status, size_t *length);
 
 /* Fills `text` with 36 random characters of RFC 9562 section 5.4, without a NUL. */
 void njl_random_uuid(char text[36]);

@@ -99,7 +99,11 @@ public final class PreparedRequest: Sendable {
         _ request: borrowing Request, _ template: RequestTemplate, _ known: Origin?, into head: inout ByteBuffer
     ) throws(NightjarError) -> URLResolution {
         let query = request.query
-        return try request.target.withRawBytes { bytes throws(NightjarError) in
+        var target = request.target
+        if !request.parameters.isEmpty {
+            target = try URITemplate(target).expandStrictly(request.parameters)
+        }
+        return try target.withRawBytes { bytes throws(NightjarError) in
             guard let resolution = try URLResolution(bytes, base: template.base, known: known)
             else {
                 throw NightjarError(

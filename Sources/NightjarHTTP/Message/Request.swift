@@ -5,6 +5,9 @@ public struct Request: Sendable {
     public var method: Method
     /// An absolute http or https URL, or a path that is joined to the client's base URL.
     public var target: String
+    /// Values for the variables of ``target``, which is then a URI template (RFC 6570 to level 3):
+    /// `/users/{id}/files{?page}`. None: the target is as it stands, braces and all.
+    public var parameters: [(name: String, value: String)] = []
     /// Appended to the target's own query, in order, percent-encoded; a name may repeat.
     public var query: [(name: String, value: String)] = []
     /// Take the place of the client's default headers of the same name.

@@ -226,13 +226,14 @@ final class HTTP1Connection: ChannelInboundHandler {
         let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
-        exchange.finished(trailers: trailers)
+        // First, so that what follows on this answer, as on a redirect, finds the connection free.
         if canBeReused {
             transport.released(self)
         } else {
             context?.close(promise: nil)
             transport.lost(self)
         }
+        exchange.finished(trailers: trailers)
     }
 
     // MARK: Ending
