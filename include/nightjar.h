@@ -162,6 +162,22 @@ NJ_API int nj_error_http_status(const nj_error *error);
 /** That answer with its body, borrowed (nj_response_retain keeps it); NULL when there was none. */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
+/**
+ * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common shapes
+ * ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000 characters;
+ * they are the server's words, so escape them before they are printed.
+ */
+NJ_API const char *nj_error_details_title(const nj_error *error);   /* the kind of problem */
+NJ_API const char *nj_error_details_message(const nj_error *error);
+NJ_API const char *nj_error_details_detail(const nj_error *error);  /* what it was this time */
+NJ_API const char *nj_error_details_code(const nj_error *error);    /* for programs */
+NJ_API const char *nj_error_details_type(const nj_error *error);    /* a URI, or a word */
+
+/** What is wrong with what was sent, one by one, 32 at most. A name is NULL where the message is about all of it. */
+NJ_API size_t nj_error_details_field_count(const nj_error *error);
+NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
+NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
+
 /** Whether the same call may succeed later without a change. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
@@ -482,7 +498,18 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
 NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
- * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, timeout, max_body, redirect,
+ * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path, what
+ * was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
+ *
+ * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time, date,
+ *               uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL: none again
+ * @param length of `json` in bytes
+ * @return NJ_INVALID_ARGUMENT for a schema with other keywords or mistakes (the error names the place)
+ */
+NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, schema, timeout, max_body, redirect,
  * decompress, cookies, compress, expect_continue, body_on_get. What it does not name stays. See nj_config_merge_json.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
@@ -546,6 +573,14 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
  */
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
+/**
+ * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16). One
+ * that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
+ *
+ * @param out_length may be NULL
+ */
+NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
+
 /** The URL that answered, without user info and with credentials in the query masked. */
 NJ_API const char *nj_response_url(const nj_response *response);
 NJ_API nj_source nj_response_source(const nj_response *response);
@@ -568,6 +603,53 @@ NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /** Whether the connection had served another call before. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
+
+/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; "" is
+ * the whole. */
+
+typedef enum nj_json_type {
+  NJ_JSON_NONE = 0, /* nothing is there, or the body is no JSON */
+  NJ_JSON_NULL = 1,
+  NJ_JSON_BOOLEAN = 2,
+  NJ_JSON_INTEGER = 3, /* of 64 bits, signed or not */
+  NJ_JSON_NUMBER = 4,  /* any other */
+  NJ_JSON_STRING = 5,
+  NJ_JSON_ARRAY = 6,
+  NJ_JSON_OBJECT = 7
+} nj_json_type;
+
+NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
+
+/**
+ * Reads a value; `out` is as before where it fails. No number is cut: 3.0 is an integer, 3.5 and what is out of range are
+ * not.
+ *
+ * @param out_length may be NULL; the string is borrowed as long as the response, and NUL is behind it (and may be in it)
+ * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one that was
+ *         wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
+ */
+NJ_API nj_status nj_response_json_bool(const nj_response *response, const char *pointer, bool *out,
+                                       nj_error **out_error);
+NJ_API nj_status nj_response_json_int64(const nj_response *response, const char *pointer, int64_t *out,
+                                        nj_error **out_error);
+NJ_API nj_status nj_response_json_uint64(const nj_response *response, const char *pointer, uint64_t *out,
+                                         nj_error **out_error);
+NJ_API nj_status nj_response_json_double(const nj_response *response, const char *pointer, double *out,
+                                         nj_error **out_error);
+NJ_API nj_status nj_response_json_string(const nj_response *response, const char *pointer, const char **out,
+                                         size_t *out_length, nj_error **out_error);
+
+/** How many elements an array has, or members an object. */
+NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
+                                        nj_error **out_error);
+
+/** The name of a member of an object, in their order; NULL for an index that is not below the count, and for no object. */
+NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
+                                           size_t *out_length);
+
+/** The JSON text of any part, for a library of yours to read. */
+NJ_API nj_status nj_response_json_text(const nj_response *response, const char *pointer, const char **out,
+                                       size_t *out_length, nj_error **out_error);
 
 /** One more owner of the same response; NULL for NULL. */
 NJ_API nj_response *nj_response_retain(const nj_response *response);

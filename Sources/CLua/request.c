@@ -15,7 +15,7 @@ enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREA
 static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
                                     "timeout", "idempotency_key", "stream",     "method",  "path",   "params",
                                     "multipart", "file", "redirect", "cookies", "decompress", "max_body",
-                                    "compress", "expect_continue", "body_on_get", NULL};
+                                    "compress", "expect_continue", "body_on_get", "schema", NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"auth", "retry", "cache", "coalesce", NULL};

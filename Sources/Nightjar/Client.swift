@@ -66,10 +66,14 @@ public final class Client: Sendable {
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
     ) throws(NightjarError) -> ClientTask {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard request.schema == nil || handlers.body == nil else {
+            throw NightjarError(
+                .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
+        }
         let options = CallOptions(
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses, redirect: request.redirect,
+            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies)
         let prepared = try prepare(request, idle: options.timeouts.idle)

@@ -1,5 +1,6 @@
 import CLua
 import Glibc
+import NIOCore
 import Nightjar
 
 /// One call and, once it has ended, its response or error; also a response or an error of another origin.
@@ -94,9 +95,22 @@ final class Outcome: @unchecked Sendable {
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message
         case NJL_USER_MESSAGE: error?.userMessage
+        case NJL_DETAILS: error?.details.flatMap(Outcome.json)
         case NJL_SENTENCE: error.map(Outcome.sentence)
         default: nil
         }
+    }
+
+    private static func json(_ details: ErrorBody) -> String? {
+        func member(_ name: String, _ text: String?) -> [JSONValue.Member] {
+            text.map { [.init(name, .string($0))] } ?? []
+        }
+        let fields = details.fields.map { JSONValue.object(member("name", $0.name) + member("message", $0.message)) }
+        let members =
+            member("title", details.title) + member("message", details.message) + member("detail", details.detail)
+            + member("code", details.code) + member("type", details.type)
+            + [.init("fields", .array(fields))]
+        return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) }
     }
 
     private static func sentence(_ error: NightjarError) -> String {

@@ -71,7 +71,8 @@ typedef enum njl_field {
   NJL_USER_MESSAGE,
   NJL_SENTENCE, /* message and URL, for a person to read */
   NJL_SOURCE,
-  NJL_TEXT, /* the body; bytes that are not UTF-8 as U+FFFD */
+  NJL_TEXT,    /* the body by its charset; what is not in it as U+FFFD */
+  NJL_DETAILS, /* what the server says about an error, as a JSON object; NULL: nothing that is understood */
 } njl_field;
 
 /* A response, as long as its outcome lives. */

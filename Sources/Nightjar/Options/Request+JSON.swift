@@ -44,6 +44,13 @@ extension Request {
             Option(name: "max_body") { value, path, request throws(NightjarError) in
                 request.maximumBody = try value.size(path)
             },
+            Option(name: "schema") { value, path, request throws(NightjarError) in
+                do throws(NightjarError) {
+                    request.schema = try JSONSchema(value)
+                } catch {
+                    throw NightjarError(.invalidArgument, "option \(quoted(path)): \(error.message)")
+                }
+            },
             Option(name: "redirect") { value, path, request throws(NightjarError) in
                 var settings = RedirectSettings()
                 try settings.read(value, path)

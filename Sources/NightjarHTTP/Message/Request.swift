@@ -23,6 +23,9 @@ public struct Request: Sendable {
     public var allowsBodyOnGet = false
     /// Statuses that are an answer rather than an error; empty: 200 to 299, and 304.
     public var expectedStatuses: [StatusRange] = []
+    /// What the JSON of an answer must look like; where it does not, the call fails as `decoding`. Answers without
+    /// content pass, and those that are streamed cannot be checked: such a call is refused.
+    public var schema: JSONSchema?
     /// What is done with redirects, where that differs from the client's.
     public var redirect: RedirectSettings?
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no

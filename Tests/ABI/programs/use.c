@@ -50,7 +50,7 @@ static void an_unexpected_status_is_an_error_with_its_answer(void) {
   CHECK_TEXT(nj_response_header(nj_error_response(err), "content-type"), "application/problem+json");
   nj_error *kept = nj_error_retain(err);
   nj_error_free(err);
-  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found");
+  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found: \"there is no article 999999\"");
   nj_error_free(kept);
 }
 
