@@ -95,6 +95,13 @@ import Testing
             ))
     }
 
+    @Test func masksWhatTheCallerMarks() throws {
+        let record = try record(.get, "http://a/", [("X-Mine", "s3cret"), ("X-Yours", "y")])
+        #expect(
+            CurlCommand(record, sensitive: ["x-mine"]).text
+                == "curl 'http://a/' -H 'User-Agent: nightjar/1' -H 'X-Mine: ***' -H 'X-Yours: y' -H 'Accept:'")
+    }
+
     @Test func showsSecretsWhenAsked() throws {
         let text = try command(
             .post, "http://a/?api_key=s3cret", Self.secrets + [("Content-Type", "application/json")],
