@@ -1,4 +1,6 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
+#include <string.h>
+
 #include "json.h"
 #include "njl.h"
 
