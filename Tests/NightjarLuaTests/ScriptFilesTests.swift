@@ -6,7 +6,8 @@ import Testing
 /// Runs the scripts of Tests/Lua, which check themselves, against the demo API.
 @Suite(.serialized) struct ScriptFilesTests {
     @Test(arguments: [
-        "bodies", "json", "tasks", "structure", "client", "requests", "responses", "coroutines", "streams", "log", "redirects",
+        "bodies", "json", "tasks", "structure", "client", "requests", "responses", "coroutines", "streams", "log",
+        "redirects",
         "codings",
         "misuse",
     ])
