@@ -2,7 +2,7 @@
  *
  * Threads. Every function may be called from any thread unless its comment says otherwise. Our threads never run your
  * code: callbacks run inside nj_queue_poll, on the thread that calls it, or inside the blocking call that they belong
- * to. Configurations, requests and scripts are for one thread at a time; responses and errors never change.
+ * to. Configurations, requests, forms and scripts are for one thread at a time; responses and errors never change.
  *
  * Ownership. What a _new, _send or _start returns is yours: free it with the function named after its type. A getter's
  * pointer is borrowed and lives as long as its handle. Arguments are copied before the call returns, except where a

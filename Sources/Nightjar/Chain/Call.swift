@@ -343,6 +343,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFinished(trailers: Headers) {
         exchange = nil
+        upload = nil
         guard let decoding else { return complete(trailers) }
         decoding.trailers = trailers
         decode(decoding)
@@ -361,6 +362,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
+        upload = nil
         ascend(error, from: loop.chain.bottom)
     }
 
