@@ -114,6 +114,7 @@ typedef struct nj_error nj_error;       /* immutable; kind, messages, HTTP statu
 typedef struct nj_config nj_config;     /* how a client will behave; mutable until a client is made of it */
 typedef struct nj_client nj_client;     /* pool, policies, and the loop they live on */
 typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
+typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
@@ -402,6 +403,43 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
 
 /**
+ * The body is the file's content, read while it is sent and never held in memory; with the Content-Type that its name tells,
+ * unless the request or the client sets one. Sending fails with NJ_INVALID_REQUEST when there is no such file to read, or it
+ * is a folder, a pipe or a device; and when it gets shorter while it is sent: the connection is then closed, so that the
+ * server cannot take half a body for a whole one. What it grows by meanwhile is not sent.
+ */
+NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
+
+/**
+ * The body is this form as it is now, with Content-Type: multipart/form-data; NULL: it has none. Files are read as with
+ * nj_request_set_body_file.
+ *
+ * @return NJ_INVALID_REQUEST for a part without a name, or with a control character in its name, file name or type
+ */
+NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
+
+/**
+ * Adds a field to a body that is application/x-www-form-urlencoded, in order, encoded from plain text; a name may repeat. The
+ * first one takes the place of another body.
+ */
+NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
+
+/**
+ * True: the body is sent with Content-Encoding: gzip. One in memory only if that makes it smaller; files, forms and streams as
+ * they go, so that their length is not announced. The server must be known to understand it: none can be asked before.
+ */
+NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
+
+/**
+ * Whether the server is asked before the body is sent (Expect: 100-continue). If it does not answer within a second, the
+ * body is sent all the same. Without this call: for bodies of 1 MiB or more, or of unknown length.
+ */
+NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect);
+
+/** True: a GET or a HEAD may have a body, which is otherwise NJ_INVALID_REQUEST, as servers and caches may drop it. */
+NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
+
+/**
  * Asked for the next part of a streamed body, inside nj_queue_poll or nj_client_send.
  *
  * @return bytes written to `buffer`; 0 at the end; NJ_READ_FAILED when the source is broken: the call then fails and
@@ -472,9 +510,36 @@ NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, si
 
 /**
  * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, schema, timeout, max_body, redirect,
- * decompress, cookies. What it does not name stays. See nj_config_merge_json.
+ * decompress, cookies, compress, expect_continue, body_on_get. What it does not name stays. See nj_config_merge_json.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/* ------------------------------------------------------------------------------------------------------- form --- */
+
+/** A form of parts, sent in their order as multipart/form-data (RFC 7578). Names may repeat, and be any UTF-8. */
+NJ_API nj_form *nj_form_new(void);
+NJ_API void nj_form_free(nj_form *form);
+
+/** Adds a part that is plain text. */
+NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *text);
+
+/**
+ * Adds a part of these bytes, copied.
+ *
+ * @param filename     what the server is told the file is called; NULL: the part is none
+ * @param content_type NULL: what `filename` tells
+ */
+NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *filename, const char *content_type,
+                                   const void *bytes, size_t length);
+
+/**
+ * Adds a part that is the content of a file, read while the form is sent.
+ *
+ * @param filename     what the server is told it is called; NULL: the last part of `path`
+ * @param content_type NULL: what that name tells
+ */
+NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
+                                  const char *content_type);
 
 /* --------------------------------------------------------------------------------------------------- response --- */
 

@@ -76,8 +76,8 @@ public final class Client: Sendable {
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies)
-        let task = ClientTask(
-            try prepare(request), options, handlers: handlers, queue: queue, client: loop)
+        let prepared = try prepare(request, idle: options.timeouts.idle)
+        let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         guard loop.submit(.start(task)) else {
             queue?.forget(task)
@@ -86,7 +86,10 @@ public final class Client: Sendable {
         return task
     }
 
-    private func prepare(_ request: Request) throws(NightjarError) -> PreparedRequest {
+    private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        guard !request.needsContent(idle: idle) else {
+            return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
+        }
         let latest = latestOrigin.withLock { $0 }
         let prepared = try PreparedRequest(request, template, known: latest)
         if prepared.origin != latest { latestOrigin.withLock { $0 = prepared.origin } }

@@ -135,7 +135,7 @@ local misuses = {
   { "get: query must be a table, got string", function() api:get("/", { query = "a=1" }) end },
   { "get: query 'a' must be a string, a number or a boolean, got function",
     function() api:get("/", { query = { a = print } }) end },
-  { "post: json, form and body are three ways to give the one body; use one",
+  { "post: json, form, multipart, file and body are ways to give the one body; use one",
     function() api:post("/", { json = 1, body = "x" }) end },
   { "post: body must be a string or a function, got number", function() api:post("/", { body = 1 }) end },
   { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },

@@ -30,6 +30,15 @@ typedef struct njl_pair {
   njl_bytes value;
 } njl_pair;
 
+/* A part of a multipart form. `data` of `filename` and `content_type` is NULL where there is none. */
+typedef struct njl_form_part {
+  njl_bytes name;
+  njl_bytes content; /* a path, if `is_file` */
+  bool is_file;
+  njl_bytes filename;
+  njl_bytes content_type;
+} njl_form_part;
+
 /* Everything of a request. All that it points to is borrowed during the call. */
 typedef struct njl_request {
   njl_bytes method;
@@ -42,6 +51,10 @@ typedef struct njl_request {
   size_t header_count;
   bool has_body;
   njl_bytes body;
+  njl_bytes file; /* in place of `body`, the path of a file; `data` NULL: none */
+  bool has_form;  /* in place of `body`: */
+  const njl_form_part *parts;
+  size_t part_count;
   const int *expected; /* statuses that are an answer; none: the client's rule */
   size_t expected_count;
   double connect, idle, total; /* seconds; negative: the client's limit */

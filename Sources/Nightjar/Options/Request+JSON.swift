@@ -59,6 +59,15 @@ extension Request {
             Option(name: "decompress") { value, path, request throws(NightjarError) in
                 request.decompresses = try value.flag(path)
             },
+            Option(name: "compress") { value, path, request throws(NightjarError) in
+                request.compresses = try value.flag(path)
+            },
+            Option(name: "expect_continue") { value, path, request throws(NightjarError) in
+                request.expectsContinue = try value.flag(path)
+            },
+            Option(name: "body_on_get") { value, path, request throws(NightjarError) in
+                request.allowsBodyOnGet = try value.flag(path)
+            },
             Option(name: "cookies") { value, path, request throws(NightjarError) in
                 request.usesCookies = try value.flag(path)
             },
