@@ -388,8 +388,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// A line of the log about this call.
     func note(_ level: LogLevel, _ message: String) {
-        guard let sink = loop.log, sink.level >= level else { return }
-        loop.post(.log(sink, LogLine(level: level, message: message)), to: sink.queue)
+        loop.note(level, message)
     }
 
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
