@@ -37,7 +37,7 @@ final class Engine: @unchecked Sendable {
         outcome.incoming = IncomingBody()
         handlers.creditsAreManual = true
         handlers.head = { [self] task, head in
-            outcome.result = .success(Response(head: head, body: ByteBuffer(), url: task.url))
+            outcome.result = .success(task.response(head))
             tell(outcome)
         }
         handlers.body = { [self] _, part in

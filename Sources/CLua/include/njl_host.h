@@ -57,6 +57,9 @@ typedef enum njl_field {
   NJL_SENTENCE, /* message and URL, for a person to read */
   NJL_SOURCE,
   NJL_TEXT, /* the body; bytes that are not UTF-8 as U+FFFD */
+  NJL_CURL, /* the command line of the request, also of an error's */
+  NJL_CURL_WITH_SECRETS,
+  NJL_PEER, /* the address that answered */
 } njl_field;
 
 /* A response, as long as its outcome lives. */
@@ -68,9 +71,10 @@ typedef struct njl_response {
   bool is_streamed; /* `body` is empty: it comes in parts */
 } njl_response;
 
-/* Seconds since the call began, negative for what did not occur. */
+/* Seconds, negative for what did not occur. */
 typedef struct njl_timing {
-  double sent, first_byte, total;
+  double sent, first_byte, total; /* since the call began */
+  double dns, connect, tls;       /* how long it took */
   bool reused;
 } njl_timing;
 
@@ -78,7 +82,10 @@ typedef struct njl_timing {
 typedef struct njl_failure {
   int status; /* 0: there was no answer */
   int attempts;
+  int code;           /* of the operating system or of TLS; 0: none */
+  double retry_after; /* seconds; negative: the server did not say */
   bool is_retryable;
+  bool may_have_been_processed;
   bool has_response;
 } njl_failure;
 

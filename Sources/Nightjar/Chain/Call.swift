@@ -39,7 +39,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var exchange: (any Exchange)?
     private var head: ResponseHead?
     private var content = ByteBuffer()
-    private var timing = Timing()
+    private(set) var timing = Timing()
     private var lastProgress: NIODeadline
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
@@ -140,7 +140,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard state != .finished else { return }
         dropExchange()
         state = .finished
-        let told = result.mapError { $0.of(url: request.url.redacted, attempts: attempts) }
+        let told = result.mapError { $0.of(request, attempts: attempts) }
         for link in loop.chain.ended { link.stage.ended(told, self) }
         loop.forget(self)
         task.call = nil
@@ -224,12 +224,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: ExchangeReceiver
 
-    func exchangeStarted(onReusedConnection isReused: Bool) {
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         state = .sent
         unsent = 0
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
+        timing.connection = connection
         if let idle = idleDeadline { loop.watch(until: idle) }
     }
 
@@ -319,7 +320,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
-            redirects: redirects?.history ?? [])
+            redirects: redirects?.history ?? [], sent: request)
         ascend(response, from: loop.chain.bottom)
     }
 

@@ -2,75 +2,80 @@
 ///
 /// No secret is in it: the URL comes without user info and with masked query credentials.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
-    private final class Storage: Sendable {
-        let kind: ErrorKind
-        let phase: ErrorPhase?
-        let message: String
-        let url: String?
-        let response: Response?
-        let attempts: Int
-        let code: Int32
-        let requestMayHaveBeenProcessed: Bool
-        let retryAfter: Duration?
+    private struct Details: Sendable {
+        var kind: ErrorKind
+        var phase: ErrorPhase?
+        var message: String
+        var url: String?
+        var response: Response?
+        var attempts: Int
+        var code: Int32
+        var requestMayHaveBeenProcessed: Bool
+        var retryAfter: Duration?
+        var sent: PreparedRequest?
+    }
 
-        init(
-            kind: ErrorKind, phase: ErrorPhase?, message: String, url: String?, response: Response?, attempts: Int,
-            code: Int32, requestMayHaveBeenProcessed: Bool, retryAfter: Duration?
-        ) {
-            self.kind = kind
-            self.phase = phase
-            self.message = message
-            self.url = url
-            self.response = response
-            self.attempts = attempts
-            self.code = code
-            self.requestMayHaveBeenProcessed = requestMayHaveBeenProcessed
-            self.retryAfter = retryAfter
-        }
+    /// So that an error is one word, however much it knows.
+    private final class Storage: Sendable {
+        let details: Details
+        init(_ details: Details) { self.details = details }
     }
 
     private let storage: Storage
+
+    private init(_ details: Details) { storage = Storage(details) }
 
     public init(
         _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response? = nil,
         attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
     ) {
-        storage = Storage(
-            kind: kind, phase: phase, message: message, url: url, response: response, attempts: attempts, code: code,
-            requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter)
+        self.init(
+            Details(
+                kind: kind, phase: phase, message: message, url: url, response: response, attempts: attempts,
+                code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
     }
 
-    public var kind: ErrorKind { storage.kind }
-    public var phase: ErrorPhase? { storage.phase }
+    public var kind: ErrorKind { storage.details.kind }
+    public var phase: ErrorPhase? { storage.details.phase }
     /// For the developer: what happened, to what, and what to do.
-    public var message: String { storage.message }
+    public var message: String { storage.details.message }
     /// The URL of the call without user info and with credentials in the query masked.
-    public var url: String? { storage.url }
+    public var url: String? { storage.details.url }
     /// The answer, when there was one (the kinds that name a status).
-    public var response: Response? { storage.response }
+    public var response: Response? { storage.details.response }
     /// The status of ``response``.
-    public var status: Int? { storage.response?.status }
+    public var status: Int? { storage.details.response?.status }
     /// How many times the request was put on a connection.
-    public var attempts: Int { storage.attempts }
+    public var attempts: Int { storage.details.attempts }
     /// The number of the operating system or of TLS beneath this error; 0 when there is none.
-    public var code: Int32 { storage.code }
+    public var code: Int32 { storage.details.code }
     /// True when the server may have acted on the request although no answer came: a write must not be blindly repeated.
-    public var requestMayHaveBeenProcessed: Bool { storage.requestMayHaveBeenProcessed }
+    public var requestMayHaveBeenProcessed: Bool { storage.details.requestMayHaveBeenProcessed }
     /// How long the server asked to wait (Retry-After), measured from the answer.
-    public var retryAfter: Duration? { storage.retryAfter }
+    public var retryAfter: Duration? { storage.details.retryAfter }
+
+    /// What was sent last, or was about to be; nil for a failure that belongs to no call.
+    public var request: RequestRecord? { (storage.details.sent ?? response?.sent).map(RequestRecord.init) }
+
+    /// The command line with which curl sends the request of the call that failed; see ``Response/curl(showsSecrets:)``.
+    public func curl(showsSecrets: Bool = false) -> String? {
+        request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
+    }
 
     /// The same failure, told with the call it belongs to.
-    public func of(url: String, attempts: Int) -> NightjarError {
-        NightjarError(
-            kind, message, phase: phase, url: self.url ?? url, response: response, attempts: attempts, code: code,
-            requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter)
+    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
+        var details = storage.details
+        details.url = details.url ?? request.url.redacted
+        details.attempts = attempts
+        details.sent = request
+        return NightjarError(details)
     }
 
     /// The same failure of a call whose request the server has seen.
     public var mayHaveBeenProcessed: NightjarError {
-        NightjarError(
-            kind, message, phase: phase, url: url, response: response, attempts: attempts, code: code,
-            requestMayHaveBeenProcessed: true, retryAfter: retryAfter)
+        var details = storage.details
+        details.requestMayHaveBeenProcessed = true
+        return NightjarError(details)
     }
 
     /// Whether the same call may succeed later without a change.

@@ -26,7 +26,7 @@ extension PreparedRequest {
     public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
-        return PreparedRequest(method: method, url: url, body: body, fields: fields)
+        return PreparedRequest(method: method, url: url, body: body, fields: fields, sensitive: sensitive)
     }
 
     /// What a redirect asks for.
@@ -40,11 +40,13 @@ extension PreparedRequest {
         fields = hop.headers(from: fields, sensitive: sensitive)
         let body = hop.keepsBody ? body : .none
         return try PreparedRequest(
-            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields, body: body)
+            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields, body: body,
+            sensitive: self.sensitive)
     }
 
     private convenience init(
-        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody
+        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody,
+        sensitive: [String]
     ) throws(NightjarError) {
         var framing = ByteBuffer()
         try HeadWriter.writeFraming(of: body, method: method, into: &framing)
@@ -53,14 +55,16 @@ extension PreparedRequest {
         PreparedRequest.write(fields, into: &head)
         head.writeImmutableBuffer(framing)
         head.writeStaticString("\r\n")
-        self.init(method: method, url: url, body: body, wireHead: head)
+        self.init(method: method, url: url, body: body, wireHead: head, sensitive: sensitive)
     }
 
-    private convenience init(method: Method, url: RequestURL, body: RequestBody, fields: Headers) {
+    private convenience init(
+        method: Method, url: RequestURL, body: RequestBody, fields: Headers, sensitive: [String]
+    ) {
         var head = PreparedRequest.startLine(method, url)
         PreparedRequest.write(fields, into: &head)
         head.writeStaticString("\r\n")
-        self.init(method: method, url: url, body: body, wireHead: head)
+        self.init(method: method, url: url, body: body, wireHead: head, sensitive: sensitive)
     }
 
     private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {

@@ -10,6 +10,8 @@ public final class PreparedRequest: Sendable {
     public let body: RequestBody
     /// Request line and field lines with the empty line behind them, ready to be written.
     public let wireHead: ByteBuffer
+    /// Names of fields that the client's configuration calls credentials.
+    let sensitive: [String]
 
     public var origin: Origin { url.origin }
 
@@ -52,6 +54,7 @@ public final class PreparedRequest: Sendable {
         try HeadWriter.writeFraming(of: request.body, method: request.method, into: &head)
         head.writeStaticString("\r\n")
         wireHead = head
+        sensitive = template.sensitive
     }
 
     /// The same with a field line behind the others, for the stages of the chain. The caller answers for the name.
@@ -66,14 +69,15 @@ public final class PreparedRequest: Sendable {
         longer.writeStaticString(": ")
         longer.writeString(value)
         longer.writeStaticString("\r\n\r\n")
-        return PreparedRequest(method: method, url: url, body: body, wireHead: longer)
+        return PreparedRequest(method: method, url: url, body: body, wireHead: longer, sensitive: sensitive)
     }
 
-    init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
+    init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer, sensitive: [String]) {
         self.method = method
         self.url = url
         self.body = body
         self.wireHead = wireHead
+        self.sensitive = sensitive
     }
 
     // MARK: Parts of the head

@@ -1,0 +1,73 @@
+import NIOCore
+import NIOPosix
+import NightjarHTTP
+
+/// The steps of making one connection and how long they took.
+///
+///     began ──look-up──▶ resolved ──TCP, a proxy──▶ connected ──TLS──▶ finished
+struct ConnectionOpening {
+    private let began = NIODeadline.now()
+    /// Nil without a look-up.
+    private var resolved: NIODeadline?
+    private var connected: NIODeadline?
+    private var usesTLS = false
+
+    /// The bytes of the origin can flow.
+    ///
+    /// - Parameter lookUp: what the connection's name was looked up by; nil for an address.
+    mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) {
+        resolved = lookUp?.answered
+        connected = .now()
+        self.usesTLS = usesTLS
+    }
+
+    func finished(_ peer: SocketAddress?, number: Int) -> ConnectionRecord {
+        let connected = connected ?? .now()
+        return ConnectionRecord(
+            number: number, peer: peer.flatMap(ConnectionOpening.describe),
+            dns: resolved.map { ConnectionOpening.length(began, $0) },
+            connect: ConnectionOpening.length(resolved ?? began, connected),
+            tls: usesTLS ? ConnectionOpening.length(connected, .now()) : nil)
+    }
+
+    private static func length(_ from: NIODeadline, _ to: NIODeadline) -> Duration {
+        .nanoseconds(max((to - from).nanoseconds, 0))
+    }
+
+    private static func describe(_ address: SocketAddress) -> String? {
+        guard let ip = address.ipAddress else { return address.pathname }
+        let port = address.port.map { ":\($0)" } ?? ""
+        return ip.utf8.contains(UInt8(ascii: ":")) ? "[\(ip)]\(port)" : ip + port
+    }
+}
+
+/// The resolver as one connection asks it, which notes when it has answered.
+final class LookUpClock: Resolver, @unchecked Sendable {
+    private let resolver: AddressResolver
+    private let isKnown: Bool
+    /// Nil before, and where the answer was known. On the loop.
+    private(set) var answered: NIODeadline?
+
+    init(_ resolver: AddressResolver, _ host: String, _ port: Int) {
+        self.resolver = resolver
+        isKnown = resolver.knows(host, port)
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        noting(resolver.initiateAQuery(host: host, port: port))
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        noting(resolver.initiateAAAAQuery(host: host, port: port))
+    }
+
+    func cancelQueries() { resolver.cancelQueries() }
+
+    private func noting(_ query: EventLoopFuture<[SocketAddress]>) -> EventLoopFuture<[SocketAddress]> {
+        if isKnown { return query }
+        query.assumeIsolated().whenSuccess { _ in
+            if self.answered == nil { self.answered = .now() }
+        }
+        return query
+    }
+}
