@@ -31,7 +31,6 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
     private var isShutDown = false
-    private var connectionsMade = 0
 
     /// - Throws: `tls` or `invalid_argument` when the certificate authorities cannot be read.
     public convenience init(loop: any EventLoop, configuration: TransportConfiguration) throws(NightjarError) {
@@ -128,11 +127,6 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     }
 
     // MARK: What connections report
-
-    func nextConnectionNumber() -> Int {
-        connectionsMade &+= 1
-        return connectionsMade
-    }
 
     func connected(_ connection: HTTP1Connection) {
         place(connection, connection.host.pool.connected(), reused: false)

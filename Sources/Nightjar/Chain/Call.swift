@@ -32,6 +32,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var decoding: BodyDecoding?
     /// Nil until there has been one.
     var redirects: Redirect.Progress?
+    /// Nil where nobody observes.
+    var trace: Trace.Progress?
     /// Where the loop keeps this call.
     var place = 0
 
@@ -40,6 +42,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var head: ResponseHead?
     private var content = ByteBuffer()
     private(set) var timing = Timing()
+    /// Bytes of content that the present exchange has brought, still coded.
+    private(set) var receivedBytes = 0
     private var lastProgress: NIODeadline
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
@@ -73,6 +77,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             }
         }
         attempts += 1
+        if attempts > 1 {
+            timing = Timing()
+            receivedBytes = 0
+        }
         state = .waiting
         let attempt = attempts
         let begun = loop.transport.begin(
@@ -258,6 +266,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeReceived(body: ByteBuffer) {
+        receivedBytes &+= body.readableBytes
         guard let decoding else { return take(body) }
         do throws(NightjarError) {
             try decoding.append(body)

@@ -248,8 +248,9 @@ public struct HARWriter: Sendable {
         [
             .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
             .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
-            .init("send", milliseconds(timings.send)), .init("wait", milliseconds(timings.wait)),
-            .init("receive", milliseconds(timings.receive)),
+            // These have to be there.
+            .init("send", milliseconds(timings.send ?? .zero)), .init("wait", milliseconds(timings.wait ?? .zero)),
+            .init("receive", milliseconds(timings.receive ?? .zero)),
         ]
     }
 

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import NightjarHTTP
+import Synchronization
 
 /// The steps of making one connection and how long they took.
 ///
@@ -21,10 +22,11 @@ struct ConnectionOpening {
         self.usesTLS = usesTLS
     }
 
-    func finished(_ peer: SocketAddress?, number: Int) -> ConnectionRecord {
+    func finished(_ peer: SocketAddress?) -> ConnectionRecord {
         let connected = connected ?? .now()
         return ConnectionRecord(
-            number: number, peer: peer.flatMap(ConnectionOpening.describe),
+            number: ConnectionOpening.made.add(1, ordering: .relaxed).newValue,
+            peerAddress: peer?.ipAddress ?? peer?.pathname, peerPort: peer?.port,
             dns: resolved.map { ConnectionOpening.length(began, $0) },
             connect: ConnectionOpening.length(resolved ?? began, connected),
             tls: usesTLS ? ConnectionOpening.length(connected, .now()) : nil)
@@ -34,11 +36,7 @@ struct ConnectionOpening {
         .nanoseconds(max((to - from).nanoseconds, 0))
     }
 
-    private static func describe(_ address: SocketAddress) -> String? {
-        guard let ip = address.ipAddress else { return address.pathname }
-        let port = address.port.map { ":\($0)" } ?? ""
-        return ip.utf8.contains(UInt8(ascii: ":")) ? "[\(ip)]\(port)" : ip + port
-    }
+    private static let made = Atomic<Int>(0)
 }
 
 /// The resolver as one connection asks it, which notes when it has answered.

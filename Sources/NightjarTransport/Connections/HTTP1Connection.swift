@@ -60,7 +60,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         guard phase == .connecting else { return }
         self.socket = socket
         phase = .idle
-        record = opening.finished(context?.channel.remoteAddress, number: transport.nextConnectionNumber())
+        record = opening.finished(context?.channel.remoteAddress)
         connectTimer?.cancel()
         connectTimer = nil
         transport.connected(self)
