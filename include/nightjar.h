@@ -161,6 +161,20 @@ NJ_API int nj_error_http_status(const nj_error *error);
 /** That answer with its body, borrowed (nj_response_retain keeps it); NULL when there was none. */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
+/**
+ * What the server says in that answer's body, in one line, where it is understood: problem details (RFC 9457) and the shapes
+ * that APIs have in common. As the server wrote it: escape it where it is shown. NULL when there is nothing.
+ */
+NJ_API const char *nj_error_server_message(const nj_error *error);
+
+/** The server's own code of the error, in the same body; digits when it is a number. NULL when there is none. */
+NJ_API const char *nj_error_server_code(const nj_error *error);
+
+/** What it says of the single fields of what was sent. The name is NULL for what is about all of it, and beyond the count. */
+NJ_API size_t nj_error_field_count(const nj_error *error);
+NJ_API const char *nj_error_field_name_at(const nj_error *error, size_t index);
+NJ_API const char *nj_error_field_message_at(const nj_error *error, size_t index);
+
 /** Whether the same call may succeed later without a change. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 

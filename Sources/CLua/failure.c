@@ -2,10 +2,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "json.h"
 #include "njl.h"
 
-/* The user value of a reply that is an error: its response, once asked for. */
-enum { CACHED_RESPONSE = 1 };
+/* User values of a reply that is an error: what was asked for before. */
+enum { CACHED_RESPONSE = 1, CACHED_DETAILS };
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
@@ -88,9 +89,21 @@ static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
   return 1;
 }
 
+/* What the server says: a table of type, title, message, detail, code, summary and fields, a list of {name, message} */
+static int push_details(lua_State *L, njl_outcome *outcome) {
+  if (lua_getiuservalue(L, 1, CACHED_DETAILS) != LUA_TNIL) return 1;
+  size_t length = 0;
+  const char *text = njl_outcome_text(outcome, NJL_DETAILS, &length);
+  if (text == NULL) return 1;
+  njl_json_decode(L, "the error's details", text, length);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_DETAILS);
+  return 1;
+}
+
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
                                           "retryable", "url",   "attempts", "response",     "retry_after",
-                                          "code",      "curl",  "may_have_been_processed", NULL};
+                                          "code",      "curl",  "may_have_been_processed", "details", NULL};
 enum {
   KIND,
   PHASE,
@@ -105,6 +118,7 @@ enum {
   CODE,
   CURL,
   MAY_HAVE_BEEN_PROCESSED,
+  DETAILS,
 };
 
 /* A name that it does not have is nil: whoever caught something may ask it anything. */
@@ -126,6 +140,7 @@ static int error_index(lua_State *L) {
   case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
   case RESPONSE: return push_response(L, outcome, failure.has_response);
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
+  case DETAILS: return push_details(L, outcome);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case CODE:
     if (failure.code == 0) lua_pushnil(L);

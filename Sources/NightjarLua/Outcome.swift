@@ -75,6 +75,7 @@ final class Outcome: @unchecked Sendable {
         case NJL_CURL: curl(showsSecrets: false)
         case NJL_CURL_WITH_SECRETS: curl(showsSecrets: true)
         case NJL_PEER: response?.timing.connection?.peer
+        case NJL_DETAILS: (try? error?.details?.json.encoded()).map { String(buffer: $0) }
         case NJL_KIND: error?.kind.name
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message

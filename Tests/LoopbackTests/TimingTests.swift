@@ -30,7 +30,7 @@ import Testing
 
     @Test func theHandshakeOfTLSIsTold() throws {
         let peer = try ScriptedPeer(
-            [[.untilClosed([.expectRequest, .respond()])]], repeatsLast: true, tls: PeerTLS(.trusted))
+            [[.expectRequest, .respond(), .expectRequest, .respond()]], repeatsLast: true, tls: PeerTLS(.trusted))
         let client = try client(of: peer) {
             $0.transport.certificateAuthorityFile = try? TestCertificates.shared().authority
         }

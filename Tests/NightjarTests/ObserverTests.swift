@@ -105,7 +105,9 @@ import Testing
         client.close()
         let words = witness.words
         // The cancel may have come before the beginning.
-        #expect([["began GET", "1 - cancelled", "failed cancelled"], ["began GET", "failed cancelled"]].contains(words))
+        #expect(words.first == "began GET")
+        #expect(words.last == "failed cancelled")
+        #expect(words.count == 2 || words[1] == "1 - cancelled")
     }
 
     @Test func anObserverWithAQueueRunsWhereItIsPolled() throws {

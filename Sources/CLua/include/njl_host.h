@@ -60,6 +60,7 @@ typedef enum njl_field {
   NJL_CURL, /* the command line of the request, also of an error's */
   NJL_CURL_WITH_SECRETS,
   NJL_PEER, /* the address that answered */
+  NJL_DETAILS, /* what the server says of an error, as a JSON object */
 } njl_field;
 
 /* A response, as long as its outcome lives. */

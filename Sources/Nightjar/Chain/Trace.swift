@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
 import Synchronization
@@ -26,7 +25,7 @@ final class Trace: Stage, @unchecked Sendable {
             let request: PreparedRequest
             let attempt: Int
             let began = NIODeadline.now()
-            let started = Trace.secondsSince1970()
+            let started = WallClock.secondsSince1970()
             var head: ResponseHead?
         }
     }
@@ -65,7 +64,7 @@ final class Trace: Stage, @unchecked Sendable {
     private func progress(of call: Call) -> Progress {
         if let known = call.trace { return known }
         let report = CallReport(
-            number: Trace.calls.add(1, ordering: .relaxed).newValue, started: Trace.secondsSince1970(),
+            number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
             request: call.task.request)
         let progress = Progress(report)
         call.trace = progress
@@ -92,11 +91,6 @@ final class Trace: Stage, @unchecked Sendable {
         for observer in observers { call.loop.post(.observed(observer, event), to: observer.queue) }
     }
 
-    fileprivate static func secondsSince1970() -> Double {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-    }
 }
 
 extension ExchangeReport.Phases {

@@ -12,12 +12,23 @@ final class Validate: Stage, @unchecked Sendable {
 
     func answered(_ response: Response, _ call: Call) -> Verdict {
         if Validate.isExpected(response.status, call.options.expectedStatuses) { return .proceed }
-        let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
         return .fail(
             NightjarError(
-                ErrorKind(unexpectedStatus: response.status),
-                "\(call.request.method) answered \(response.status)\(reason)", phase: .receive, response: response,
-                requestMayHaveBeenProcessed: true))
+                ErrorKind(unexpectedStatus: response.status), Validate.message(call.request.method, response),
+                phase: .receive, response: response, requestMayHaveBeenProcessed: true,
+                retryAfter: RetryAfter.duration(response.headers, now: WallClock.secondsSince1970())))
+    }
+
+    /// What was asked, the status, and what the server says about it.
+    private static func message(_ method: Method, _ response: Response) -> String {
+        let reason = response.head.reason
+        var message = "\(method) answered \(response.status)\(reason.isEmpty ? "" : " \(reason)")"
+        if let summary = ErrorBody(parsing: response.body)?.summary, summary != reason {
+            // Problem details mostly have the reason for a title.
+            let isRepeated = !reason.isEmpty && summary.hasPrefix("\(reason): ")
+            message += ": " + quoted(isRepeated ? summary.dropFirst(reason.count + 2) : summary[...], limit: 200)
+        }
+        return message
     }
 
     /// Without the caller's word: success, and 304, which only a caller's own condition can bring about.

@@ -71,6 +71,21 @@ public struct ErrorBody: Sendable, Equatable {
         return text.isEmpty ? type ?? "" : text
     }
 
+    /// What there is of it, under the names of its properties.
+    public var json: JSONValue {
+        let texts = [
+            ("type", type), ("title", title), ("message", message), ("detail", detail), ("code", code),
+            ("summary", summary),
+        ]
+        var members = texts.compactMap { name, text in text.map { JSONValue.Member(name, .string($0)) } }
+        let fields = fields.map { field in
+            JSONValue.object(
+                (field.name.map { [.init("name", .string($0))] } ?? []) + [.init("message", .string(field.message))])
+        }
+        members.append(.init("fields", .array(fields)))
+        return .object(members)
+    }
+
     // MARK: Reading
 
     private mutating func read(_ document: JSONValue) {

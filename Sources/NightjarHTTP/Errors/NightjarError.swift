@@ -2,7 +2,7 @@
 ///
 /// No secret is in it: the URL comes without user info and with masked query credentials.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
-    private struct Details: Sendable {
+    private struct Facts: Sendable {
         var kind: ErrorKind
         var phase: ErrorPhase?
         var message: String
@@ -17,45 +17,48 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
 
     /// So that an error is one word, however much it knows.
     private final class Storage: Sendable {
-        let details: Details
-        init(_ details: Details) { self.details = details }
+        let facts: Facts
+        init(_ facts: Facts) { self.facts = facts }
     }
 
     private let storage: Storage
 
-    private init(_ details: Details) { storage = Storage(details) }
+    private init(_ facts: Facts) { storage = Storage(facts) }
 
     public init(
         _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response? = nil,
         attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
     ) {
         self.init(
-            Details(
+            Facts(
                 kind: kind, phase: phase, message: message, url: url, response: response, attempts: attempts,
                 code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
     }
 
-    public var kind: ErrorKind { storage.details.kind }
-    public var phase: ErrorPhase? { storage.details.phase }
+    public var kind: ErrorKind { storage.facts.kind }
+    public var phase: ErrorPhase? { storage.facts.phase }
     /// For the developer: what happened, to what, and what to do.
-    public var message: String { storage.details.message }
+    public var message: String { storage.facts.message }
     /// The URL of the call without user info and with credentials in the query masked.
-    public var url: String? { storage.details.url }
+    public var url: String? { storage.facts.url }
     /// The answer, when there was one (the kinds that name a status).
-    public var response: Response? { storage.details.response }
+    public var response: Response? { storage.facts.response }
+    /// What the server says about the error in the body of ``response``, where that is understood: problem details
+    /// (RFC 9457) and the shapes that APIs have in common. Read anew each time.
+    public var details: ErrorBody? { response.flatMap { ErrorBody(parsing: $0.body) } }
     /// The status of ``response``.
-    public var status: Int? { storage.details.response?.status }
+    public var status: Int? { storage.facts.response?.status }
     /// How many times the request was put on a connection.
-    public var attempts: Int { storage.details.attempts }
+    public var attempts: Int { storage.facts.attempts }
     /// The number of the operating system or of TLS beneath this error; 0 when there is none.
-    public var code: Int32 { storage.details.code }
+    public var code: Int32 { storage.facts.code }
     /// True when the server may have acted on the request although no answer came: a write must not be blindly repeated.
-    public var requestMayHaveBeenProcessed: Bool { storage.details.requestMayHaveBeenProcessed }
+    public var requestMayHaveBeenProcessed: Bool { storage.facts.requestMayHaveBeenProcessed }
     /// How long the server asked to wait (Retry-After), measured from the answer.
-    public var retryAfter: Duration? { storage.details.retryAfter }
+    public var retryAfter: Duration? { storage.facts.retryAfter }
 
     /// What was sent last, or was about to be; nil for a failure that belongs to no call.
-    public var request: RequestRecord? { (storage.details.sent ?? response?.sent).map(RequestRecord.init) }
+    public var request: RequestRecord? { (storage.facts.sent ?? response?.sent).map(RequestRecord.init) }
 
     /// The command line with which curl sends the request of the call that failed; see ``Response/curl(showsSecrets:)``.
     public func curl(showsSecrets: Bool = false) -> String? {
@@ -64,27 +67,31 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
 
     /// The same failure, told with the call it belongs to.
     public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
-        var details = storage.details
-        details.url = details.url ?? request.url.redacted
-        details.attempts = attempts
-        details.sent = request
-        return NightjarError(details)
+        var facts = storage.facts
+        facts.url = facts.url ?? request.url.redacted
+        facts.attempts = attempts
+        facts.sent = request
+        return NightjarError(facts)
     }
 
     /// The same failure of a call whose request the server has seen.
     public var mayHaveBeenProcessed: NightjarError {
-        var details = storage.details
-        details.requestMayHaveBeenProcessed = true
-        return NightjarError(details)
+        var facts = storage.facts
+        facts.requestMayHaveBeenProcessed = true
+        return NightjarError(facts)
     }
 
     /// Whether the same call may succeed later without a change.
     public var isRetryable: Bool {
         switch kind {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
+        // Request Timeout and Too Early (RFC 8470) are about the moment and not about the request.
         case .client: [408, 425].contains(status)
+        // 501 and 505 say that the server never can.
         case .server: [500, 502, 503, 504].contains(status)
-        default: false
+        case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
+        case .tls, .pinMismatch, .protocol, .tooLarge, .decoding: false
+        case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false
         }
     }
 
@@ -100,10 +107,14 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .forbidden: "You do not have permission to do this."
         case .notFound: "This could not be found."
         case .rateLimited: "There were too many requests. Wait a moment and try again."
+        case .client: "The server did not accept this."
         case .server: "The server has a problem. Try again later."
+        case .protocol, .decoding: "The server's answer could not be understood."
+        case .tooLarge: "The server's answer is too large."
         case .storage: "Something could not be saved on this device."
         case .cacheMiss: "This is not available offline."
-        default: "Something went wrong with this request."
+        case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:
+            "Something went wrong in this program."
         }
     }
 

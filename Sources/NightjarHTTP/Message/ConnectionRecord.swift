@@ -13,8 +13,10 @@ public final class ConnectionRecord: Sendable, Equatable {
     public let tls: Duration?
 
     public init(
-        number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil, tls: Duration? = nil
-    ) {
+        number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil,
+        tls: Duration? = nil
+        number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil,
+        tls: Duration? = nil
         self.number = number
         self.peerAddress = peerAddress
         self.peerPort = peerPort
@@ -26,7 +28,8 @@ public final class ConnectionRecord: Sendable, Equatable {
     /// Address and port: `127.0.0.1:8080`, `[::1]:443`.
     public var peer: String? {
         guard let peerAddress, let peerPort else { return peerAddress }
-        return peerAddress.utf8.contains(UInt8(ascii: ":")) ? "[\(peerAddress)]:\(peerPort)" : "\(peerAddress):\(peerPort)"
+        let isVersion6 = peerAddress.utf8.contains(UInt8(ascii: ":"))
+        return isVersion6 ? "[\(peerAddress)]:\(peerPort)" : "\(peerAddress):\(peerPort)"
     }
 
     public static func == (a: ConnectionRecord, b: ConnectionRecord) -> Bool { a === b }

@@ -213,9 +213,9 @@ public struct HARWriter: Sendable {
     }
 
     private func headers(_ headers: Headers, _ request: RequestRecord) -> [JSONValue] {
-        headers.map { name, value in
-            HARWriter.pair(
-                name, showsSecrets ? value : Masking.value(value, ofField: name, sensitive: sensitive + request.sensitive))
+        let sensitive = sensitive + request.sensitive
+        return headers.map { name, value in
+            HARWriter.pair(name, showsSecrets ? value : Masking.value(value, ofField: name, sensitive: sensitive))
         }
     }
 

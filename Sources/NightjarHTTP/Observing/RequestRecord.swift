@@ -32,7 +32,8 @@ public struct RequestRecord: Sendable {
             case .bytes(let bytes): .bytes(bytes)
             case .stream(let length): .unkept(length: length)
             }
-        self.init(method: request.method, url: request.url, headers: request.fields, body: body,
+        self.init(
+            method: request.method, url: request.url, headers: request.fields, body: body,
             sensitive: request.sensitive)
     }
 }

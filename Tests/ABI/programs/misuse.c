@@ -22,6 +22,9 @@ static void null_handles_are_answered(void) {
   CHECK(nj_error_curl(NULL, true) == NULL && nj_response_curl(NULL, false) == NULL);
   CHECK(nj_response_time_dns(NULL) < 0 && nj_response_time_connect(NULL) < 0 && nj_response_time_tls(NULL) < 0);
   CHECK(nj_response_peer_address(NULL) == NULL);
+  CHECK(nj_error_server_message(NULL) == NULL && nj_error_server_code(NULL) == NULL);
+  CHECK(nj_error_field_count(NULL) == 0 && nj_error_field_name_at(NULL, 0) == NULL);
+  CHECK(nj_error_field_message_at(NULL, 0) == NULL);
   nj_error_free(NULL);
 
   CHECK(nj_config_set_base_url(NULL, "http://h") == NJ_INVALID_ARGUMENT);

@@ -54,7 +54,10 @@ static void an_unexpected_status_is_an_error_with_its_answer(void) {
   CHECK(strstr(nj_error_curl(err, false), "/articles/999999'") != NULL);
   nj_error *kept = nj_error_retain(err);
   nj_error_free(err);
-  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found");
+  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found: \"there is no article 999999\"");
+  CHECK(strstr(nj_error_server_message(kept), "there is no article 999999") != NULL);
+  CHECK(nj_error_server_code(kept) == NULL && nj_error_field_count(kept) == 0);
+  CHECK(nj_error_field_name_at(kept, 0) == NULL && nj_error_field_message_at(kept, 0) == NULL);
   nj_error_free(kept);
 }
 
