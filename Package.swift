@@ -5,6 +5,8 @@ let package = Package(
     name: "nightjar",
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
+        // Foundation's Date in JSON, for programs in Swift. No part of libnightjar.
+        .library(name: "NightjarDates", targets: ["NightjarDates"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
         // Never run: scripts/build-library relinks its object files into libnightjar.so (DESIGN section 2).
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
@@ -38,6 +40,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
+        .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
         .target(
             name: "NightjarCoding",
             dependencies: [
@@ -104,6 +107,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
+        .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",
             dependencies: [
@@ -130,6 +134,9 @@ let package = Package(
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
         .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(
+            name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
+            exclude: ["exchanges"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -131,7 +131,7 @@ static int verb(lua_State *L) {
   request.target.data = lua_tolstring(L, 2, &request.target.length);
   request.method.data = lua_tolstring(L, lua_upvalueindex(1), &request.method.length);
   njl_bytes method = request.method, target = request.target;
-  njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, &request);
+  njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
   if (request.target.data != target.data) return luaL_error(L, "%s: the path is the first argument", name);
   return send(L, self, &request, 3);
@@ -143,7 +143,7 @@ static int request(lua_State *L) {
   if (!lua_istable(L, 2)) return luaL_error(L, "request: a table expected, got %s", luaL_typename(L, 2));
   lua_settop(L, 2);
   njl_request request = {.method = {"GET", 3}};
-  njl_read_options(L, 2, "request", &request);
+  njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
   if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
   return send(L, self, &request, 2);
 }

@@ -5,7 +5,7 @@
 #include "json.h"
 #include "njl.h"
 
-/* User values of a reply that is an error: what was asked for before. */
+/* The user values of a reply that is an error: its response and its details, once asked for. */
 enum { CACHED_RESPONSE = 1, CACHED_DETAILS };
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
@@ -89,13 +89,17 @@ static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
   return 1;
 }
 
-/* What the server says: a table of type, title, message, detail, code, summary and fields, a list of {name, message} */
+/* { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} } */
 static int push_details(lua_State *L, njl_outcome *outcome) {
   if (lua_getiuservalue(L, 1, CACHED_DETAILS) != LUA_TNIL) return 1;
+  lua_pop(L, 1);
   size_t length = 0;
-  const char *text = njl_outcome_text(outcome, NJL_DETAILS, &length);
-  if (text == NULL) return 1;
-  njl_json_decode(L, "the error's details", text, length);
+  const char *json = njl_outcome_text(outcome, NJL_DETAILS, &length);
+  if (json == NULL) {
+    lua_pushnil(L);
+    return 1;
+  }
+  njl_json_decode(L, "the answer's details", json, length);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_DETAILS);
   return 1;
@@ -138,9 +142,9 @@ static int error_index(lua_State *L) {
   case URL: return push_text(L, outcome, NJL_URL);
   case RETRYABLE: lua_pushboolean(L, failure.is_retryable); return 1;
   case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
+  case DETAILS: return push_details(L, outcome);
   case RESPONSE: return push_response(L, outcome, failure.has_response);
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
-  case DETAILS: return push_details(L, outcome);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case CODE:
     if (failure.code == 0) lua_pushnil(L);

@@ -251,8 +251,13 @@ static void step(lua_State *L, njl_task *task) {
   finish(L, task);
 }
 
-static void expire_timers(njl_host *host, njl_moment now) {
+/* False: none was due. */
+static bool expire_timers(njl_host *host) {
+  if (host->timers == NULL) return false;
+  njl_moment now = njl_now();
+  bool is_due = host->timers->deadline <= now;
   while (host->timers != NULL && host->timers->deadline <= now) njl_wait_end(host->timers, NJL_EXPIRED);
+  return is_due;
 }
 
 /* Takes the calls that have ended, waiting for the first as long as nothing else is due. */
@@ -280,11 +285,11 @@ static void poll(njl_host *host, bool is_idle) {
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
   njl_charge(host, 0);
-  if (host->timers != NULL) expire_timers(host, njl_now());
-  bool is_idle = host->ready == 0 || most == 0;
+  /* What expires may be a wait that blocks, and no task then is ready. */
+  bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
   if (is_idle && host->timers == NULL && host->calls == 0) return false;
   if (is_idle || host->calls > 0) poll(host, is_idle);
-  if (is_idle && host->timers != NULL) expire_timers(host, njl_now());
+  if (is_idle) expire_timers(host);
   if (host->logs > 0 && most > 0) njl_write_log(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {

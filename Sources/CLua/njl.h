@@ -201,8 +201,9 @@ void njl_open_client(lua_State *L);
 
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
- * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text. */
-void njl_read_options(lua_State *L, int options, const char *function, njl_request *request);
+ * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text; a file to
+ * send too, unless `reads_files`. */
+void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request);
 
 /* metatable.c */
 bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */

@@ -1,6 +1,5 @@
 import CNightjar
 import Nightjar
-import Synchronization
 
 /// A failure with its texts as C strings.
 final class ErrorBox: Sendable {
@@ -9,8 +8,8 @@ final class ErrorBox: Sendable {
     let userMessage: CString?
     let url: CString?
     let response: ResponseBox?
+    let details: DetailsBox?
     let curlLines = CurlLines()
-    private let serverTexts = Mutex<ServerTexts?>(nil)
 
     init(_ error: NightjarError) {
         self.error = error
@@ -18,28 +17,7 @@ final class ErrorBox: Sendable {
         userMessage = error.userMessage.map(CString.init)
         url = error.url.map(CString.init)
         response = error.response.map { ResponseBox($0) }
-    }
-
-    /// What the server says, read when it is first asked for.
-    func withServerTexts<Result: Sendable>(_ body: (ServerTexts) -> Result) -> Result {
-        serverTexts.withLock { texts in
-            let known = texts ?? ServerTexts(error.details)
-            texts = known
-            return body(known)
-        }
-    }
-}
-
-/// The body of an error as C strings.
-struct ServerTexts: Sendable {
-    let message: CString?
-    let code: CString?
-    let fields: [(name: CString?, message: CString)]
-
-    init(_ details: ErrorBody?) {
-        message = details.map { CString($0.summary) }
-        code = details?.code.map(CString.init)
-        fields = details?.fields.map { ($0.name.map(CString.init), CString($0.message)) } ?? []
+        details = error.details.map(DetailsBox.init)
     }
 }
 
@@ -76,35 +54,6 @@ public func nj_error_http_status(_ error: OpaquePointer?) -> Int32 {
 @_cdecl("nj_error_response") @implementation
 public func nj_error_response(_ error: OpaquePointer?) -> OpaquePointer? {
     Handle<ErrorBox>.borrow(error)?.response.map { Handle.lend($0) }
-}
-
-@_cdecl("nj_error_server_message") @implementation
-public func nj_error_server_message(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ErrorBox>.borrow(error)?.withServerTexts(\.message)?.pointer
-}
-
-@_cdecl("nj_error_server_code") @implementation
-public func nj_error_server_code(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ErrorBox>.borrow(error)?.withServerTexts(\.code)?.pointer
-}
-
-@_cdecl("nj_error_field_count") @implementation
-public func nj_error_field_count(_ error: OpaquePointer?) -> Int {
-    Handle<ErrorBox>.borrow(error)?.withServerTexts(\.fields.count) ?? 0
-}
-
-@_cdecl("nj_error_field_name_at") @implementation
-public func nj_error_field_name_at(_ error: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
-    Handle<ErrorBox>.borrow(error)?.withServerTexts { texts in
-        texts.fields.indices.contains(index) ? texts.fields[index].name : nil
-    }?.pointer
-}
-
-@_cdecl("nj_error_field_message_at") @implementation
-public func nj_error_field_message_at(_ error: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
-    Handle<ErrorBox>.borrow(error)?.withServerTexts { texts in
-        texts.fields.indices.contains(index) ? texts.fields[index].message : nil
-    }?.pointer
 }
 
 @_cdecl("nj_error_is_retryable") @implementation

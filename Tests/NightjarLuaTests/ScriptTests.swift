@@ -162,6 +162,16 @@ import Testing
         #expect(try failure(of: "assert(\(name) ~= nil)") == nil)
     }
 
+    @Test func sandboxSendsNoFiles() throws {
+        let client = try Client()
+        for body in ["file = '/etc/passwd'", "multipart = { f = { file = '/etc/passwd' } }"] {
+            let message = try failure(
+                of: "require('nightjar').client():post('http://127.0.0.1:1/', { \(body) })", sandboxed: true,
+                client: client)
+            #expect(message?.contains("post: files are not available here") == true)
+        }
+    }
+
     @Test func sandboxLoadsTextAlone() throws {
         let bytecode = try Script()
         nonisolated(unsafe) var dumped: [UInt8] = []

@@ -4,10 +4,11 @@
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
     private struct Facts: Sendable {
         var kind: ErrorKind
-        var phase: ErrorPhase?
         var message: String
+        var phase: ErrorPhase?
         var url: String?
         var response: Response?
+        var details: ErrorBody?
         var attempts: Int
         var code: Int32
         var requestMayHaveBeenProcessed: Bool
@@ -18,47 +19,50 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// So that an error is one word, however much it knows.
     private final class Storage: Sendable {
         let facts: Facts
+
         init(_ facts: Facts) { self.facts = facts }
     }
 
     private let storage: Storage
-
-    private init(_ facts: Facts) { storage = Storage(facts) }
+    private var facts: Facts { storage.facts }
 
     public init(
         _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response? = nil,
-        attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
+        details: ErrorBody? = nil, attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false,
+        retryAfter: Duration? = nil
     ) {
         self.init(
             Facts(
-                kind: kind, phase: phase, message: message, url: url, response: response, attempts: attempts,
-                code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
+                kind: kind, message: message, phase: phase, url: url, response: response, details: details,
+                attempts: attempts, code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed,
+                retryAfter: retryAfter))
     }
 
-    public var kind: ErrorKind { storage.facts.kind }
-    public var phase: ErrorPhase? { storage.facts.phase }
+    private init(_ facts: Facts) { storage = Storage(facts) }
+
+    public var kind: ErrorKind { facts.kind }
+    public var phase: ErrorPhase? { facts.phase }
     /// For the developer: what happened, to what, and what to do.
-    public var message: String { storage.facts.message }
+    public var message: String { facts.message }
     /// The URL of the call without user info and with credentials in the query masked.
-    public var url: String? { storage.facts.url }
-    /// The answer, when there was one (the kinds that name a status).
-    public var response: Response? { storage.facts.response }
-    /// What the server says about the error in the body of ``response``, where that is understood: problem details
-    /// (RFC 9457) and the shapes that APIs have in common. Read anew each time.
-    public var details: ErrorBody? { response.flatMap { ErrorBody(parsing: $0.body) } }
+    public var url: String? { facts.url }
+    /// The answer, when there was one (the kinds that name a status, and `decoding`).
+    public var response: Response? { facts.response }
     /// The status of ``response``.
-    public var status: Int? { storage.facts.response?.status }
+    public var status: Int? { facts.response?.status }
+    /// What the server says about it in the body of ``response``, where that is understood.
+    public var details: ErrorBody? { facts.details }
     /// How many times the request was put on a connection.
-    public var attempts: Int { storage.facts.attempts }
+    public var attempts: Int { facts.attempts }
     /// The number of the operating system or of TLS beneath this error; 0 when there is none.
-    public var code: Int32 { storage.facts.code }
+    public var code: Int32 { facts.code }
     /// True when the server may have acted on the request although no answer came: a write must not be blindly repeated.
-    public var requestMayHaveBeenProcessed: Bool { storage.facts.requestMayHaveBeenProcessed }
+    public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
     /// How long the server asked to wait (Retry-After), measured from the answer.
-    public var retryAfter: Duration? { storage.facts.retryAfter }
+    public var retryAfter: Duration? { facts.retryAfter }
 
     /// What was sent last, or was about to be; nil for a failure that belongs to no call.
-    public var request: RequestRecord? { (storage.facts.sent ?? response?.sent).map(RequestRecord.init) }
+    public var request: RequestRecord? { (facts.sent ?? response?.sent).map(RequestRecord.init) }
 
     /// The command line with which curl sends the request of the call that failed; see ``Response/curl(showsSecrets:)``.
     public func curl(showsSecrets: Bool = false) -> String? {
@@ -67,16 +71,27 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
 
     /// The same failure, told with the call it belongs to.
     public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
-        var facts = storage.facts
+        var facts = facts
         facts.url = facts.url ?? request.url.redacted
         facts.attempts = attempts
         facts.sent = request
         return NightjarError(facts)
     }
 
+    /// The same failure, of reading this answer.
+    public func about(_ response: Response) -> NightjarError {
+        var facts = facts
+        facts.phase = .receive
+        facts.url = response.url
+        facts.response = response
+        facts.attempts = response.attempts
+        facts.requestMayHaveBeenProcessed = true
+        return NightjarError(facts)
+    }
+
     /// The same failure of a call whose request the server has seen.
     public var mayHaveBeenProcessed: NightjarError {
-        var facts = storage.facts
+        var facts = facts
         facts.requestMayHaveBeenProcessed = true
         return NightjarError(facts)
     }

@@ -15,8 +15,7 @@ public final class ConnectionRecord: Sendable, Equatable {
     public init(
         number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil,
         tls: Duration? = nil
-        number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil,
-        tls: Duration? = nil
+    ) {
         self.number = number
         self.peerAddress = peerAddress
         self.peerPort = peerPort

@@ -108,7 +108,4 @@ public final class Response: Sendable {
     public func curl(showsSecrets: Bool = false) -> String? {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }
-
-    /// The content as text; bytes that are not UTF-8 appear as U+FFFD.
-    public var text: String { String(buffer: body) }
 }

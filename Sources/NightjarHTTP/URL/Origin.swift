@@ -51,7 +51,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether `authority` is just how this origin is written.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
-        isTLS == storage.isTLS && authority.elementsEqual(storage.hostField.utf8)
+        isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField)
     }
 
     public static func == (a: Origin, b: Origin) -> Bool {
