@@ -39,6 +39,11 @@ final class AddressResolver: Resolver, @unchecked Sendable {
 
     func cancelQueries() {}
 
+    /// Whether an answer for the host is at hand.
+    func knows(_ host: String, _ port: Int) -> Bool {
+        known["\(host):\(port)"].map { $0.until > .now() } ?? false
+    }
+
     /// Forgets a host whose addresses did not answer: it may have moved.
     func forget(_ host: String, _ port: Int) {
         known["\(host):\(port)"] = nil
