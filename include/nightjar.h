@@ -2,7 +2,7 @@
  *
  * Threads. Every function may be called from any thread unless its comment says otherwise. Our threads never run your
  * code: callbacks run inside nj_queue_poll, on the thread that calls it, or inside the blocking call that they belong
- * to. Configurations, requests and scripts are for one thread at a time; responses and errors never change.
+ * to. Configurations, requests, forms and scripts are for one thread at a time; responses and errors never change.
  *
  * Ownership. What a _new, _send or _start returns is yours: free it with the function named after its type. A getter's
  * pointer is borrowed and lives as long as its handle. Arguments are copied before the call returns, except where a
@@ -192,6 +192,9 @@ NJ_API int nj_error_attempts(const nj_error *error);
 
 /** The number of the operating system beneath this error; 0 when there is none. */
 NJ_API int nj_error_code(const nj_error *error);
+
+/** The command line with which curl sends the request that failed, as nj_response_curl has it; NULL when there was none. */
+NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
 
 /** Keeps a borrowed error: another owner of the same. NULL for NULL. */
 NJ_API nj_error *nj_error_retain(const nj_error *error);
@@ -633,10 +636,27 @@ NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size
 /** How many times the request was put on a connection, redirects included; at least 1. */
 NJ_API int nj_response_attempts(const nj_response *response);
 
+/**
+ * The command line with which curl sends the same request, for a POSIX shell. Content that is no text, or more than 4 KiB of
+ * it, is left for curl's standard input. Credentials appear as *** unless `show_secrets`. NULL for what no call has brought.
+ */
+NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
+
 /** Seconds from the start of the call until it ended, was put on a connection, had its head; negative if it was not. */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
 NJ_API double nj_response_time_first_byte(const nj_response *response);
+
+/**
+ * Seconds that it took to look the host's name up, to open the connection, and for the handshake of TLS, where the
+ * connection was made for this call; negative for what did not occur.
+ */
+NJ_API double nj_response_time_dns(const nj_response *response);
+NJ_API double nj_response_time_connect(const nj_response *response);
+NJ_API double nj_response_time_tls(const nj_response *response);
+
+/** The address and port that answered, "127.0.0.1:8080" or "[::1]:8080"; NULL where there is none. */
+NJ_API const char *nj_response_peer_address(const nj_response *response);
 
 /** Whether the connection had served another call before. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);

@@ -239,6 +239,7 @@ int njl_try(lua_State *L);
 void njl_open_failure(lua_State *L);
 
 /* response.c */
+int njl_curl(lua_State *L);
 void njl_open_response(lua_State *L);
 
 /* stream.c */

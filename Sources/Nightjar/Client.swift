@@ -35,7 +35,8 @@ public final class Client: Sendable {
         template = try RequestTemplate(
             base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
             defaults: configuration.headers, userAgent: configuration.userAgent,
-            acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil)
+            acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil,
+            sensitive: configuration.sensitiveHeaders)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses

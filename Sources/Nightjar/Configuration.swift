@@ -31,6 +31,8 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// Takes log lines; nil: none are made.
     public var log: LogSink?
+    /// See each call and each exchange.
+    public var observers: [CallObserver] = []
 
     public init() {}
 

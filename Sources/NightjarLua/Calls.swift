@@ -13,8 +13,9 @@ public func njl_client_new(
     refusing(error) { () throws(NightjarError) in
         var configuration = Configuration()
         try configuration.merge(json: options.buffer)
-        if let level = LogLevel(rawValue: level), level > .off, let engine = Handle<Engine>.borrow(engine) {
-            configuration.log = engine.logSink(level, log)
+        if let engine = Handle<Engine>.borrow(engine) {
+            configuration.observers = engine.observers
+            if let level = LogLevel(rawValue: level), level > .off { configuration.log = engine.logSink(level, log) }
         }
         return Handle<Client>.own(try Client(configuration))
     }

@@ -73,6 +73,9 @@ typedef enum njl_field {
   NJL_SOURCE,
   NJL_TEXT,    /* the body by its charset; what is not in it as U+FFFD */
   NJL_DETAILS, /* what the server says about an error, as a JSON object; NULL: nothing that is understood */
+  NJL_CURL,    /* the command line of the request, also of an error's */
+  NJL_CURL_WITH_SECRETS,
+  NJL_PEER, /* the address that answered */
 } njl_field;
 
 /* A response, as long as its outcome lives. */
@@ -84,9 +87,10 @@ typedef struct njl_response {
   bool is_streamed; /* `body` is empty: it comes in parts */
 } njl_response;
 
-/* Seconds since the call began, negative for what did not occur. */
+/* Seconds, negative for what did not occur. */
 typedef struct njl_timing {
-  double sent, first_byte, total;
+  double sent, first_byte, total; /* since the call began */
+  double dns, connect, tls;       /* how long it took */
   bool reused;
 } njl_timing;
 
@@ -94,7 +98,10 @@ typedef struct njl_timing {
 typedef struct njl_failure {
   int status; /* 0: there was no answer */
   int attempts;
+  int code;           /* of the operating system or of TLS; 0: none */
+  double retry_after; /* seconds; negative: the server did not say */
   bool is_retryable;
+  bool may_have_been_processed;
   bool has_response;
 } njl_failure;
 
