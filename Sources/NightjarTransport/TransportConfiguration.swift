@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// What connections are made and kept, and how TLS trusts.
 public struct TransportConfiguration: Sendable {
     /// Connections open at once to one origin; further calls wait for one in order of arrival.
@@ -8,6 +10,11 @@ public struct TransportConfiguration: Sendable {
     public var certificateAuthorityFile: String?
     /// Whether the server's certificate and name are checked. False makes every connection open to interception.
     public var verifiesCertificates = true
+
+    /// Which origins are reached through which proxy.
+    public var proxy = ProxyRules.off
+    /// The User-Agent field of a request for a tunnel; nil sends none.
+    public var userAgent: String?
 
     public init() {}
 }

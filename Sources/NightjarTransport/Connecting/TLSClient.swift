@@ -24,15 +24,16 @@ final class TLSClient {
         self.configuration = tls
     }
 
-    /// A handler that checks the certificate against the origin's name or address (RFC 9110 section 4.3.4).
-    func handler(for origin: Origin) throws -> NIOSSLClientHandler {
+    /// A handler that checks the certificate against a name or an address (RFC 9110 section 4.3.4): that of the origin or,
+    /// for the way to it, of the proxy.
+    func handler(forHost host: String) throws -> NIOSSLClientHandler {
         let context = try self.context ?? NIOSSLContext(configuration: configuration)
         self.context = context
         // A server name is for names only (RFC 6066 section 3); an address is checked against the certificate's
         // addresses.
-        let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         // The dot that ends a full name is DNS's, and certificates are without it.
-        let name = origin.host.hasSuffix(".") ? String(origin.host.dropLast()) : origin.host
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
     }
 }

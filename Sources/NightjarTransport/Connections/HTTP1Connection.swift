@@ -40,6 +40,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var outgoing = OutgoingBody.none
     /// What broke the channel, told before it closes.
     private var cause: (any Error)?
+    /// The channel in which proxy and TLS are being dealt with; this connection may not be in it yet.
+    var way: (any Channel)?
     /// Runs out when the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
@@ -55,6 +57,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
+        way = nil
         phase = .idle
         connectTimer?.cancel()
         connectTimer = nil
@@ -66,7 +69,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         phase = .closed
         connectTimer?.cancel()
         connectTimer = nil
-        context?.close(promise: nil)
+        way.take()?.close(promise: nil)
         transport.connectFailed(self, error)
     }
 
@@ -105,7 +108,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         answerHasBegun = false
         decoder.expectResponse(to: exchange.request.method)
 
-        var head = exchange.request.wireHead
+        var head = host.wireHead(of: exchange.request)
         outgoing = OutgoingBody(exchange.request.body, inlinedInto: &head)
         requestIsComplete = outgoing.isComplete
         writeHead(head, context)
@@ -208,7 +211,9 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func handle(_ event: HTTP1ResponseDecoder.Event, rest: Int) throws(NightjarError) {
         switch event {
         case .informational(let head): exchange?.receiver?.exchangeReceived(informational: head)
-        case .head(let head): exchange?.receiver?.exchangeReceived(head: head)
+        case .head(let head):
+            try host.checkProxy(head)
+            exchange?.receiver?.exchangeReceived(head: head)
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
         case .end(let trailers):
             guard rest == 0 else {
@@ -240,7 +245,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         switch phase {
         case .connecting:
-            connectFailed(ConnectFailure.describe(cause, host.origin))
+            connectFailed(ConnectFailure.describe(cause, host.nearest))
         case .idle:
             phase = .closed
             transport.lostIdle(self)
@@ -267,7 +272,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if cause == nil { cause = error }
         switch phase {
-        case .connecting: connectFailed(ConnectFailure.describe(error, host.origin))
+        case .connecting: connectFailed(ConnectFailure.describe(error, host.nearest))
         case .busy: fail(ConnectionFailure.describe(error, answerHasBegun: answerHasBegun))
         case .idle: close()
         case .closed: break
@@ -277,8 +282,10 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func fail(_ error: NightjarError) {
         guard phase == .busy, let exchange else { return }
         abandon()
+        // A proxy that wants to know who we are has not passed the request on.
+        let isProxys = error.phase == .connect
         exchange.connectionFailed(
-            error, Loss(wasReused: isReused, requestWasStarted: true, answerHasBegun: answerHasBegun))
+            error, Loss(wasReused: isReused, requestWasStarted: !isProxys, answerHasBegun: answerHasBegun))
     }
 
     /// The exchange gives up: half a request or half an answer is on the wire, so nothing else can follow it.
