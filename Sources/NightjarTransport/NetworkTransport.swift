@@ -1,4 +1,5 @@
 import DequeModule
+import Glibc
 import NIOCore
 import NightjarHTTP
 
@@ -13,6 +14,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private let loop: any EventLoop
     private let connector: Connector
     private let configuration: TransportConfiguration
+    private let proxies: ProxyRules
     private var hosts: [Origin: Host] = [:]
     private var latestHost: Host?
     /// Connections that are open or being made, so that shutting down reaches each.
@@ -34,6 +36,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     ) throws(NightjarError) {
         self.loop = loop
         self.configuration = configuration
+        proxies = configuration.proxy.rules { name in getenv(name).map { String(cString: $0) } }
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
     }
 
@@ -71,7 +74,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
             host = known
         } else {
             forgetUnusedHosts()
-            host = Host(origin, try Route(to: origin, configuration), limit: configuration.connectionsPerHost)
+            let route = try Route(to: origin, socket: configuration.unixSocket, proxies)
+            host = Host(origin, route, limit: configuration.connectionsPerHost)
             hosts[origin] = host
         }
         latestHost = host

@@ -11,8 +11,12 @@ public struct TransportConfiguration: Sendable {
     /// Whether the server's certificate and name are checked. False makes every connection open to interception.
     public var verifiesCertificates = true
 
-    /// Which origins are reached through which proxy.
-    public var proxy = ProxyRules.off
+    /// Through which proxy origins are reached. By default as the environment says, which is read once, when the client
+    /// is made.
+    public var proxy = ProxySettings()
+    /// Where every connection goes, whatever the URL's host is, as with curl's --unix-socket: no name is looked up and no
+    /// proxy asked. Nil: to the host.
+    public var unixSocket: UnixSocket?
     /// The User-Agent field of a request for a tunnel; nil sends none.
     public var userAgent: String?
 

@@ -97,9 +97,6 @@ enum TLSFailure {
     static func describe(_ error: any Error, _ peer: Counterpart) -> NightjarError? {
         let place = peer.place
         switch error {
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            return NightjarError(
-                .tls, "the certificate of \(place) is for another name: \(error.description)", phase: .tls)
         case NIOSSLError.handshakeFailed(let reason):
             let reason = String(describing: reason)
             if reason.contains("CERTIFICATE_VERIFY_FAILED") {

@@ -25,13 +25,16 @@ final class ConnectionAttempt {
     func begin() {
         switch route {
         case .direct: open(host: origin.host, port: origin.port)
+        case .socket(let socket): expect(bootstrap.connect(unixDomainSocketPath: socket.path))
         case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin(proxy)
         case .forwarded(let proxy), .tunnelled(let proxy): open(host: proxy.host, port: proxy.port)
         }
     }
 
     private func lookUpOrigin(_ proxy: ProxyAddress) {
-        guard (try? SocketAddress(ipAddress: origin.host, port: 0)) == nil else { return open(host: proxy.host, port: proxy.port) }
+        guard (try? SocketAddress(ipAddress: origin.host, port: 0)) == nil else {
+            return open(host: proxy.host, port: proxy.port)
+        }
         connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
             guard connection.isConnecting else { return }
             switch result {
@@ -48,22 +51,28 @@ final class ConnectionAttempt {
 
     // MARK: The socket
 
-    private func open(host: String, port: Int) {
-        let bootstrap = ClientBootstrap(group: connector.loop)
+    private var bootstrap: ClientBootstrap {
+        ClientBootstrap(group: connector.loop)
             .connectTimeout(patience)
             .resolver(connector.resolver)
             .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
-        let channel: EventLoopFuture<any Channel>
+    }
+
+    private func open(host: String, port: Int) {
         if let address = try? SocketAddress(ipAddress: host, port: port) {
-            channel = bootstrap.connect(to: address)
+            expect(bootstrap.connect(to: address))
         } else {
-            channel = bootstrap.connect(host: host, port: port)
+            let channel = bootstrap.connect(host: host, port: port)
+            channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(host, port) }
+            expect(channel)
         }
+    }
+
+    private func expect(_ channel: EventLoopFuture<any Channel>) {
         channel.assumeIsolated().whenComplete { [self] result in
             switch result {
             case .success(let channel): opened(channel)
             case .failure(let error):
-                connector.resolver.forget(host, port)
                 connection.connectFailed(ConnectFailure.describe(error, connection.host.nearest))
             }
         }
@@ -74,14 +83,14 @@ final class ConnectionAttempt {
         connection.way = channel
         do {
             switch route {
-            case .direct:
+            case .direct, .socket:
                 try finish(channel, isSecured: false)
             case .forwarded(let proxy):
-                if proxy.kind == .https { try secure(channel, host: proxy.host) }
+                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
                 try channel.pipeline.syncOperations.addHandler(connection)
                 if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
             case .tunnelled(let proxy):
-                if proxy.kind == .https { try secure(channel, host: proxy.host) }
+                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
                 try askForTunnel(channel, proxy)
             }
         } catch {
@@ -125,7 +134,7 @@ final class ConnectionAttempt {
     /// - Parameter isSecured: the way there is itself inside TLS, so that nothing goes past the channel to the socket.
     private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
         do {
-            if origin.isTLS { try secure(channel, host: origin.host) }
+            if origin.isTLS { try secure(channel, Counterpart(origin)) }
             try channel.pipeline.syncOperations.addHandler(connection)
         } catch {
             throw ConnectFailure.describe(error, Counterpart(origin))
@@ -133,8 +142,8 @@ final class ConnectionAttempt {
         if !origin.isTLS { connection.opened(isSecured ? nil : SocketHandle(channel)) }
     }
 
-    private func secure(_ channel: any Channel, host: String) throws {
-        try channel.pipeline.syncOperations.addHandler(connector.tls.handler(forHost: host))
+    private func secure(_ channel: any Channel, _ peer: Counterpart) throws {
+        try channel.pipeline.syncOperations.addHandler(connector.tls.handler(for: peer))
     }
 
     private func fail(_ error: any Error, _ channel: any Channel) {

@@ -7,7 +7,7 @@ struct Counterpart {
     let host: String
     let isTLS: Bool
     let isProxy: Bool
-    /// ` for example.com:443` where the counterpart is only on the way there.
+    /// ` for example.com:443` where the counterpart is another.
     let purpose: String
 
     init(_ origin: Origin) {
@@ -16,6 +16,14 @@ struct Counterpart {
         isTLS = origin.isTLS
         isProxy = false
         purpose = ""
+    }
+
+    init(_ socket: UnixSocket, for origin: Origin) {
+        place = socket.description
+        host = origin.host
+        isTLS = origin.isTLS
+        isProxy = false
+        purpose = origin.socket == nil ? " for \(origin.authority)" : ""
     }
 
     init(_ proxy: ProxyAddress, for origin: Origin) {

@@ -231,13 +231,15 @@ final class HTTP1Connection: ChannelInboundHandler {
         let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
-        exchange.finished(trailers: trailers)
+        let receiver = exchange.end()
+        // Before the receiver is told: it may ask for more here, as after a redirect, and finds this connection.
         if canBeReused {
             transport.released(self)
         } else {
             context?.close(promise: nil)
             transport.lost(self)
         }
+        receiver?.exchangeFinished(trailers: trailers)
     }
 
     // MARK: Ending

@@ -16,7 +16,11 @@ final class TransportHost {
 
     /// Who is at the other end of a connection's socket.
     var nearest: Counterpart {
-        route.proxy.map { Counterpart($0, for: origin) } ?? Counterpart(origin)
+        switch route {
+        case .direct: Counterpart(origin)
+        case .socket(let socket): Counterpart(socket, for: origin)
+        case .forwarded(let proxy), .tunnelled(let proxy): Counterpart(proxy, for: origin)
+        }
     }
 
     /// The request's head as this route has it.
