@@ -29,6 +29,8 @@ let package = Package(
         .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
         // Debian's SQLite.
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        // Debian's libidn2: host names in other letters than ASCII's.
+        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -37,7 +39,7 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CSimdjson",
+                "CIDN2", "CSimdjson",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]

@@ -208,7 +208,12 @@ NJ_API void nj_error_free(nj_error *error);
 NJ_API nj_config *nj_config_new(void);
 NJ_API void nj_config_free(nj_config *config);
 
-/** What relative targets are joined to: absolute, http or https, without a query. Checked by nj_client_new. */
+/**
+ * What relative targets are joined to: absolute, http or https, without a query; or the socket of a local daemon,
+ * "unix:/run/docker.sock" or "http+unix://%2Frun%2Fdocker.sock/v1.40", which only a base URL can name. A host with other
+ * letters than ASCII's is converted (IDNA 2008). User name and password in a URL become Basic credentials for its origin.
+ * Checked by nj_client_new.
+ */
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
@@ -257,6 +262,36 @@ NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
 /** Seconds that a connection is kept open without use; 60 by default. */
 NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
 
+/**
+ * The proxy for all origins but those of nj_config_set_no_proxy: "http://user:password@host:3128", https, socks5 (names
+ * are looked up here) or socks5h (by the proxy); NULL for none. Over it, https goes through a tunnel, and certificates
+ * are checked against the origin's name.
+ *
+ * Without this the environment decides, read by nj_client_new as curl reads it: http_proxy, https_proxy, all_proxy,
+ * no_proxy. Addresses of this machine are no exception unless no_proxy makes them one.
+ *
+ * @return NJ_INVALID_URL when it is none
+ */
+NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
+
+/**
+ * The hosts that are reached without a proxy, in place of the environment's no_proxy: names with all beneath them,
+ * addresses, networks ("example.com,10.0.0.0/8,[::1]"), or "*". NULL: with a proxy that was set there are none, otherwise
+ * the environment decides.
+ */
+NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *text);
+
+/** Whether the environment decides about proxies (true, the default), or there is none. Replaces a proxy that was set. */
+NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
+
+/**
+ * Every connection goes to the socket at `path`, whatever the URL's host is, with TLS for https; no proxy is asked. For
+ * a daemon whose Host must be another than localhost; otherwise a base URL can name the socket. NULL for none.
+ *
+ * @return NJ_INVALID_URL for a path that is not absolute or longer than 107 bytes
+ */
+NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
+
 /** A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
@@ -268,8 +303,8 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, tls).
- * What it does not name stays.
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
+ * unix_socket, tls). What it does not name stays.
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the

@@ -33,7 +33,7 @@ public final class Client: Sendable {
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
         template = try RequestTemplate(
-            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
+            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) },
             defaults: configuration.headers, userAgent: configuration.userAgent,
             acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil,
             sensitive: configuration.sensitiveHeaders)
@@ -50,7 +50,9 @@ public final class Client: Sendable {
             if let transport {
                 carrier = transport(thread.loop)
             } else {
-                carrier = try NetworkTransport(loop: thread.loop, configuration: configuration.transport)
+                var network = configuration.transport
+                network.userAgent = network.userAgent ?? configuration.userAgent
+                carrier = try NetworkTransport(loop: thread.loop, configuration: network)
             }
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
