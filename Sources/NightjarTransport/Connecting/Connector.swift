@@ -29,18 +29,21 @@ final class Connector {
         }
         let bootstrap = ClientBootstrap(group: loop)
             .connectTimeout(patience)
-            .resolver(resolver)
             .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
         let channel: EventLoopFuture<any Channel>
+        var lookUp: LookUpClock?
         if let address = try? SocketAddress(ipAddress: origin.host, port: origin.port) {
             channel = bootstrap.connect(to: address)
         } else {
-            channel = bootstrap.connect(host: origin.host, port: origin.port)
+            let clock = LookUpClock(resolver, origin.host, origin.port)
+            lookUp = clock
+            channel = bootstrap.resolver(clock).connect(host: origin.host, port: origin.port)
         }
         channel.assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel):
                 guard connection.isConnecting else { return channel.close(promise: nil) }
+                connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
                 do {
                     if origin.isTLS {
                         try channel.pipeline.syncOperations.addHandler(self.tls.handler(for: origin))
