@@ -333,8 +333,8 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  * A file of garbage is moved aside, to `path`.damaged-TIME. When the disk is full or may not be written, the cookies are
  * in memory and saved later. The logs of the clients tell of both.
  *
- * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), or
- *         NJ_INVALID_ARGUMENT
+ * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), NJ_FORKED in the
+ *         child of a process that had it open, or NJ_INVALID_ARGUMENT
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
