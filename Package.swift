@@ -5,6 +5,8 @@ let package = Package(
     name: "nightjar",
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
+        // Foundation's Date in JSON, for programs in Swift. No part of libnightjar.
+        .library(name: "NightjarDates", targets: ["NightjarDates"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
         // Never run: scripts/build-library relinks its object files into libnightjar.so (DESIGN section 2).
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
@@ -40,6 +42,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
+        .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
         .target(
             name: "NightjarCoding",
             dependencies: [
@@ -106,6 +109,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
+        .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",
             dependencies: [
@@ -132,6 +136,9 @@ let package = Package(
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
         .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(
+            name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
+            exclude: ["exchanges"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -151,6 +158,14 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(name: "FuzzURL", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/URL"),
         .executableTarget(
             name: "FuzzSetCookie", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/SetCookie"),
+        .executableTarget(
+            name: "FuzzRedirect",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Redirect"),
+        .executableTarget(
+            name: "FuzzProxy",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Proxy"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

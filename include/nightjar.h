@@ -114,6 +114,7 @@ typedef struct nj_error nj_error;       /* immutable; kind, messages, HTTP statu
 typedef struct nj_config nj_config;     /* how a client will behave; mutable until a client is made of it */
 typedef struct nj_client nj_client;     /* pool, policies, and the loop they live on */
 typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
+typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
@@ -160,6 +161,22 @@ NJ_API int nj_error_http_status(const nj_error *error);
 
 /** That answer with its body, borrowed (nj_response_retain keeps it); NULL when there was none. */
 NJ_API const nj_response *nj_error_response(const nj_error *error);
+
+/**
+ * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common shapes
+ * ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000 characters;
+ * they are the server's words, so escape them before they are printed.
+ */
+NJ_API const char *nj_error_details_title(const nj_error *error);   /* the kind of problem */
+NJ_API const char *nj_error_details_message(const nj_error *error);
+NJ_API const char *nj_error_details_detail(const nj_error *error);  /* what it was this time */
+NJ_API const char *nj_error_details_code(const nj_error *error);    /* for programs */
+NJ_API const char *nj_error_details_type(const nj_error *error);    /* a URI, or a word */
+
+/** What is wrong with what was sent, one by one, 32 at most. A name is NULL where the message is about all of it. */
+NJ_API size_t nj_error_details_field_count(const nj_error *error);
+NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
+NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
 
 /** Whether the same call may succeed later without a change. */
 NJ_API bool nj_error_is_retryable(const nj_error *error);
@@ -401,6 +418,12 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
+ * The value of a variable of the target, which is then a URI template (RFC 6570 to level 3): "/users/{id}{?page}". The call
+ * is refused with NJ_INVALID_REQUEST when a variable of the path has no value, or a value leaves a segment empty.
+ */
+NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
+
+/**
  * Sets a header in place of those of the same name, or adds one beside them.
  *
  * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
@@ -413,6 +436,43 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
 
 /** The body, copied, with Content-Type: application/json. The text is sent as it is. */
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
+
+/**
+ * The body is the file's content, read while it is sent and never held in memory; with the Content-Type that its name tells,
+ * unless the request or the client sets one. Sending fails with NJ_INVALID_REQUEST when there is no such file to read, or it
+ * is a folder, a pipe or a device; and when it gets shorter while it is sent: the connection is then closed, so that the
+ * server cannot take half a body for a whole one. What it grows by meanwhile is not sent.
+ */
+NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
+
+/**
+ * The body is this form as it is now, with Content-Type: multipart/form-data; NULL: it has none. Files are read as with
+ * nj_request_set_body_file.
+ *
+ * @return NJ_INVALID_REQUEST for a part without a name, or with a control character in its name, file name or type
+ */
+NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
+
+/**
+ * Adds a field to a body that is application/x-www-form-urlencoded, in order, encoded from plain text; a name may repeat. The
+ * first one takes the place of another body.
+ */
+NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
+
+/**
+ * True: the body is sent with Content-Encoding: gzip. One in memory only if that makes it smaller; files, forms and streams as
+ * they go, so that their length is not announced. The server must be known to understand it: none can be asked before.
+ */
+NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
+
+/**
+ * Whether the server is asked before the body is sent (Expect: 100-continue). If it does not answer within a second, the
+ * body is sent all the same. Without this call: for bodies of 1 MiB or more, or of unknown length.
+ */
+NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect);
+
+/** True: a GET or a HEAD may have a body, which is otherwise NJ_INVALID_REQUEST, as servers and caches may drop it. */
+NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
 
 /**
  * Asked for the next part of a streamed body, inside nj_queue_poll or nj_client_send.
@@ -473,10 +533,48 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
 NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
- * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, timeout, max_body, redirect,
- * decompress, cookies. What it does not name stays. See nj_config_merge_json.
+ * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path, what
+ * was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
+ *
+ * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time, date,
+ *               uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL: none again
+ * @param length of `json` in bytes
+ * @return NJ_INVALID_ARGUMENT for a schema with other keywords or mistakes (the error names the place)
+ */
+NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, schema, timeout, max_body, redirect,
+ * decompress, cookies, compress, expect_continue, body_on_get. What it does not name stays. See nj_config_merge_json.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/* ------------------------------------------------------------------------------------------------------- form --- */
+
+/** A form of parts, sent in their order as multipart/form-data (RFC 7578). Names may repeat, and be any UTF-8. */
+NJ_API nj_form *nj_form_new(void);
+NJ_API void nj_form_free(nj_form *form);
+
+/** Adds a part that is plain text. */
+NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *text);
+
+/**
+ * Adds a part of these bytes, copied.
+ *
+ * @param filename     what the server is told the file is called; NULL: the part is none
+ * @param content_type NULL: what `filename` tells
+ */
+NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *filename, const char *content_type,
+                                   const void *bytes, size_t length);
+
+/**
+ * Adds a part that is the content of a file, read while the form is sent.
+ *
+ * @param filename     what the server is told it is called; NULL: the last part of `path`
+ * @param content_type NULL: what that name tells
+ */
+NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
+                                  const char *content_type);
 
 /* --------------------------------------------------------------------------------------------------- response --- */
 
@@ -510,6 +608,14 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
  */
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
+/**
+ * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16). One
+ * that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
+ *
+ * @param out_length may be NULL
+ */
+NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
+
 /** The URL that answered, without user info and with credentials in the query masked. */
 NJ_API const char *nj_response_url(const nj_response *response);
 NJ_API nj_source nj_response_source(const nj_response *response);
@@ -532,6 +638,53 @@ NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /** Whether the connection had served another call before. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
+
+/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; "" is
+ * the whole. */
+
+typedef enum nj_json_type {
+  NJ_JSON_NONE = 0, /* nothing is there, or the body is no JSON */
+  NJ_JSON_NULL = 1,
+  NJ_JSON_BOOLEAN = 2,
+  NJ_JSON_INTEGER = 3, /* of 64 bits, signed or not */
+  NJ_JSON_NUMBER = 4,  /* any other */
+  NJ_JSON_STRING = 5,
+  NJ_JSON_ARRAY = 6,
+  NJ_JSON_OBJECT = 7
+} nj_json_type;
+
+NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
+
+/**
+ * Reads a value; `out` is as before where it fails. No number is cut: 3.0 is an integer, 3.5 and what is out of range are
+ * not.
+ *
+ * @param out_length may be NULL; the string is borrowed as long as the response, and NUL is behind it (and may be in it)
+ * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one that was
+ *         wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
+ */
+NJ_API nj_status nj_response_json_bool(const nj_response *response, const char *pointer, bool *out,
+                                       nj_error **out_error);
+NJ_API nj_status nj_response_json_int64(const nj_response *response, const char *pointer, int64_t *out,
+                                        nj_error **out_error);
+NJ_API nj_status nj_response_json_uint64(const nj_response *response, const char *pointer, uint64_t *out,
+                                         nj_error **out_error);
+NJ_API nj_status nj_response_json_double(const nj_response *response, const char *pointer, double *out,
+                                         nj_error **out_error);
+NJ_API nj_status nj_response_json_string(const nj_response *response, const char *pointer, const char **out,
+                                         size_t *out_length, nj_error **out_error);
+
+/** How many elements an array has, or members an object. */
+NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
+                                        nj_error **out_error);
+
+/** The name of a member of an object, in their order; NULL for an index that is not below the count, and for no object. */
+NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
+                                           size_t *out_length);
+
+/** The JSON text of any part, for a library of yours to read. */
+NJ_API nj_status nj_response_json_text(const nj_response *response, const char *pointer, const char **out,
+                                       size_t *out_length, nj_error **out_error);
 
 /** One more owner of the same response; NULL for NULL. */
 NJ_API nj_response *nj_response_retain(const nj_response *response);
@@ -597,12 +750,19 @@ NJ_API void nj_script_free(nj_script *script);
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/* "Before it is used" below: before the first run, function or global. */
+/* "Before it is used" below: before the first run, function or global.
+ *
+ * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
+ * library function in C comes to its end first, and a script can make one long: string.find and its like take
+ * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
 
-/** Before it is used: bytes that Lua may have allocated at a time. No limit unless set. */
+/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. No limit unless set. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
-/** Before it is used: steps of the Lua machine that one run may take, to the nearest 1000. No limit unless set. */
+/**
+ * Before it is used: steps of the Lua machine that one run may take, to the nearest 1000; each coroutine and task counts
+ * for 100 more. No limit unless set.
+ */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
 /** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */

@@ -1,6 +1,4 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
-#include <string.h>
-
 #include "json.h"
 #include "njl.h"
 
@@ -30,10 +28,10 @@ static client *push_client(lua_State *L, njl_host *host) {
 
 /* A copy of the options at `index` that JSON can hold. */
 static void push_without_log(lua_State *L, int index) {
+  static const char *const log[] = {"log", NULL};
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
-    bool is_log = lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "log") == 0;
-    if (is_log) {
+    if (njl_find_name(L, -2, log) == 0) {
       lua_pop(L, 1);
       continue;
     }
@@ -133,7 +131,7 @@ static int verb(lua_State *L) {
   request.target.data = lua_tolstring(L, 2, &request.target.length);
   request.method.data = lua_tolstring(L, lua_upvalueindex(1), &request.method.length);
   njl_bytes method = request.method, target = request.target;
-  njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, &request);
+  njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
   if (request.target.data != target.data) return luaL_error(L, "%s: the path is the first argument", name);
   return send(L, self, &request, 3);
@@ -145,7 +143,7 @@ static int request(lua_State *L) {
   if (!lua_istable(L, 2)) return luaL_error(L, "request: a table expected, got %s", luaL_typename(L, 2));
   lua_settop(L, 2);
   njl_request request = {.method = {"GET", 3}};
-  njl_read_options(L, 2, "request", &request);
+  njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
   if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
   return send(L, self, &request, 2);
 }

@@ -10,7 +10,9 @@ int njl_close_coroutine(njl_host *host, lua_State *co) {
   host->running = co;
   host->yields = false;
   if (atomic_load(&host->is_stopped)) njl_arm_stopped(co);
+  njl_enter(host);
   int status = lua_resetthread(co);
+  njl_leave(host);
   host->running = outer;
   host->yields = outer_yields;
   return status;

@@ -2,10 +2,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "json.h"
 #include "njl.h"
 
-/* The user value of a reply that is an error: its response, once asked for. */
-enum { CACHED_RESPONSE = 1 };
+/* The user values of a reply that is an error: its response and its details, once asked for. */
+enum { CACHED_RESPONSE = 1, CACHED_DETAILS };
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
@@ -88,9 +89,25 @@ static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
   return 1;
 }
 
+/* { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} } */
+static int push_details(lua_State *L, njl_outcome *outcome) {
+  if (lua_getiuservalue(L, 1, CACHED_DETAILS) != LUA_TNIL) return 1;
+  lua_pop(L, 1);
+  size_t length = 0;
+  const char *json = njl_outcome_text(outcome, NJL_DETAILS, &length);
+  if (json == NULL) {
+    lua_pushnil(L);
+    return 1;
+  }
+  njl_json_decode(L, "the answer's details", json, length);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_DETAILS);
+  return 1;
+}
+
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
-                                          "retryable", "url",   "attempts", "response",     NULL};
-enum { KIND, PHASE, MESSAGE, USER_MESSAGE, STATUS, RETRYABLE, URL, ATTEMPTS, RESPONSE };
+                                          "retryable", "url",   "attempts", "response",     "details", NULL};
+enum { KIND, PHASE, MESSAGE, USER_MESSAGE, STATUS, RETRYABLE, URL, ATTEMPTS, RESPONSE, DETAILS };
 
 /* A name that it does not have is nil: whoever caught something may ask it anything. */
 static int error_index(lua_State *L) {
@@ -109,6 +126,7 @@ static int error_index(lua_State *L) {
   case URL: return push_text(L, outcome, NJL_URL);
   case RETRYABLE: lua_pushboolean(L, failure.is_retryable); return 1;
   case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
+  case DETAILS: return push_details(L, outcome);
   case RESPONSE: return push_response(L, outcome, failure.has_response);
   default:
     if (failure.status == 0) lua_pushnil(L);

@@ -3,8 +3,6 @@
  * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep
  * its result, go on. A child's failure, or the first end in a race, cancels the others; the loop returns when all have
  * ended, so nothing runs on behind the caller's back. */
-#include <string.h>
-
 #include "njl.h"
 
 /* Stack of the calling function: what it was called with, then these. */
@@ -174,7 +172,7 @@ int njl_map(lua_State *L) {
     luaL_checktype(L, OPTIONS, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, OPTIONS) != 0; lua_pop(L, 1)) {
       const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (strcmp(name, "concurrency") != 0) return njl_unknown_option(L, "map", "", name, options);
+      if (njl_find_name(L, -2, options) < 0) return njl_unknown_option(L, "map", "", name, options);
       if (!lua_isinteger(L, -1) || (limit = lua_tointeger(L, -1)) < 1) {
         return luaL_error(L, "map: concurrency must be an integer from 1");
       }

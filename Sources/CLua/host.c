@@ -36,7 +36,6 @@ njl_host *njl_host_open(lua_State *L) {
   host->root.host = host;
   host->root.state = NJL_RUNNING;
   host->current = &host->root;
-  njl_set_base(host);
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
   lua_createtable(L, 0, 1);
@@ -49,11 +48,15 @@ njl_host *njl_host_open(lua_State *L) {
   return host;
 }
 
-void njl_set_base(njl_host *host) { host->base = (uintptr_t)__builtin_frame_address(0); }
+void njl_enter(njl_host *host) {
+  if (host->nested++ == 0) host->base = (uintptr_t)__builtin_frame_address(0);
+}
+
+void njl_leave(njl_host *host) { host->nested--; }
 
 bool njl_is_deeper(const njl_host *host, size_t bytes) {
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-  return here < host->base && host->base - here > bytes;
+  return host->nested > 0 && here < host->base && host->base - here > bytes;
 }
 
 njl_host *njl_host_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
@@ -147,8 +150,8 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is enough:
-     * the others are kept by the script alone, or they would pile up in a parent that lives long. */
+    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is
+     * enough: the others are kept by the script alone, or they would pile up in a parent that lives long. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);
@@ -248,8 +251,13 @@ static void step(lua_State *L, njl_task *task) {
   finish(L, task);
 }
 
-static void expire_timers(njl_host *host, njl_moment now) {
+/* False: none was due. */
+static bool expire_timers(njl_host *host) {
+  if (host->timers == NULL) return false;
+  njl_moment now = njl_now();
+  bool is_due = host->timers->deadline <= now;
   while (host->timers != NULL && host->timers->deadline <= now) njl_wait_end(host->timers, NJL_EXPIRED);
+  return is_due;
 }
 
 /* Takes the calls that have ended, waiting for the first as long as nothing else is due. */
@@ -277,11 +285,11 @@ static void poll(njl_host *host, bool is_idle) {
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
   njl_charge(host, 0);
-  if (host->timers != NULL) expire_timers(host, njl_now());
-  bool is_idle = host->ready == 0 || most == 0;
+  /* What expires may be a wait that blocks, and no task then is ready. */
+  bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
   if (is_idle && host->timers == NULL && host->calls == 0) return false;
   if (is_idle || host->calls > 0) poll(host, is_idle);
-  if (is_idle && host->timers != NULL) expire_timers(host, njl_now());
+  if (is_idle) expire_timers(host);
   if (host->logs > 0 && most > 0) njl_write_log(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {

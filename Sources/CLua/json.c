@@ -1,8 +1,6 @@
 /* The table nightjar.json, nightjar.null and nightjar.array. */
 #include "json.h"
 
-#include <string.h>
-
 #include "njl.h"
 
 static const char null_key = 0, mark_key = 0;
@@ -63,18 +61,20 @@ static int decode(lua_State *L) {
 
 /* The options of encode at index 2. */
 static njl_json_style read_style(lua_State *L) {
+  static const char *const names[] = {"pretty", "sorted", NULL};
   njl_json_style style = {.is_pretty = false, .is_sorted = true};
+  bool *const options[] = {&style.is_pretty, &style.is_sorted};
   if (lua_isnoneornil(L, 2)) return style;
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_pushnil(L);
   while (lua_next(L, 2)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    bool *option = strcmp(name, "pretty") == 0 ? &style.is_pretty : strcmp(name, "sorted") == 0 ? &style.is_sorted : NULL;
-    if (option == NULL) {
+    int option = njl_find_name(L, -2, names);
+    if (option < 0) {
       luaL_argerror(L, 2, lua_pushfstring(L, "unknown option '%s'; known are pretty and sorted", name));
     } else if (!lua_isboolean(L, -1)) {
       luaL_argerror(L, 2, lua_pushfstring(L, "option '%s' must be a boolean, got %s", name, luaL_typename(L, -1)));
-    } else *option = lua_toboolean(L, -1);
+    } else *options[option] = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
   return style;

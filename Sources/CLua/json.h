@@ -22,7 +22,7 @@ void njl_json_push_null(lua_State *L);
 int njl_json_array(lua_State *L);
 
 /* Pushes the value of a JSON text, or raises `decoding`: "`what` is not JSON: expected ',' or '}' at line 3 column 3".
- * `bytes` need only live until the text is read: nothing of Lua runs before. */
+ * `bytes` belong to what lies on the stack: finalizers may run before the text is read. */
 void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length);
 
 /* Pushes the JSON text of the value at `index`, names sorted, so that the same value always gives the same text. Raises

@@ -12,10 +12,18 @@ static const char parser_key = 0;
 
 #define PARSER "nightjar.json.parser"
 
+/* The parser's memory is not Lua's, but counts towards the limit of a script. */
+typedef struct owner {
+  njs_parser *parser;
+  size_t charged; /* bytes; 0 where there is no limit */
+} owner;
+
 static int free_parser(lua_State *L) {
-  njs_parser **parser = luaL_checkudata(L, 1, PARSER);
-  if (*parser != NULL) njs_parser_free(*parser);
-  *parser = NULL;
+  owner *self = luaL_checkudata(L, 1, PARSER);
+  if (self->parser != NULL) njs_parser_free(self->parser);
+  self->parser = NULL;
+  njl_discharge_memory(L, self->charged);
+  self->charged = 0;
   return 0;
 }
 
@@ -27,25 +35,41 @@ void njl_json_open_decode(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Leaves its owner on the stack. */
-static njs_parser *take_parser(lua_State *L) {
+/* Leaves it on the stack. */
+static owner *take_parser(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &parser_key) == LUA_TUSERDATA) {
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &parser_key);
-    return *(njs_parser **)lua_touserdata(L, -1);
+    return lua_touserdata(L, -1);
   }
   lua_pop(L, 1);
-  njs_parser **parser = lua_newuserdatauv(L, sizeof *parser, 0);
-  *parser = NULL;
+  owner *self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = (owner){0};
   luaL_setmetatable(L, PARSER);
-  *parser = njs_parser_new();
-  if (*parser == NULL) luaL_error(L, "not enough memory");
-  return *parser;
+  self->parser = njs_parser_new();
+  if (self->parser == NULL) luaL_error(L, "not enough memory");
+  return self;
 }
 
-static void give_back(lua_State *L, int owner, njs_parser *parser) {
-  njs_parser_trim(parser);
-  lua_pushvalue(L, owner);
+/* Has the memory for a text of this length counted before it is taken. */
+static void charge(lua_State *L, owner *self, size_t length) {
+  size_t needed = length * NJS_MEMORY_FOR_A_BYTE; /* The text lies in memory. */
+  if (!njl_limits_memory(L) || needed <= self->charged) return;
+  size_t more = needed - self->charged;
+  if (!njl_charge_memory(L, more)) {
+    lua_gc(L, LUA_GCCOLLECT); /* As Lua does before it gives up. */
+    if (!njl_charge_memory(L, more)) luaL_error(L, "not enough memory");
+  }
+  self->charged = needed;
+}
+
+static void give_back(lua_State *L, int index, owner *self) {
+  enum { KEPT = 2 << 20, KEPT_IN_LIMITS = 4 << 10 };
+  if (njs_parser_trim(self->parser, njl_limits_memory(L) ? KEPT_IN_LIMITS : KEPT)) {
+    njl_discharge_memory(L, self->charged);
+    self->charged = 0;
+  }
+  lua_pushvalue(L, index);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &parser_key);
 }
 
@@ -122,21 +146,22 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
 
 void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length) {
   luaL_checkstack(L, 8, "JSON");
-  njs_parser *parser = take_parser(L);
-  int owner = lua_gettop(L);
+  owner *self = take_parser(L);
+  int index = lua_gettop(L);
+  charge(L, self, length);
   njs_document document;
   njs_failure failure;
-  njs_status status = njs_parse(parser, bytes, length, &document, &failure);
+  njs_status status = njs_parse(self->parser, bytes, length, &document, &failure);
   if (status != NJS_OK) {
-    give_back(L, owner, parser);
+    give_back(L, index, self);
     if (status == NJS_NO_MEMORY) luaL_error(L, "not enough memory");
     njl_raise(L, NJL_KIND_DECODING, 0, "%s is not JSON: %s at line %I column %I", what, failure.problem,
               (LUAI_UACINT)failure.line, (LUAI_UACINT)failure.column);
   }
   njl_json_push_null(L);
   njl_json_push_array_mark(L);
-  push_value(L, &document, owner + 1, owner + 2);
-  give_back(L, owner, parser);
-  lua_replace(L, owner);
-  lua_settop(L, owner);
+  push_value(L, &document, index + 1, index + 2);
+  give_back(L, index, self);
+  lua_replace(L, index);
+  lua_settop(L, index);
 }

@@ -1,6 +1,4 @@
 /* log.c - the log option of a client: a function that gets each line, on the thread that runs the script. */
-#include <string.h>
-
 #include "njl.h"
 
 /* Registry key of a table from the number of a log to the client that it belongs to. The client is not kept by it and
@@ -11,10 +9,9 @@ static char logs_key;
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};
 
 static int read_level(lua_State *L, int index) {
+  int level = njl_find_name(L, index, levels);
+  if (level >= 0) return level;
   const char *name = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : luaL_typename(L, index);
-  for (int level = 0; levels[level] != NULL; level++) {
-    if (strcmp(levels[level], name) == 0) return level;
-  }
   return luaL_error(L, "client: log.level must be \"error\", \"warning\", \"info\" or \"debug\", got %s", name);
 }
 
@@ -30,9 +27,7 @@ int njl_read_log(lua_State *L, int options) {
     int table = lua_gettop(L);
     for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
       const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (strcmp(name, known[0]) != 0 && strcmp(name, known[1]) != 0) {
-        return njl_unknown_option(L, "client", "log.", name, known);
-      }
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "client", "log.", name, known);
     }
     if (lua_getfield(L, table, "level") != LUA_TNIL) level = read_level(L, -1);
     lua_pop(L, 1);

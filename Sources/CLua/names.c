@@ -41,6 +41,16 @@ const char *njl_nearest(const char *name, size_t length, const char *const names
   return nearest;
 }
 
+int njl_find_name(lua_State *L, int index, const char *const names[]) {
+  if (lua_type(L, index) != LUA_TSTRING) return -1;
+  size_t length;
+  const char *name = lua_tolstring(L, index, &length);
+  for (int place = 0; names[place] != NULL; place++) {
+    if (strlen(names[place]) == length && memcmp(names[place], name, length) == 0) return place;
+  }
+  return -1;
+}
+
 int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]) {
   const char *nearest = njl_nearest(name, strlen(name), names);
   if (nearest == NULL) return luaL_error(L, "a %s has no field '%s'", noun, name);

@@ -41,8 +41,8 @@ typedef struct njl_host njl_host;
 typedef uint64_t njl_moment;
 #define NJL_NEVER UINT64_MAX
 
-/* Bytes of the C stack. Lua bounds the C calls within each other (200, each of 300 bytes to 2 KiB) but forgets their number
- * where coroutines are closed, so what may be nested is measured. Below NJL_DEEP Lua has calls left for the tasks
+/* Bytes of the C stack. Lua bounds the C calls within each other (200, each of 300 bytes to 2 KiB) but forgets their
+ * number where coroutines are closed, so what may be nested is measured. Below NJL_DEEP Lua has calls left for the tasks
  * that a wait runs while it blocks; beyond it waits block without running others. Beyond NJL_DEEPEST nothing is closed
  * within something else; 512 KiB, as threads of a host may have, is enough for that and Lua's calls. */
 #define NJL_DEEP (64 * 1024)
@@ -116,7 +116,8 @@ struct njl_host {
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
   size_t logs;              /* clients that were made with a log */
-  uintptr_t base;           /* where on the C stack the run in progress began */
+  int nested;               /* runs, waits that block and closers on the C stack, within each other */
+  uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
@@ -130,7 +131,10 @@ bool njl_host_is_open(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
-void njl_set_base(njl_host *host);                /* here, on the C stack */
+/* Around a run, a wait that blocks and the closing of a coroutine. Where the outermost begins is the base: a stock
+ * interpreter calls us from anywhere on its stack, or on another thread's. */
+void njl_enter(njl_host *host);
+void njl_leave(njl_host *host);
 bool njl_is_deeper(const njl_host *host, size_t bytes); /* than so many bytes below the base */
 /* One round of the loop: ends waits, then runs at most so many tasks. False: nothing can ever happen. */
 bool njl_turn(lua_State *L, njl_host *host, size_t most);
@@ -197,13 +201,16 @@ void njl_open_client(lua_State *L);
 
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
- * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text. */
-void njl_read_options(lua_State *L, int options, const char *function, njl_request *request);
+ * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text; a file to
+ * send too, unless `reads_files`. */
+void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request);
 
 /* metatable.c */
 bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
 
 /* names.c */
+/* Where the string at `index` stands among the names; -1: nowhere. A string that goes on behind a NUL is another name. */
+int njl_find_name(lua_State *L, int index, const char *const names[]);
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]); /* raises */
 const char *njl_nearest(const char *name, size_t length, const char *const names[]); /* NULL: none is near */
@@ -249,6 +256,11 @@ int njl_raise_stopped(lua_State *L, njl_host *host);
 /* What it still runs, its closers, raises that in a while. */
 void njl_arm_stopped(lua_State *L);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
+
+/* Memory that is not Lua's but a script's doing. False: that would be beyond the limit. */
+bool njl_limits_memory(lua_State *L);
+bool njl_charge_memory(lua_State *L, size_t bytes);
+void njl_discharge_memory(lua_State *L, size_t bytes);
 
 /* interpreter.c */
 typedef struct njl_warnings {

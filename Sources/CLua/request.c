@@ -9,21 +9,23 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, RARE };
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, PARAMS, MULTIPART, FILE_, RARE };
 
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
 static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
-                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "redirect",
-                                    "cookies", "decompress",      "max_body", NULL};
+                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "params",
+                                    "multipart", "file", "redirect", "cookies", "decompress", "max_body",
+                                    "compress", "expect_continue", "body_on_get", "schema", NULL};
 
 /* Promised by the design and to come. */
-static const char *const later[] = {"auth", "multipart", "retry", "cache", "coalesce", NULL};
+static const char *const later[] = {"auth", "retry", "cache", "coalesce", NULL};
 
 /* What is being read, for messages. */
 typedef struct reading {
   lua_State *L;
   const char *function; /* "get" */
   const char *option;   /* "query" */
+  bool reads_files;     /* those that are to be sent */
   int anchors;          /* stack index of a table that keeps what was made on the way */
 } reading;
 
@@ -90,17 +92,23 @@ static int by_bytes(const void *left, const void *right) {
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* { name = value, other = {value, value} }, in the order of the names, so that equal tables make equal requests */
-static void read_table(reading *r, int table, pairs *list) {
+/* The names of a table, sorted, so that equal tables make equal requests. */
+static void read_names(reading *r, int table, pairs *keys) {
   lua_State *L = r->L;
-  pairs keys = {0};
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) misfit(r, "a table whose names are strings", -2);
     njl_bytes name;
     name.data = lua_tolstring(L, -2, &name.length);
-    add(r, &keys, name, (njl_bytes){0});
+    add(r, keys, name, (njl_bytes){0});
   }
-  if (keys.count > 1) qsort(keys.items, keys.count, sizeof *keys.items, by_bytes);
+  if (keys->count > 1) qsort(keys->items, keys->count, sizeof *keys->items, by_bytes);
+}
+
+/* { name = value, other = {value, value} }, in the order of the names */
+static void read_table(reading *r, int table, pairs *list) {
+  lua_State *L = r->L;
+  pairs keys = {0};
+  read_names(r, table, &keys);
   for (size_t index = 0; index < keys.count; index++) {
     njl_bytes name = keys.items[index].name;
     lua_pushlstring(L, name.data, name.length);
@@ -197,6 +205,77 @@ static void read_expected(reading *r, int value, njl_request *request) {
   request->expected_count = count;
 }
 
+/* A path at the top of the stack. Scripts of others read no files. */
+static njl_bytes read_path(reading *r) {
+  if (!r->reads_files) luaL_error(r->L, "%s: files are not available here", r->function);
+  if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "the path of a file", -1);
+  njl_bytes path;
+  path.data = lua_tolstring(r->L, -1, &path.length);
+  keep(r);
+  return path;
+}
+
+/* What a part is, at the top of the stack: text, or a table that says more. Pops it. */
+static void read_part(reading *r, njl_form_part *part) {
+  static const char *const known[] = {"name", "value", "bytes", "file", "filename", "content_type", NULL};
+  enum { NAME, VALUE, BYTES, FILE_PATH, FILENAME, CONTENT_TYPE };
+  lua_State *L = r->L;
+  if (!lua_istable(L, -1)) {
+    part->content = take_text(r, part->name.data);
+    return;
+  }
+  int table = lua_gettop(L);
+  njl_bytes *const fields[] = {&part->name,    &part->content,  &part->content,
+                               &part->content, &part->filename, &part->content_type};
+  unsigned given = 0;
+  for (lua_pushnil(L); lua_next(L, table) != 0;) {
+    int field = njl_find_name(L, -2, known);
+    if (field < 0) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      njl_unknown_option(L, r->function, "multipart.", name, known);
+      return;
+    }
+    given |= 1u << field;
+    part->is_file = part->is_file || field == FILE_PATH;
+    if (field == FILE_PATH) *fields[field] = read_path(r);
+    else *fields[field] = take_text(r, known[field]);
+  }
+  unsigned contents = given & (1u << VALUE | 1u << BYTES | 1u << FILE_PATH);
+  if (part->name.data == NULL) luaL_error(L, "%s: a part of multipart has no name", r->function);
+  if (contents == 0 || (contents & (contents - 1)) != 0) {
+    luaL_error(L, "%s: multipart '%s' must have one of value, bytes and file", r->function, part->name.data);
+  }
+  lua_pop(L, 1);
+}
+
+/* { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} } */
+static void read_form(reading *r, int table, njl_request *request) {
+  lua_State *L = r->L;
+  if (!lua_istable(L, table)) misfit(r, "a table", table);
+  pairs names = {0};
+  size_t count = lua_rawlen(L, table);
+  if (count == 0) {
+    read_names(r, table, &names);
+    count = names.count;
+  }
+  njl_form_part *parts = lua_newuserdatauv(L, (count + 1) * sizeof *parts, 0);
+  keep(r);
+  for (size_t index = 0; index < count; index++) {
+    parts[index] = (njl_form_part){0};
+    if (names.count == 0) {
+      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) misfit(r, "a list of parts, which are tables", -1);
+    } else {
+      parts[index].name = names.items[index].name;
+      lua_pushlstring(L, parts[index].name.data, parts[index].name.length);
+      lua_rawget(L, table);
+    }
+    read_part(r, &parts[index]);
+  }
+  request->has_form = true;
+  request->parts = parts;
+  request->part_count = count;
+}
+
 /* A length of time in seconds at `index`. */
 static double seconds(reading *r, int index, const char *name) {
   lua_Number value = lua_type(r->L, index) == LUA_TNUMBER ? lua_tonumber(r->L, index) : -1;
@@ -206,6 +285,8 @@ static double seconds(reading *r, int index, const char *name) {
 
 static void read_timeout(reading *r, int value, njl_request *request) {
   static const char *const limits[] = {"connect", "idle", "total", NULL};
+  static const char *const named[] = {"timeout.connect", "timeout.idle", "timeout.total"};
+  double *const given[] = {&request->connect, &request->idle, &request->total};
   lua_State *L = r->L;
   if (!lua_istable(L, value)) {
     request->total = seconds(r, value, "timeout");
@@ -213,10 +294,9 @@ static void read_timeout(reading *r, int value, njl_request *request) {
   }
   for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (strcmp(name, "connect") == 0) request->connect = seconds(r, -1, "timeout.connect");
-    else if (strcmp(name, "idle") == 0) request->idle = seconds(r, -1, "timeout.idle");
-    else if (strcmp(name, "total") == 0) request->total = seconds(r, -1, "timeout.total");
-    else njl_unknown_option(L, r->function, "timeout.", name, limits);
+    int limit = njl_find_name(L, -2, limits);
+    if (limit < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
+    else *given[limit] = seconds(r, -1, named[limit]);
   }
 }
 
@@ -228,13 +308,10 @@ static unsigned options_present(lua_State *L, int options, const char *function)
       luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
     }
     const char *name = lua_tostring(L, -2);
-    int option = 0;
-    while (names[option] != NULL && strcmp(names[option], name) != 0) option++;
-    if (names[option] == NULL) {
-      for (const char *const *known = later; *known != NULL; known++) {
-        if (strcmp(*known, name) == 0) {
-          luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
-        }
+    int option = njl_find_name(L, -2, names);
+    if (option < 0) {
+      if (njl_find_name(L, -2, later) >= 0) {
+        luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
       }
       njl_unknown_option(L, function, "", name, names);
     }
@@ -262,9 +339,9 @@ static njl_bytes read_string(reading *r) {
 
 static void read_body(reading *r, int options, unsigned present, njl_request *request, pairs *headers) {
   lua_State *L = r->L;
-  unsigned bodies = present & (1u << JSON | 1u << FORM | 1u << BODY);
+  unsigned bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
   if ((bodies & (bodies - 1)) != 0) {
-    luaL_error(L, "%s: json, form and body are three ways to give the one body; use one", r->function);
+    luaL_error(L, "%s: json, form, multipart, file and body are ways to give the one body; use one", r->function);
   }
   if (push_option(r, options, present, JSON)) {
     njl_json_encode(L, -1, "json");
@@ -278,6 +355,11 @@ static void read_body(reading *r, int options, unsigned present, njl_request *re
     set_body(r, request);
     lua_pop(L, 1);
     add_header(r, headers, "Content-Type", (njl_bytes){"application/x-www-form-urlencoded", 33});
+  } else if (push_option(r, options, present, MULTIPART)) {
+    read_form(r, lua_gettop(L), request);
+    lua_pop(L, 1);
+  } else if (push_option(r, options, present, FILE_)) {
+    request->file = read_path(r);
   } else if (push_option(r, options, present, BODY)) {
     if (lua_isfunction(L, -1)) {
       request->pulls_body = true;
@@ -321,7 +403,7 @@ static void read_rare(reading *r, int options, unsigned present, njl_request *re
   lua_pop(L, 1);
 }
 
-void njl_read_options(lua_State *L, int options, const char *function, njl_request *request) {
+void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) {
   request->connect = request->idle = request->total = -1;
   if (options == 0) return;
   options = lua_absindex(L, options);
@@ -329,13 +411,17 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
   unsigned present = options_present(L, options, function);
   if (present == 0) return;
   lua_newtable(L);
-  reading r = {.L = L, .function = function, .anchors = lua_gettop(L)};
-  pairs query = {0}, headers = {0};
+  reading r = {.L = L, .function = function, .reads_files = reads_files, .anchors = lua_gettop(L)};
+  pairs query = {0}, params = {0}, headers = {0};
 
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
   if (push_option(&r, options, present, QUERY)) {
     read_pairs(&r, lua_gettop(L), &query);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, PARAMS)) {
+    read_pairs(&r, lua_gettop(L), &params);
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, HEADERS)) {
@@ -361,6 +447,8 @@ void njl_read_options(lua_State *L, int options, const char *function, njl_reque
 
   request->query = query.items;
   request->query_count = query.count;
+  request->params = params.items;
+  request->param_count = params.count;
   request->headers = headers.items;
   request->header_count = headers.count;
 }

@@ -77,9 +77,26 @@ static int push_timing(lua_State *L, const njl_outcome *outcome) {
   return 1;
 }
 
-static const char *const field_names[] = {"status", "headers", "body",     "json",   "text", "url",
-                                          "source", "attempts", "timing", "ok",     "chunks", "close", NULL};
-enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE };
+/* The answers that led here, first to last: a list of {status =, url =}. */
+static int push_redirects(lua_State *L, njl_outcome *outcome) {
+  lua_newtable(L);
+  int status;
+  size_t length;
+  const char *url;
+  for (size_t index = 0; (url = njl_outcome_redirect(outcome, index, &status, &length)) != NULL; index++) {
+    lua_createtable(L, 0, 2);
+    lua_pushinteger(L, status);
+    lua_setfield(L, -2, "status");
+    lua_pushlstring(L, url, length);
+    lua_setfield(L, -2, "url");
+    lua_rawseti(L, -2, (lua_Integer)index + 1);
+  }
+  return 1;
+}
+
+static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
+                                          "attempts", "timing", "ok", "chunks", "close", "redirects", NULL};
+enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS };
 
 static int response_index(lua_State *L) {
   njl_response response;
@@ -105,6 +122,7 @@ static int response_index(lua_State *L) {
   case TIMING: return push_timing(L, outcome);
   case CHUNKS: lua_pushcfunction(L, njl_chunks); return 1;
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
+  case REDIRECTS: return push_redirects(L, outcome);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }
 }

@@ -41,6 +41,30 @@ static void *allocate(void *context, void *block, size_t old_size, size_t size) 
   return moved;
 }
 
+/* NULL: it is not a state of ours, or has no limit. */
+static njl_script *limited(lua_State *L) {
+  void *context;
+  if (lua_getallocf(L, &context) != allocate) return NULL;
+  njl_script *script = context;
+  return script->options.memory != 0 ? script : NULL;
+}
+
+bool njl_limits_memory(lua_State *L) { return limited(L) != NULL; }
+
+bool njl_charge_memory(lua_State *L, size_t bytes) {
+  njl_script *script = limited(L);
+  if (script == NULL) return true;
+  size_t limit = script->options.memory;
+  if (bytes > (limit > script->memory ? limit - script->memory : 0)) return false;
+  script->memory += bytes;
+  return true;
+}
+
+void njl_discharge_memory(lua_State *L, size_t bytes) {
+  njl_script *script = limited(L);
+  if (script != NULL) script->memory -= bytes;
+}
+
 /* --- Limits --- */
 
 /* It does not yield: between two waits a script is alone, and may rely on that. */
@@ -125,7 +149,6 @@ njl_script *njl_script_new(const njl_script_options *options) {
 
 void njl_script_free(njl_script *script) {
   if (script == NULL) return;
-  if (script->host != NULL) njl_set_base(script->host);
   if (script->L != NULL) lua_close(script->L);
   free(script);
 }
@@ -237,7 +260,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   job job = {.script = script, .source = source, .text = text, .name = name, .status = NJL_RAN};
   lua_settop(L, 0);
   script->host->running = L;
-  njl_set_base(script->host);
+  njl_enter(script->host);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, &job);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) { /* Out of memory, or an error while describing one. */
@@ -247,6 +270,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "error in error handling";
     job.message = copy(text, length != 0 ? length : strlen(text));
   }
+  njl_leave(script->host);
   script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;

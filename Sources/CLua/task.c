@@ -2,8 +2,6 @@
  *
  * Concurrency is structured: a task belongs to the one that spawned it and never outlives it. A task has ended when its
  * function has returned and its children have ended; when it fails or is cancelled, its children are cancelled. */
-#include <string.h>
-
 #include "njl.h"
 
 static njl_task *check_task(lua_State *L, int index) { return luaL_checkudata(L, index, NJL_TASK); }
@@ -142,13 +140,17 @@ static int cancel(lua_State *L) {
 }
 
 static int read_field(lua_State *L) {
+  static const char *const fields[] = {"done", "cancelled", NULL};
   njl_task *task = check_task(L, 1);
   const char *name = luaL_checkstring(L, 2);
-  if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) return 1;
-  if (strcmp(name, "done") == 0) lua_pushboolean(L, task->state == NJL_ENDED);
-  else if (strcmp(name, "cancelled") == 0) lua_pushboolean(L, task->is_cancelled);
-  else return luaL_error(L, "a task has no field '%s'", name);
-  return 1;
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  switch (njl_find_name(L, 2, fields)) {
+  case 0: lua_pushboolean(L, task->state == NJL_ENDED); return 1;
+  case 1: lua_pushboolean(L, task->is_cancelled); return 1;
+  default: return luaL_error(L, "a task has no field '%s'", name);
+  }
 }
 
 static int describe(lua_State *L) {

@@ -114,10 +114,15 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
     njl_push_token(L);
     return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
   }
-  /* One task a round: what is waited for here may have occurred while it ran. */
-  size_t most = is_deep ? 0 : 1;
-  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped)) {
-    if (njl_turn(L, host, most) || wait->state != NJL_PENDING) continue;
+  /* Within another, one task a round: what is waited for here may have occurred while it ran. */
+  size_t most = is_deep ? 0 : host->nested > 0 ? 1 : SIZE_MAX;
+  bool is_deadlock = false;
+  njl_enter(host);
+  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock) {
+    is_deadlock = !njl_turn(L, host, most) && wait->state == NJL_PENDING;
+  }
+  njl_leave(host);
+  if (is_deadlock) {
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "deadlock: each task waits for another");
   }

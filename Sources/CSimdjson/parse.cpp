@@ -15,9 +15,6 @@ struct njs_parser {
 
 namespace {
 
-/// Memory kept by a trim, in bytes of text; the parser holds about ten times as much.
-constexpr size_t kept_capacity = 2 << 20;
-
 /// Skips one byte order mark, as njs_validate does, and never a second: a text of nothing else is no JSON.
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
   if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
@@ -112,13 +109,14 @@ extern "C" njs_status njs_parse(njs_parser *parser, const char *bytes, size_t le
   }
 }
 
-extern "C" void njs_parser_trim(njs_parser *parser) {
-  if (parser->capacity <= kept_capacity) return;
+extern "C" int njs_parser_trim(njs_parser *parser, size_t kept) {
+  if (parser->capacity <= kept) return 0;
   try {
     parser->parser = simdjson::dom::parser();
     parser->capacity = 0;
+    return 1;
   } catch (...) {
-    // It keeps its memory, then.
+    return 0;  // It keeps its memory, then.
   }
 }
 

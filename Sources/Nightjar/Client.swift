@@ -68,14 +68,18 @@ public final class Client: Sendable {
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
     ) throws(NightjarError) -> ClientTask {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard request.schema == nil || handlers.body == nil else {
+            throw NightjarError(
+                .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
+        }
         let options = CallOptions(
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses, redirect: request.redirect,
+            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies)
-        let task = ClientTask(
-            try prepare(request), options, handlers: handlers, queue: queue, client: loop)
+        let prepared = try prepare(request, idle: options.timeouts.idle)
+        let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         guard loop.submit(.start(task)) else {
             queue?.forget(task)
@@ -84,7 +88,10 @@ public final class Client: Sendable {
         return task
     }
 
-    private func prepare(_ request: Request) throws(NightjarError) -> PreparedRequest {
+    private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        guard !request.needsContent(idle: idle) else {
+            return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
+        }
         let latest = latestOrigin.withLock { $0 }
         let prepared = try PreparedRequest(request, template, known: latest)
         if prepared.origin != latest { latestOrigin.withLock { $0 = prepared.origin } }

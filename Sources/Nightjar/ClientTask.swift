@@ -156,6 +156,7 @@ struct CallOptions: Sendable {
     var timeouts: Timeouts
     var maximumBody: Int
     var expectedStatuses: [StatusRange]
+    var schema: JSONSchema?
     /// Nil: the client's.
     var redirect: RedirectSettings?
     var decompresses: Bool

@@ -8,6 +8,7 @@ final class ErrorBox: Sendable {
     let userMessage: CString?
     let url: CString?
     let response: ResponseBox?
+    let details: DetailsBox?
 
     init(_ error: NightjarError) {
         self.error = error
@@ -15,6 +16,7 @@ final class ErrorBox: Sendable {
         userMessage = error.userMessage.map(CString.init)
         url = error.url.map(CString.init)
         response = error.response.map { ResponseBox($0) }
+        details = error.details.map(DetailsBox.init)
     }
 }
 

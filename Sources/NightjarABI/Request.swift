@@ -5,6 +5,8 @@ import Nightjar
 /// A request that C fills step by step, and the callbacks that go with its calls.
 final class RequestBox {
     var request: Request
+    /// The body is made of fields that are added one by one.
+    private var hasFormFields = false
     private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
     private var provideBody: (@Sendable (ClientTask, Int) -> BodyPart)?
@@ -15,6 +17,7 @@ final class RequestBox {
 
     init(copy other: RequestBox) {
         request = other.request
+        hasFormFields = other.hasFormFields
         head = other.head
         body = other.body
         provideBody = other.provideBody
@@ -45,8 +48,32 @@ final class RequestBox {
         }
     }
 
+    func setBody(_ body: RequestBody) {
+        request.body = body
+        hasFormFields = false
+    }
+
+    func addFormField(_ name: String, _ value: String) throws(NightjarError) {
+        // At most three bytes for one.
+        let length = 3 * (name.utf8.count + value.utf8.count) + 2
+        guard length <= Configuration.largestBody - (hasFormFields ? request.body.length ?? 0 : 0) else {
+            throw NightjarError(.invalidArgument, "the form's fields are larger than 2 GiB; send a multipart form")
+        }
+        var field = FormEncoding.encode([(name, value)])
+        if hasFormFields, case .bytes(var fields) = request.body {
+            request.body = .none  // so that the bytes are not shared, and grow in place
+            fields.writeStaticString("&")
+            fields.writeBuffer(&field)
+            request.body = .bytes(fields)
+        } else {
+            try request.headers.set("Content-Type", FormEncoding.contentType)
+            setBody(.bytes(field))
+            hasFormFields = true
+        }
+    }
+
     func stream(_ length: Int?, _ read: @escaping nj_read_fn, _ context: CallbackContext) {
-        request.body = .stream(length: length)
+        setBody(.stream(length: length))
         provideBody = { task, maximum in
             var buffer = ByteBufferAllocator().buffer(capacity: maximum)
             var outcome: Int64 = 0
@@ -71,7 +98,7 @@ private func change(_ request: OpaquePointer?, _ body: (RequestBox) throws(Night
     setting { () throws(NightjarError) in try body(required(Handle<RequestBox>.borrow(request), "request")) }
 }
 
-private func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) -> ByteBuffer {
+func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) -> ByteBuffer {
     guard pointer != nil || length == 0 else {
         throw NightjarError(.invalidArgument, "the body is NULL but its length is not 0")
     }
@@ -106,6 +133,18 @@ public func nj_request_add_query(
     }
 }
 
+@_cdecl("nj_request_set_parameter") @implementation
+public func nj_request_set_parameter(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        let name = try required(text(name), "name")
+        let value = try required(text(value), "value")
+        box.request.parameters.removeAll { $0.name == name }
+        box.request.parameters.append((name, value))
+    }
+}
+
 @_cdecl("nj_request_set_header") @implementation
 public func nj_request_set_header(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
@@ -126,7 +165,7 @@ public func nj_request_add_header(
 
 @_cdecl("nj_request_set_body") @implementation
 public func nj_request_set_body(_ request: OpaquePointer?, _ bytes: UnsafeRawPointer?, _ length: Int) -> nj_status {
-    change(request) { box throws(NightjarError) in box.request.body = .bytes(try NightjarABI.bytes(bytes, length)) }
+    change(request) { box throws(NightjarError) in box.setBody(.bytes(try NightjarABI.bytes(bytes, length))) }
 }
 
 @_cdecl("nj_request_set_body_json") @implementation
@@ -134,9 +173,51 @@ public func nj_request_set_body_json(
     _ request: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int
 ) -> nj_status {
     change(request) { box throws(NightjarError) in
-        box.request.body = .bytes(try bytes(json, length))
+        box.setBody(.bytes(try bytes(json, length)))
         try box.request.headers.set("Content-Type", "application/json")
     }
+}
+
+@_cdecl("nj_request_set_body_file") @implementation
+public func nj_request_set_body_file(_ request: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    change(request) { box throws(NightjarError) in box.setBody(.file(path: try required(text(path), "path"))) }
+}
+
+@_cdecl("nj_request_set_body_form") @implementation
+public func nj_request_set_body_form(
+    _ request: OpaquePointer?, _ form: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let box = try required(Handle<RequestBox>.borrow(request), "request")
+        box.setBody(
+            try Handle<FormBox>.borrow(form).map { form throws(NightjarError) in
+                .multipart(try MultipartForm(form.parts))
+            } ?? .none)
+    }
+}
+
+@_cdecl("nj_request_add_form_field") @implementation
+public func nj_request_add_form_field(
+    _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in
+        try box.addFormField(try required(text(name), "name"), try required(text(value), "value"))
+    }
+}
+
+@_cdecl("nj_request_set_compress") @implementation
+public func nj_request_set_compress(_ request: OpaquePointer?, _ compress: Bool) -> nj_status {
+    change(request) { $0.request.compresses = compress }
+}
+
+@_cdecl("nj_request_set_expect_continue") @implementation
+public func nj_request_set_expect_continue(_ request: OpaquePointer?, _ expect: Bool) -> nj_status {
+    change(request) { $0.request.expectsContinue = expect }
+}
+
+@_cdecl("nj_request_set_allow_body_on_get") @implementation
+public func nj_request_set_allow_body_on_get(_ request: OpaquePointer?, _ allow: Bool) -> nj_status {
+    change(request) { $0.request.allowsBodyOnGet = allow }
 }
 
 @_cdecl("nj_request_set_body_stream") @implementation

@@ -6,7 +6,15 @@ import Synchronization
 /// An answer, with the texts that C asked for kept as long as it lives.
 final class ResponseBox: Sendable {
     let response: Response
-    private let texts = Mutex<(url: CString?, reason: CString?, redirects: [CString]?)>((nil, nil, nil))
+    let json = AnsweredJSON()
+    private let texts = Mutex(Texts())
+
+    private struct Texts {
+        var url: CString?
+        var reason: CString?
+        var redirects: [CString]?
+        var content: AnsweredJSON.Text?
+    }
 
     init(_ response: Response) {
         self.response = response
@@ -17,6 +25,15 @@ final class ResponseBox: Sendable {
             let text = texts.url ?? CString(response.url)
             texts.url = text
             return text.pointer
+        }
+    }
+
+    /// The content, by its charset.
+    var text: AnsweredJSON.Text {
+        texts.withLock { texts in
+            let text = texts.content ?? AnsweredJSON.Text(response.text)
+            texts.content = text
+            return text
         }
     }
 

@@ -100,10 +100,15 @@ extension Request {
         for pair in UnsafeBufferPointer(start: source.query, count: source.query_count) {
             query.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
         }
+        for pair in UnsafeBufferPointer(start: source.params, count: source.param_count) {
+            parameters.append((try pair.name.text("a parameter's name"), try pair.value.text("a parameter")))
+        }
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
         if source.pulls_body { body = .stream(length: nil) }
+        if source.file.data != nil { body = .file(path: try source.file.text("the path of the file")) }
+        if source.has_form { body = .multipart(try MultipartForm(try source.formParts())) }
         if source.has_body {
             guard source.body.length <= Configuration.largestBody else {
                 throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; give it as a function")
@@ -117,6 +122,26 @@ extension Request {
         timeouts = Timeouts(
             connect: Duration(seconds: source.connect), idle: Duration(seconds: source.idle),
             total: Duration(seconds: source.total))
+    }
+}
+
+extension njl_request {
+    fileprivate func formParts() throws(NightjarError) -> [MultipartForm.Part] {
+        var result: [MultipartForm.Part] = []
+        for source in UnsafeBufferPointer(start: parts, count: part_count) {
+            guard source.content.length <= Configuration.largestBody else {
+                throw NightjarError(.invalidRequest, "a part of the form is larger than 2 GiB; give it as a file")
+            }
+            let content: MultipartForm.Content =
+                source.is_file
+                ? .file(path: try source.content.text("the path of a file"), length: nil)
+                : .bytes(ByteBuffer(bytes: source.content.buffer))
+            var part = MultipartForm.Part(try source.name.text("the name of a part"), content)
+            if source.filename.data != nil { part.filename = try source.filename.text("the name of a file") }
+            if source.content_type.data != nil { part.contentType = try source.content_type.text("a content type") }
+            result.append(part)
+        }
+        return result
     }
 }
 

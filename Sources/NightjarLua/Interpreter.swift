@@ -1,8 +1,8 @@
 import CLua
 import Nightjar
 
-/// The interpreter of the `nightjar` command: all of Lua's libraries, `arg`, warnings, and Ctrl-C ends what runs. Code and
-/// names are bytes, without a NUL in names and arguments.
+/// The interpreter of the `nightjar` command: all of Lua's libraries, `arg`, warnings, and Ctrl-C ends what runs.
+/// Code and names are bytes, without a NUL in names and arguments.
 public final class Interpreter {
     private let script: Script
 

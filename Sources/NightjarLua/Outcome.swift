@@ -1,5 +1,6 @@
 import CLua
 import Glibc
+import NIOCore
 import Nightjar
 
 /// One call and, once it has ended, its response or error; also a response or an error of another origin.
@@ -21,12 +22,16 @@ final class Outcome: @unchecked Sendable {
     /// Texts that were asked for, NUL-terminated, by field; C borrows them.
     private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
 
+    /// Those of the answers that led here, as far as they were asked for.
+    private var redirectURLs: [UnsafeMutableBufferPointer<CChar>] = []
+
     init(wait: OpaquePointer) { self.wait = wait }
 
     init(_ result: Result<Response, NightjarError>) { self.result = result }
 
     deinit {
         for text in texts { text.bytes.deallocate() }
+        for url in redirectURLs { url.deallocate() }
     }
 
     /// The call has ended. What ends a streamed answer behind its head is for those who read on.
@@ -55,16 +60,30 @@ final class Outcome: @unchecked Sendable {
         return UnsafeBufferPointer(rebasing: bytes.dropLast())
     }
 
+    /// - Returns: the status of the redirect and the URL, without its NUL.
+    func redirect(at index: Int) -> (status: Int, url: UnsafeBufferPointer<CChar>)? {
+        guard let redirects = response?.redirects, redirects.indices.contains(index) else { return nil }
+        while redirectURLs.count <= index {
+            redirectURLs.append(Outcome.copy(redirects[redirectURLs.count].url.redacted))
+        }
+        return (redirects[index].status, UnsafeBufferPointer(rebasing: redirectURLs[index].dropLast()))
+    }
+
     private func makeText(_ field: njl_field) -> UnsafeMutableBufferPointer<CChar>? {
-        guard var text = describe(field) else { return nil }
-        let bytes = text.withUTF8 { source in
+        guard let text = describe(field) else { return nil }
+        let bytes = Outcome.copy(text)
+        texts.append((field.rawValue, bytes))
+        return bytes
+    }
+
+    private static func copy(_ text: String) -> UnsafeMutableBufferPointer<CChar> {
+        var text = text
+        return text.withUTF8 { source in
             let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: source.count + 1)
             for (index, byte) in source.enumerated() { copy.initializeElement(at: index, to: CChar(bitPattern: byte)) }
             copy.initializeElement(at: source.count, to: 0)
             return copy
         }
-        texts.append((field.rawValue, bytes))
-        return bytes
     }
 
     private func describe(_ field: njl_field) -> String? {
@@ -76,9 +95,22 @@ final class Outcome: @unchecked Sendable {
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message
         case NJL_USER_MESSAGE: error?.userMessage
+        case NJL_DETAILS: error?.details.flatMap(Outcome.json)
         case NJL_SENTENCE: error.map(Outcome.sentence)
         default: nil
         }
+    }
+
+    private static func json(_ details: ErrorBody) -> String? {
+        func member(_ name: String, _ text: String?) -> [JSONValue.Member] {
+            text.map { [.init(name, .string($0))] } ?? []
+        }
+        let fields = details.fields.map { JSONValue.object(member("name", $0.name) + member("message", $0.message)) }
+        let members =
+            member("title", details.title) + member("message", details.message) + member("detail", details.detail)
+            + member("code", details.code) + member("type", details.type)
+            + [.init("fields", .array(fields))]
+        return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) }
     }
 
     private static func sentence(_ error: NightjarError) -> String {
@@ -159,6 +191,17 @@ public func njl_outcome_text(
     guard let text = Handle<Outcome>.borrow(outcome)?.text(field) else { return nil }
     length?.pointee = text.count
     return text.baseAddress
+}
+
+@_cdecl("njl_outcome_redirect") @implementation
+public func njl_outcome_redirect(
+    _ outcome: OpaquePointer?, _ index: Int, _ status: UnsafeMutablePointer<Int32>?,
+    _ length: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    guard let redirect = Handle<Outcome>.borrow(outcome)?.redirect(at: index) else { return nil }
+    status?.pointee = Int32(clamping: redirect.status)
+    length?.pointee = redirect.url.count
+    return redirect.url.baseAddress
 }
 
 @_cdecl("njl_outcome_header") @implementation

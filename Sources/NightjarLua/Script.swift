@@ -100,11 +100,12 @@ public final class Script: @unchecked Sendable {
     }
 }
 
-/// What a script may use; nil: no bound.
+/// What a script may use; nil: no bound. One call of a C function of Lua's own, as `string.find` with a pattern made to
+/// take exponential time, comes to its end before a limit or an interrupt is looked at.
 public struct ScriptLimits: Sendable {
-    /// Bytes that Lua may have allocated.
+    /// Bytes that Lua and its JSON parser may have allocated.
     public var memory: Int?
-    /// Of one run, in steps of 1000.
+    /// Of one run, in steps of 1000; each coroutine and task counts for 100 more.
     public var instructions: UInt64?
     /// Of one run, by the wall clock.
     public var time: Duration?

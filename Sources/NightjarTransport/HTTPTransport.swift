@@ -35,7 +35,8 @@ extension Exchange {
 /// Who hears of an exchange: in this order, any number of `informational`, one `head`, any number of `body`, then
 /// `finished`; or `failed` at any point, after which nothing more comes.
 public protocol ExchangeReceiver: AnyObject {
-    /// The request is being put on a connection.
+    /// The request is being put on a connection; again, and then the body from its beginning, when that proved to be no
+    /// good before an answer came.
     func exchangeStarted(onReusedConnection: Bool)
     /// Something moved: for the idle timeout.
     func exchangeProgressed()

@@ -11,7 +11,7 @@ final class NetworkExchange: Exchange {
         case ended
     }
 
-    let request: PreparedRequest
+    private(set) var request: PreparedRequest
     let connectTimeout: Duration?
     let host: NetworkTransport.Host
     private let transport: NetworkTransport
@@ -73,6 +73,13 @@ final class NetworkExchange: Exchange {
             NightjarError(
                 error.kind, error.message, phase: error.phase, code: error.code,
                 requestMayHaveBeenProcessed: loss.requestWasStarted || requestWasStarted))
+    }
+
+    /// The server has refused the expectation (417), and with it nothing of the request.
+    func repeatWithoutExpectation() {
+        request = request.withoutExpectation()
+        state = .acquiring
+        transport.acquire(for: self, fresh: true)
     }
 
     // MARK: From the caller

@@ -73,6 +73,7 @@ import Testing
         let client = try client(of: peer)
         var request = Request(.put, "/")
         request.body = .stream(length: length)
+        request.expectsContinue = false
         let left = Mutex(300_000)
         var handlers = TaskHandlers { _, _ in }
         handlers.provideBody = { _, maximum in
@@ -94,6 +95,7 @@ import Testing
         let client = try client(of: peer)
         var request = Request(.post, "/")
         request.body = .stream(length: nil)
+        request.expectsContinue = false
         let asked = Mutex(0)
         var handlers = TaskHandlers { _, _ in }
         handlers.provideBody = { _, _ in
@@ -119,6 +121,7 @@ import Testing
         let client = try client(of: peer)
         var request = Request(.post, "/")
         request.body = .stream(length: 1 << 30)
+        request.expectsContinue = false
         var handlers = TaskHandlers { _, _ in }
         handlers.provideBody = { _, maximum in .bytes(ByteBuffer(repeating: 1, count: min(maximum, 1024))) }
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(request, handlers: handlers) }
@@ -130,6 +133,7 @@ import Testing
         let client = try client(of: peer)
         var request = Request(.put, "/")
         request.body = .bytes(ByteBuffer(repeating: 3, count: 5_000_000))
+        request.expectsContinue = false
         #expect(try client.sendBlocking(request).status == 200)
         #expect(peer.requests.first?.body == [UInt8](repeating: 3, count: 5_000_000))
     }

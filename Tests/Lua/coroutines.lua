@@ -92,11 +92,15 @@ equal(meta + 1, 7)
 local list = { 3, 1, 2 }
 ticks = 0
 ticker = nightjar.spawn(function() while true do nap() ticks = ticks + 1 end end)
-table.sort(list, function(a, b) nightjar.sleep(0.005) return a < b end)
+table.sort(list, function(a, b) nightjar.sleep(0.1) return a < b end)
 equal(table.concat(list), "123")
 assert(ticks > 5)
 ticker:cancel()
 equal(("abc"):gsub(".", function(c) nap() return c:upper() end), "ABC")
+local sleeper, began = nightjar.spawn(function() nightjar.sleep(5) end), os.time()
+equal(("abc"):gsub(".", function(c) nightjar.sleep(0) return c:upper() end), "ABC")
+assert(os.time() - began < 4, "the other's sleep was waited for")
+sleeper:cancel()
 
 -- Waiting for one another from such places ends in an error, not in silence.
 local other

@@ -72,9 +72,10 @@ end
 local function get(options) return function() api:get("/echo", options) end end
 misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
 misuse("get: there is no option 'zzzzzz'", get { zzzzzz = 1 })
+misuse("get: there is no option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
 misuse("get: options have names, got a number", get { "x" })
 misuse("get: options must be a table, got string", get "x")
-for _, option in ipairs { "auth", "multipart", "retry", "cache", "coalesce" } do
+for _, option in ipairs { "auth", "retry", "cache", "coalesce" } do
   misuse("get: option '" .. option .. "' is not supported by version 0.1.0 yet", get { [option] = true })
 end
 misuse("get: query must be a table, got string", get { query = "a=1" })
@@ -85,7 +86,7 @@ misuse("get: query must be a list of {name, value} pairs, got number", get { que
 misuse("get: query must be a list of {name, value} pairs whose names are strings, got nil", get { query = { {} } })
 misuse("get: headers must be a table, got number", get { headers = 1 })
 misuse("get: body must be a string or a function, got number", get { body = 1 })
-misuse("get: json, form and body are three ways to give the one body; use one", get { json = {}, body = "" })
+misuse("get: json, form, multipart, file and body are ways to give the one body; use one", get { json = {}, body = "" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = "2xx" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = { 200, 99 } })
 misuse("get: timeout must be seconds above 0", get { timeout = -1 })

@@ -5,11 +5,7 @@ import Testing
 
 /// Runs the scripts of Tests/Lua, which check themselves, against the demo API.
 @Suite(.serialized) struct ScriptFilesTests {
-    @Test(arguments: [
-        "json", "tasks", "structure", "client", "requests", "responses", "coroutines", "streams", "log",
-        "misuse",
-    ])
-    func scriptPasses(name: String) throws {
+    @Test(arguments: ScriptFilesTests.names) func scriptPasses(name: String) throws {
         let server = DemoServer()
         let port = try server.start(host: "127.0.0.1", port: 0)
         defer { server.stop() }
@@ -19,6 +15,22 @@ import Testing
         try script.runFile("\(ScriptFilesTests.folder)/\(name).lua")
     }
 
+    @Test func scriptsAreFound() { #expect(ScriptFilesTests.names.contains("client")) }
+
     /// Tests/Lua, beside the folder of this file.
     static let folder = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Lua"
+
+    /// All there but what they share.
+    static let names: [String] = {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasSuffix(".lua"), name != "check.lua" { names.append(String(name.dropLast(4))) }
+        }
+        return names.sorted()
+    }()
 }

@@ -77,6 +77,18 @@ import Testing
         #expect(throws: NightjarError.self) { try Script(limits: ScriptLimits(memory: 1000)) }
     }
 
+    @Test func memoryOfTheJSONParserCounts() throws {
+        let limits = ScriptLimits(memory: 2 << 20)
+        let decode = "local text = '[' .. (' '):rep(size) .. '1]' return require 'nightjar'.json.decode(text)[1]"
+        let script = try Script(limits: limits)
+        try script.setGlobal("size", .integer(200_000))
+        #expect(throws: NightjarError.self) { try script.run(decode) }
+        try script.setGlobal("size", .integer(50_000))
+        for _ in 0..<10 { try script.run(decode) }
+        try script.run("for i = 1, 100 do assert(require 'nightjar'.json.decode('[' .. i .. ']')[1] == i) end")
+        try script.run("for i = 1, 10 do local s = (' '):rep(300000) .. i end")
+    }
+
     @Test(arguments: [
         "while true do end",
         "while true do pcall(function() while true do end end) end",
@@ -148,6 +160,16 @@ import Testing
     func sandboxLacks(name: String) throws {
         #expect(try failure(of: "assert(\(name) == nil)", sandboxed: true) == nil)
         #expect(try failure(of: "assert(\(name) ~= nil)") == nil)
+    }
+
+    @Test func sandboxSendsNoFiles() throws {
+        let client = try Client()
+        for body in ["file = '/etc/passwd'", "multipart = { f = { file = '/etc/passwd' } }"] {
+            let message = try failure(
+                of: "require('nightjar').client():post('http://127.0.0.1:1/', { \(body) })", sandboxed: true,
+                client: client)
+            #expect(message?.contains("post: files are not available here") == true)
+        }
     }
 
     @Test func sandboxLoadsTextAlone() throws {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutgoingBodyTests {
     private func body(_ body: RequestBody) -> (OutgoingBody, head: String) {
         var head = ByteBuffer(string: "head")
-        let outgoing = OutgoingBody(body, inlinedInto: &head)
+        let outgoing = OutgoingBody(body, body.framing(), inlinedInto: &head)
         return (outgoing, String(buffer: head))
     }
 

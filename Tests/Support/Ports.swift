@@ -7,6 +7,12 @@ public enum Ports {
         let listener = try Socket.listening()
         return listener.port
     }
+
+    /// Several of them, no two the same.
+    public static func refused(_ count: Int) throws -> [Int] {
+        let listeners = try (0..<count).map { _ in try Socket.listening() }
+        return listeners.map(\.port)
+    }
 }
 
 /// A listener that never accepts and whose queue is full, so that the system drops each further SYN: connecting to it

@@ -30,16 +30,31 @@ typedef struct njl_pair {
   njl_bytes value;
 } njl_pair;
 
+/* A part of a multipart form. `data` of `filename` and `content_type` is NULL where there is none. */
+typedef struct njl_form_part {
+  njl_bytes name;
+  njl_bytes content; /* a path, if `is_file` */
+  bool is_file;
+  njl_bytes filename;
+  njl_bytes content_type;
+} njl_form_part;
+
 /* Everything of a request. All that it points to is borrowed during the call. */
 typedef struct njl_request {
   njl_bytes method;
   njl_bytes target;
   const njl_pair *query;
   size_t query_count;
+  const njl_pair *params; /* of the target's template */
+  size_t param_count;
   const njl_pair *headers;
   size_t header_count;
   bool has_body;
   njl_bytes body;
+  njl_bytes file; /* in place of `body`, the path of a file; `data` NULL: none */
+  bool has_form;  /* in place of `body`: */
+  const njl_form_part *parts;
+  size_t part_count;
   const int *expected; /* statuses that are an answer; none: the client's rule */
   size_t expected_count;
   double connect, idle, total; /* seconds; negative: the client's limit */
@@ -56,7 +71,8 @@ typedef enum njl_field {
   NJL_USER_MESSAGE,
   NJL_SENTENCE, /* message and URL, for a person to read */
   NJL_SOURCE,
-  NJL_TEXT, /* the body; bytes that are not UTF-8 as U+FFFD */
+  NJL_TEXT,    /* the body by its charset; what is not in it as U+FFFD */
+  NJL_DETAILS, /* what the server says about an error, as a JSON object; NULL: nothing that is understood */
 } njl_field;
 
 /* A response, as long as its outcome lives. */
@@ -171,6 +187,9 @@ njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
 /* The header field at `index`, in the order they came. False: there are fewer. */
 bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *field);
+
+/* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */
+const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status, size_t *length);
 
 /* Fills `text` with 36 random characters of RFC 9562 section 5.4, without a NUL. */
 void njl_random_uuid(char text[36]);

@@ -51,8 +51,12 @@ typedef struct njs_failure {
 njs_parser *njs_parser_new(void);
 void njs_parser_free(njs_parser *parser);
 
-/* Gives memory back that only a large document needed; what was borrowed ends. */
-void njs_parser_trim(njs_parser *parser);
+/* Memory that a parser has for each byte of the longest text that it was given: tape 8, strings 5/3, positions 4, and
+ * while it parses a copy or two. */
+#define NJS_MEMORY_FOR_A_BYTE 16
+
+/* Gives memory back that is for texts longer than `kept` bytes; what was borrowed ends. 1: it has none of it left. */
+int njs_parser_trim(njs_parser *parser, size_t kept);
 
 /* Parses `length` bytes of UTF-8; a byte order mark in front is skipped. Integers beyond uint64 become doubles.
  * `bytes` may be NULL when `length` is 0, `failure` always. */

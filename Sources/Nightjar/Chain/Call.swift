@@ -21,6 +21,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case finished
     }
 
+    private enum BodySource { case none, caller, worker }
+
     let task: ClientTask
     let loop: ClientLoop
     let started = NIODeadline.now()
@@ -44,7 +46,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
     private var isPaused = false
-    private var awaitsBodyPart = false
+    /// Whose part of the request's body is waited for.
+    private var awaitedSource = BodySource.none
+    /// Bytes that the connection has asked for.
+    private var wantedBody = 0
+    /// The request's body of this attempt, where it is read from files or compressed on its way.
+    private var upload: Upload?
     /// Whether the body is kept for the response rather than handed out as it comes.
     var collectsBody: Bool
 
@@ -111,7 +118,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         exchange?.cancel()
         exchange = nil
         isPaused = false
-        awaitsBodyPart = false
+        awaitedSource = .none
+        upload = nil
     }
 
     // MARK: Up
@@ -166,8 +174,34 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func send(_ part: BodyPart) {
-        guard awaitsBodyPart else { return }
-        awaitsBodyPart = false
+        guard awaitedSource == .caller else { return }
+        guard let upload else { return forward(part) }
+        switch part {
+        case .bytes(let bytes):
+            work(upload) { () throws(NightjarError) in .bytes(try upload.encode(bytes)) }
+        case .end:
+            work(upload) { () throws(NightjarError) in try upload.finish().map(BodyPart.bytes) ?? .end }
+        case .later, .failed: forward(part)
+        }
+    }
+
+    /// Makes a part of the body on a worker's thread.
+    private func work(_ upload: Upload, _ body: @escaping @Sendable () throws(NightjarError) -> BodyPart) {
+        awaitedSource = .worker
+        loop.workers.run(body) { [weak self] result in
+            // The attempt it was made for may be over.
+            guard let self, self.upload === upload, awaitedSource == .worker else { return }
+            switch result {
+            case .success(.bytes(let bytes)) where bytes.readableBytes == 0: askForBody()
+            case .success(let part): forward(part)
+            case .failure(let error): ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+            }
+        }
+    }
+
+    /// Hands a part on to the connection.
+    private func forward(_ part: BodyPart) {
+        awaitedSource = .none
         lastProgress = .now()
         watchLimits()
         switch part {
@@ -185,7 +219,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// When the idle limit runs out, as things stand; nil while it is the caller who is waited for, or a connection.
     private var idleDeadline: NIODeadline? {
-        guard isOnConnection, !isPaused, !awaitsBodyPart, let idle = limits.idle else { return nil }
+        guard isOnConnection, !isPaused, awaitedSource == .none, let idle = limits.idle else { return nil }
         return lastProgress + idle
     }
 
@@ -226,6 +260,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeStarted(onReusedConnection isReused: Bool) {
         state = .sent
+        awaitedSource = .none
+        upload = request.body.isPulled ? Upload(request) : nil
         unsent = 0
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
@@ -329,8 +365,18 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeWantsBody(maximum: Int) {
-        awaitsBodyPart = true
-        loop.post(.provideBody(task, maximum: maximum), to: task.queue)
+        wantedBody = maximum
+        askForBody()
+    }
+
+    private func askForBody() {
+        if let upload, upload.hasEnded { return forward(.end) }
+        guard let upload, upload.readsFiles else {
+            awaitedSource = .caller
+            return loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
+        }
+        let maximum = wantedBody
+        work(upload) { () throws(NightjarError) in try upload.next(maximum: maximum).map(BodyPart.bytes) ?? .end }
     }
 
     // MARK: Parts

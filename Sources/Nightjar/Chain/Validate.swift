@@ -1,6 +1,7 @@
 import NightjarHTTP
 
-/// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4).
+/// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4), and whether its
+/// content is what the caller's schema says.
 final class Validate: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.incoming, .answered]
 
@@ -11,14 +12,30 @@ final class Validate: Stage, @unchecked Sendable {
     }
 
     func answered(_ response: Response, _ call: Call) -> Verdict {
-        if Validate.isExpected(response.status, call.options.expectedStatuses) { return .proceed }
-        let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
-        return .fail(
-            NightjarError(
-                ErrorKind(unexpectedStatus: response.status),
-                "\(call.request.method) answered \(response.status)\(reason)", phase: .receive, response: response,
-                requestMayHaveBeenProcessed: true))
+        guard Validate.isExpected(response.status, call.options.expectedStatuses) else {
+            return .fail(Validate.error(of: response, to: call.request.method))
+        }
+        guard let schema = call.options.schema else { return .proceed }
+        do throws(NightjarError) {
+            try response.check(schema)
+            return .proceed
+        } catch {
+            return .fail(error)
+        }
     }
+
+    private static func error(of response: Response, to method: Method) -> NightjarError {
+        let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
+        let details = ErrorBody(parsing: response.body)
+        let summary = details?.summary(besides: response.head.reason) ?? ""
+        let told = summary.isEmpty ? "" : ": " + quoted(summary, limit: maximumSummary)
+        return NightjarError(
+            ErrorKind(unexpectedStatus: response.status), "\(method) answered \(response.status)\(reason)\(told)",
+            phase: .receive, response: response, details: details, requestMayHaveBeenProcessed: true)
+    }
+
+    /// Code points of what the server says that a message has room for; the rest is in the details.
+    private static let maximumSummary = 200
 
     /// Without the caller's word: success, and 304, which only a caller's own condition can bring about.
     static func isExpected(_ status: Int, _ expected: [StatusRange]) -> Bool {

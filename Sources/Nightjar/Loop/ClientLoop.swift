@@ -30,6 +30,8 @@ final class ClientLoop: @unchecked Sendable {
     let chain: Chain
     let transport: any HTTPTransport
     let log: LogSink?
+    /// For what blocks.
+    let workers: WorkerThreads
     private var spareMail: [Message] = []
     private var calls: [Call] = []
     private var outbox: [QueueEvent] = []
@@ -44,6 +46,7 @@ final class ClientLoop: @unchecked Sendable {
         self.thread = thread
         self.transport = transport
         self.chain = chain
+        workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
     }
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
@@ -119,6 +122,7 @@ final class ClientLoop: @unchecked Sendable {
                         requestMayHaveBeenProcessed: call.isOnConnection)))
         }
         transport.shutDown()
+        workers.shutDown()
         sendEvents()
     }
 
@@ -196,6 +200,8 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Limits of many calls that run out close together are checked together.
     private static let finestWatch = TimeAmount.milliseconds(2)
+    /// Disks seldom gain by more, and one that hangs should not hold up all files.
+    private static let workerCount = 2
     /// Events that are sent without waiting for more.
     private static let fullBatch = 32
     /// Array storage kept for reuse, in elements.

@@ -44,6 +44,13 @@ extension Request {
             Option(name: "max_body") { value, path, request throws(NightjarError) in
                 request.maximumBody = try value.size(path)
             },
+            Option(name: "schema") { value, path, request throws(NightjarError) in
+                do throws(NightjarError) {
+                    request.schema = try JSONSchema(value)
+                } catch {
+                    throw NightjarError(.invalidArgument, "option \(quoted(path)): \(error.message)")
+                }
+            },
             Option(name: "redirect") { value, path, request throws(NightjarError) in
                 var settings = RedirectSettings()
                 try settings.read(value, path)
@@ -51,6 +58,15 @@ extension Request {
             },
             Option(name: "decompress") { value, path, request throws(NightjarError) in
                 request.decompresses = try value.flag(path)
+            },
+            Option(name: "compress") { value, path, request throws(NightjarError) in
+                request.compresses = try value.flag(path)
+            },
+            Option(name: "expect_continue") { value, path, request throws(NightjarError) in
+                request.expectsContinue = try value.flag(path)
+            },
+            Option(name: "body_on_get") { value, path, request throws(NightjarError) in
+                request.allowsBodyOnGet = try value.flag(path)
             },
             Option(name: "cookies") { value, path, request throws(NightjarError) in
                 request.usesCookies = try value.flag(path)

@@ -33,16 +33,10 @@ public struct MultipartForm: Sendable {
         }
     }
 
-    /// What is to be sent, in order.
-    enum Segment: Sendable {
-        case bytes(ByteBuffer)
-        case file(path: String, length: Int?)
-    }
-
     public let boundary: String
     /// Bytes of the whole body; nil when the length of a file is not known.
     public let length: Int?
-    let segments: [Segment]
+    let segments: [BodySegment]
 
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
@@ -66,11 +60,36 @@ public struct MultipartForm: Sendable {
         body.append("--\(boundary)--\r\n")
         body.flush()
         segments = body.segments
-        length = try body.length()
+        length = try BodySegment.length(of: body.segments)
     }
 
     /// The body from its first byte.
-    public func makeBody() -> MultipartBody { MultipartBody(segments) }
+    public func makeBody() -> BodyPieces { BodyPieces(segments) }
+
+    /// The same form with the lengths of those files that have none yet.
+    ///
+    /// - Parameter length: how many bytes the file of this path has.
+    /// - Throws: what `length` throws; `invalid_request` for lengths beyond 64 bits together.
+    public func measured(
+        by length: (_ path: String) throws(NightjarError) -> Int
+    ) throws(NightjarError) -> MultipartForm {
+        var measured: [BodySegment] = []
+        measured.reserveCapacity(segments.count)
+        for segment in segments {
+            if case .file(let path, let offset, nil) = segment {
+                measured.append(.file(path: path, offset: offset, length: try length(path)))
+            } else {
+                measured.append(segment)
+            }
+        }
+        return MultipartForm(boundary: boundary, segments: measured, length: try BodySegment.length(of: measured))
+    }
+
+    private init(boundary: String, segments: [BodySegment], length: Int?) {
+        self.boundary = boundary
+        self.segments = segments
+        self.length = length
+    }
 }
 
 // MARK: Heads
@@ -183,7 +202,10 @@ private struct Assembly {
     /// A copy of this size costs less than a buffer of its own costs all the way down.
     private static let joinedSize = 16 * 1024
 
-    private(set) var segments: [MultipartForm.Segment] = []
+    /// A buffer counts in 32 bits, and a form may have any number of parts.
+    private static let largestJoint = 1 << 20
+
+    private(set) var segments: [BodySegment] = []
     private var pending = ByteBuffer()
 
     mutating func append(_ text: String) { pending.writeString(text) }
@@ -191,6 +213,7 @@ private struct Assembly {
     mutating func append(_ bytes: ByteBuffer) {
         if bytes.readableBytes <= Assembly.joinedSize {
             pending.writeImmutableBuffer(bytes)
+            if pending.readableBytes > Assembly.largestJoint { flush() }
         } else {
             flush()
             segments.append(.bytes(bytes))
@@ -202,7 +225,7 @@ private struct Assembly {
             throw NightjarError(.invalidRequest, "the length of the file \(quoted(path)) is negative: \(length)")
         }
         flush()
-        segments.append(.file(path: path, length: length))
+        segments.append(.file(path: path, offset: 0, length: length))
     }
 
     mutating func flush() {
@@ -210,15 +233,18 @@ private struct Assembly {
         segments.append(.bytes(pending))
         pending = ByteBuffer()
     }
+}
 
-    func length() throws(NightjarError) -> Int? {
+extension BodySegment {
+    /// Of all together; nil when that of a file is not known.
+    fileprivate static func length(of segments: [BodySegment]) throws(NightjarError) -> Int? {
         var total = 0
         for segment in segments {
             let count: Int
             switch segment {
             case .bytes(let bytes): count = bytes.readableBytes
-            case .file(_, .some(let length)): count = length
-            case .file(_, nil): return nil
+            case .file(_, _, .some(let length)): count = length
+            case .file(_, _, nil): return nil
             }
             let (sum, isTooMuch) = total.addingReportingOverflow(count)
             if isTooMuch { throw NightjarError(.invalidRequest, "the parts of the form are longer than 64 bits count") }

@@ -57,12 +57,21 @@ public struct ErrorBody: Sendable, Equatable {
     private init() {}
 
     /// One line of all of it that a person needs. As the server wrote it: not to be printed unescaped.
-    public var summary: String {
+    public var summary: String { summary(besides: "") }
+
+    /// The same where `reason`, the words of the status line, has been told: titles often repeat them.
+    public func summary(besides reason: String) -> String {
         var parts: [String] = []
-        for part in [title, message, detail] {
+        let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false
+        for part in [isRepeated ? nil : title, message, detail] {
             if let part, !parts.contains(part) { parts.append(part) }
         }
-        var text = parts.joined(separator: ": ")
+        var text = parts.first ?? ""
+        for part in parts.dropFirst() {
+            // Some titles are sentences.
+            let isSentence = text.utf8.last.map { ".!?:".utf8.contains($0) } ?? true
+            text += (isSentence ? " " : ": ") + part
+        }
         if let code, code != text { text += text.isEmpty ? code : " (\(code))" }
         let fields = fields.filter { $0.name != nil || !parts.contains($0.message) }
         let told = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }

@@ -2,75 +2,87 @@
 ///
 /// No secret is in it: the URL comes without user info and with masked query credentials.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
-    private final class Storage: Sendable {
-        let kind: ErrorKind
-        let phase: ErrorPhase?
-        let message: String
-        let url: String?
-        let response: Response?
-        let attempts: Int
-        let code: Int32
-        let requestMayHaveBeenProcessed: Bool
-        let retryAfter: Duration?
+    private struct Facts: Sendable {
+        var kind: ErrorKind
+        var message: String
+        var phase: ErrorPhase?
+        var url: String?
+        var response: Response?
+        var details: ErrorBody?
+        var attempts: Int
+        var code: Int32
+        var requestMayHaveBeenProcessed: Bool
+        var retryAfter: Duration?
+    }
 
-        init(
-            kind: ErrorKind, phase: ErrorPhase?, message: String, url: String?, response: Response?, attempts: Int,
-            code: Int32, requestMayHaveBeenProcessed: Bool, retryAfter: Duration?
-        ) {
-            self.kind = kind
-            self.phase = phase
-            self.message = message
-            self.url = url
-            self.response = response
-            self.attempts = attempts
-            self.code = code
-            self.requestMayHaveBeenProcessed = requestMayHaveBeenProcessed
-            self.retryAfter = retryAfter
-        }
+    private final class Storage: Sendable {
+        let facts: Facts
+
+        init(_ facts: Facts) { self.facts = facts }
     }
 
     private let storage: Storage
+    private var facts: Facts { storage.facts }
 
     public init(
         _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response? = nil,
-        attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
+        details: ErrorBody? = nil, attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false,
+        retryAfter: Duration? = nil
     ) {
-        storage = Storage(
-            kind: kind, phase: phase, message: message, url: url, response: response, attempts: attempts, code: code,
-            requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter)
+        self.init(
+            Facts(
+                kind: kind, message: message, phase: phase, url: url, response: response, details: details,
+                attempts: attempts, code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed,
+                retryAfter: retryAfter))
     }
 
-    public var kind: ErrorKind { storage.kind }
-    public var phase: ErrorPhase? { storage.phase }
+    private init(_ facts: Facts) { storage = Storage(facts) }
+
+    public var kind: ErrorKind { facts.kind }
+    public var phase: ErrorPhase? { facts.phase }
     /// For the developer: what happened, to what, and what to do.
-    public var message: String { storage.message }
+    public var message: String { facts.message }
     /// The URL of the call without user info and with credentials in the query masked.
-    public var url: String? { storage.url }
-    /// The answer, when there was one (the kinds that name a status).
-    public var response: Response? { storage.response }
+    public var url: String? { facts.url }
+    /// The answer, when there was one (the kinds that name a status, and `decoding`).
+    public var response: Response? { facts.response }
     /// The status of ``response``.
-    public var status: Int? { storage.response?.status }
+    public var status: Int? { facts.response?.status }
+    /// What the server says about it in the body of ``response``, where that is understood.
+    public var details: ErrorBody? { facts.details }
     /// How many times the request was put on a connection.
-    public var attempts: Int { storage.attempts }
+    public var attempts: Int { facts.attempts }
     /// The number of the operating system or of TLS beneath this error; 0 when there is none.
-    public var code: Int32 { storage.code }
+    public var code: Int32 { facts.code }
     /// True when the server may have acted on the request although no answer came: a write must not be blindly repeated.
-    public var requestMayHaveBeenProcessed: Bool { storage.requestMayHaveBeenProcessed }
+    public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
     /// How long the server asked to wait (Retry-After), measured from the answer.
-    public var retryAfter: Duration? { storage.retryAfter }
+    public var retryAfter: Duration? { facts.retryAfter }
 
     /// The same failure, told with the call it belongs to.
     public func of(url: String, attempts: Int) -> NightjarError {
-        NightjarError(
-            kind, message, phase: phase, url: self.url ?? url, response: response, attempts: attempts, code: code,
-            requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter)
+        var facts = facts
+        facts.url = facts.url ?? url
+        facts.attempts = attempts
+        return NightjarError(facts)
+    }
+
+    /// The same failure, of reading this answer.
+    public func about(_ response: Response) -> NightjarError {
+        var facts = facts
+        facts.phase = .receive
+        facts.url = response.url
+        facts.response = response
+        facts.attempts = response.attempts
+        facts.requestMayHaveBeenProcessed = true
+        return NightjarError(facts)
     }
 
     /// The same failure of a call whose request the server has seen.
     public var mayHaveBeenProcessed: NightjarError {
-        NightjarError(
-            kind, message, phase: phase, url: url, response: response, attempts: attempts, code: code,
-            requestMayHaveBeenProcessed: true, retryAfter: retryAfter)
+        var facts = facts
+        facts.requestMayHaveBeenProcessed = true
+        return NightjarError(facts)
     }
 
     /// Whether the same call may succeed later without a change.

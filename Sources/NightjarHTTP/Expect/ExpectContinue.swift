@@ -37,12 +37,7 @@ public struct ExpectContinue: Sendable {
 
     /// Whether a request with this content asks first, where the caller leaves it to us.
     public static func isWorthwhile(for body: RequestBody) -> Bool {
-        switch body {
-        case .none: false
-        case .bytes(let bytes): bytes.readableBytes >= worthwhileLength
-        case .stream(length: .some(let length)): length >= worthwhileLength
-        case .stream(length: nil): true
-        }
+        body.length.map { $0 >= worthwhileLength } ?? true
     }
 
     /// Whether content may be sent now.

@@ -13,13 +13,13 @@ public struct HTTP1BodyEncoder: Sendable {
 
     private var framing: Framing
 
-    public init(_ body: RequestBody) {
-        switch body {
-        case .none: framing = .length(remaining: 0)
-        case .bytes(let bytes): framing = .length(remaining: bytes.readableBytes)
-        case .stream(length: nil): framing = .chunked
-        case .stream(length: .some(let count)): framing = .length(remaining: count)
-        }
+    public init(_ framing: BodyFraming) {
+        self.framing =
+            switch framing {
+            case .absent: .length(remaining: 0)
+            case .length(let count): .length(remaining: count)
+            case .chunked: .chunked
+            }
     }
 
     /// What to send for `part`: up to three buffers, in order, the content itself among them without a copy.

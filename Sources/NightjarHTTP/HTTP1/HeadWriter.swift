@@ -12,21 +12,22 @@ enum HeadWriter {
         buffer.writeStaticString("\r\n")
     }
 
-    /// The field that says where the request's content ends. RFC 9112 section 6.
+    /// The field that says where the request's content ends (RFC 9112 section 6), and the one that asks whether it is
+    /// wanted (RFC 9110 section 10.1.1).
     static func writeFraming(
-        of body: RequestBody, method: Method, into buffer: inout ByteBuffer
+        _ framing: BodyFraming, method: Method, expectsContinue: Bool, into buffer: inout ByteBuffer
     ) throws(NightjarError) {
         let length: Int
-        switch body {
-        case .none:
+        switch framing {
+        case .absent:
             // Where a method foresees content, that there is none is said. RFC 9110 section 8.6.
             guard method == .post || method == .put || method == .patch else { return }
             length = 0
-        case .bytes(let bytes): length = bytes.readableBytes
-        case .stream(length: nil):
+        case .chunked:
             buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
+            if expectsContinue { buffer.writeStaticString("Expect: 100-continue\r\n") }
             return
-        case .stream(length: .some(let count)):
+        case .length(let count):
             guard count >= 0 else {
                 throw NightjarError(.invalidRequest, "the length of the request's body is negative: \(count)")
             }
@@ -35,6 +36,7 @@ enum HeadWriter {
         buffer.writeStaticString("Content-Length: ")
         writeDecimal(length, into: &buffer)
         buffer.writeStaticString("\r\n")
+        if expectsContinue { buffer.writeStaticString("Expect: 100-continue\r\n") }
     }
 
     private static func writeDecimal(_ number: Int, into buffer: inout ByteBuffer) {

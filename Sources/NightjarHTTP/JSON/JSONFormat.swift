@@ -19,36 +19,14 @@ enum JSONFormat: String, Sendable, CaseIterable {
 
     func matches(_ text: String) -> Bool {
         switch self {
-        case .dateTime: return JSONFormat.isDateTime(text.utf8)
+        case .dateTime: return Timestamp(rfc3339: text) != nil
         case .date:
-            var reader = FormatReader(text.utf8)
-            return reader.date() && reader.isAtEnd
+            var reader = FieldReader(text.utf8)
+            return reader.date() != nil && reader.isAtEnd
         case .uuid: return JSONFormat.isUUID(text.utf8)
         case .uri: return JSONFormat.isURI(text.utf8)
         case .email: return JSONFormat.isEmail(text.utf8)
         }
-    }
-
-    /// RFC 3339 section 5.6.
-    private static func isDateTime(_ text: String.UTF8View) -> Bool {
-        var reader = FormatReader(text)
-        guard reader.date(), reader.take("Tt") != nil,
-            let hour = reader.number(2), hour < 24, reader.take(":") != nil,
-            let minute = reader.number(2), minute < 60, reader.take(":") != nil,
-            let second = reader.number(2), second <= 60
-        else { return false }
-        if reader.take(".") != nil, !reader.digits() { return false }
-        var offset = 0
-        if reader.take("Zz") == nil {
-            guard let sign = reader.take("+-"), let hours = reader.number(2), hours < 24, reader.take(":") != nil,
-                let minutes = reader.number(2), minutes < 60
-            else { return false }
-            offset = (hours * 60 + minutes) * (sign == UInt8(ascii: "+") ? 1 : -1)
-        }
-        guard reader.isAtEnd else { return false }
-        // A leap second ends a day of UTC. Section 5.7.
-        let day = 24 * 60
-        return second < 60 || (hour * 60 + minute - offset + 2 * day) % day == day - 1
     }
 
     /// RFC 9562 section 4.
@@ -95,46 +73,4 @@ enum JSONFormat: String, Sendable, CaseIterable {
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool { ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 }
-}
-
-/// Reads a text of fixed fields from its front.
-private struct FormatReader {
-    private var rest: Substring.UTF8View
-
-    init(_ text: String.UTF8View) { rest = text[...] }
-
-    var isAtEnd: Bool { rest.isEmpty }
-
-    /// One of these bytes.
-    mutating func take(_ bytes: StaticString) -> UInt8? {
-        guard let byte = rest.first, bytes.withUTF8Buffer({ $0.contains(byte) }) else { return nil }
-        rest.removeFirst()
-        return byte
-    }
-
-    /// Exactly so many digits; at most four are asked for.
-    mutating func number(_ count: Int) -> Int? {
-        let digits = rest.prefix(count)
-        guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }
-        rest.removeFirst(count)
-        return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
-    }
-
-    /// One digit or more.
-    mutating func digits() -> Bool {
-        let digits = rest.prefix(while: ASCII.isDigit)
-        rest.removeFirst(digits.count)
-        return !digits.isEmpty
-    }
-
-    /// `2024-02-29`, a day that there is.
-    mutating func date() -> Bool {
-        guard let year = number(4), take("-") != nil, let month = number(2), take("-") != nil, let day = number(2)
-        else {
-            return false
-        }
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        return days.indices.contains(month - 1) && (1...days[month - 1]).contains(day)
-    }
 }

@@ -5,22 +5,6 @@
 /// Words that only describe are passed over; all others are refused when the schema is made, for a rule that is not
 /// looked at is worse than none.
 public struct JSONSchema: Sendable {
-    /// Where a document first departs from its schema.
-    public struct Mismatch: Sendable, Equatable, CustomStringConvertible {
-        public let path: JSONPointer
-        /// "a string"
-        public let expected: String
-        /// "an integer": what it is, never its value, which may be a secret; for `enum` a short one where the name
-        /// looks harmless.
-        public let found: String
-
-        /// Names of members come from the document, so they are escaped and cut.
-        public var description: String {
-            let place = path.tokens.isEmpty ? "" : "at \(quoted(path.description, limit: 300)): "
-            return "\(place)expected \(expected), found \(found)"
-        }
-    }
-
     /// Levels of schemas within each other, and so of the stack that checking uses.
     static let maximumDepth = 64
 
@@ -34,6 +18,10 @@ public struct JSONSchema: Sendable {
 
     /// - Throws: `invalid_argument` also for what is no JSON.
     public init(parsing text: String) throws(NightjarError) {
+        self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
+    }
+
+    public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let schema: JSONValue
         do throws(NightjarError) {
             schema = try JSONValue(parsing: text)
@@ -44,15 +32,14 @@ public struct JSONSchema: Sendable {
     }
 
     /// The first departure in the order of the document; nil when there is none.
-    public func mismatch(in document: JSONValue) -> Mismatch? {
+    public func mismatch(in document: JSONValue) -> JSONMismatch? {
         var checker = JSONSchemaChecker()
         return checker.mismatch(of: document, root)
     }
 
     /// - Throws: `decoding`, telling the path, what was expected and what was found.
     public func check(_ document: JSONValue) throws(NightjarError) {
-        guard let mismatch = mismatch(in: document) else { return }
-        throw NightjarError(.decoding, "the JSON is not as expected: \(mismatch)")
+        if let mismatch = mismatch(in: document) { throw mismatch.error }
     }
 
     // MARK: A schema, read

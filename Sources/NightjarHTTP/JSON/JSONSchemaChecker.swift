@@ -7,7 +7,7 @@ struct JSONSchemaChecker {
 
     private var path: [Step] = []
 
-    mutating func mismatch(of value: JSONValue, _ schema: JSONSchema.Subschema) -> JSONSchema.Mismatch? {
+    mutating func mismatch(of value: JSONValue, _ schema: JSONSchema.Subschema) -> JSONMismatch? {
         switch schema {
         case .any: nil
         case .never: mismatch("nothing", value.typeName)
@@ -15,7 +15,7 @@ struct JSONSchemaChecker {
         }
     }
 
-    private mutating func mismatch(of value: JSONValue, _ rules: JSONSchema.Rules) -> JSONSchema.Mismatch? {
+    private mutating func mismatch(of value: JSONValue, _ rules: JSONSchema.Rules) -> JSONMismatch? {
         guard rules.types.isEmpty || rules.types.include(value) else {
             return mismatch(rules.types.phrase, value.typeName)
         }
@@ -32,7 +32,7 @@ struct JSONSchemaChecker {
         }
     }
 
-    private func mismatch(ofNumber value: JSONValue, _ rules: JSONSchema.Rules) -> JSONSchema.Mismatch? {
+    private func mismatch(ofNumber value: JSONValue, _ rules: JSONSchema.Rules) -> JSONMismatch? {
         if let minimum = rules.minimum, JSONValue.order(value, minimum) == .less {
             return mismatch("a number of at least \(JSONSchemaChecker.short(minimum))", "a smaller one")
         }
@@ -42,7 +42,7 @@ struct JSONSchemaChecker {
         return nil
     }
 
-    private func mismatch(of text: String, _ rules: JSONSchema.Rules) -> JSONSchema.Mismatch? {
+    private func mismatch(of text: String, _ rules: JSONSchema.Rules) -> JSONMismatch? {
         if rules.length.minimum > 0 || rules.length.maximum < Int.max {
             let found = mismatch(of: text.unicodeScalars.count, rules.length, "a string", "character")
             if let found { return found }
@@ -51,7 +51,7 @@ struct JSONSchemaChecker {
         return mismatch(format.description, "another string")
     }
 
-    private mutating func mismatch(of elements: [JSONValue], _ rules: JSONSchema.Rules) -> JSONSchema.Mismatch? {
+    private mutating func mismatch(of elements: [JSONValue], _ rules: JSONSchema.Rules) -> JSONMismatch? {
         if let found = mismatch(of: elements.count, rules.itemCount, "an array", "element") { return found }
         if case .any = rules.items { return nil }
         for (index, element) in elements.enumerated() {
@@ -62,7 +62,7 @@ struct JSONSchemaChecker {
         return nil
     }
 
-    private mutating func mismatch(of members: [JSONValue.Member], _ rules: JSONSchema.Rules) -> JSONSchema.Mismatch? {
+    private mutating func mismatch(of members: [JSONValue.Member], _ rules: JSONSchema.Rules) -> JSONMismatch? {
         for name in rules.required where !members.contains(where: { $0.name == name }) {
             path.append(.member(name))
             defer { path.removeLast() }
@@ -86,7 +86,7 @@ struct JSONSchemaChecker {
 
     private func mismatch(
         of count: Int, _ bounds: JSONSchema.Bounds, _ container: String, _ unit: String
-    ) -> JSONSchema.Mismatch? {
+    ) -> JSONMismatch? {
         func amount(_ count: Int) -> String { count == 1 ? "1 \(unit)" : "\(count) \(unit)s" }
         if count < bounds.minimum {
             return mismatch("\(container) of at least \(amount(bounds.minimum))", "one of \(count)")
@@ -97,14 +97,14 @@ struct JSONSchemaChecker {
         return nil
     }
 
-    private func mismatch(_ expected: String, _ found: String) -> JSONSchema.Mismatch {
+    private func mismatch(_ expected: String, _ found: String) -> JSONMismatch {
         let tokens = path.map { step in
             switch step {
             case .member(let name): name
             case .element(let index): String(index)
             }
         }
-        return JSONSchema.Mismatch(path: JSONPointer(tokens: tokens), expected: expected, found: found)
+        return JSONMismatch(path: JSONPointer(tokens: tokens), expected: expected, found: found)
     }
 
     /// Whether no name on the way here is one of a secret.

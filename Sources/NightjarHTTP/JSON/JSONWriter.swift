@@ -43,7 +43,7 @@ private struct JSONWriter {
                 }
                 if next > 0 { buffer.writeStaticString(",") }
                 open.append(.object(members, next: next + 1))
-                write(members[next].name)
+                buffer.writeJSONString(members[next].name)
                 buffer.writeStaticString(":")
                 try begin(members[next].value)
             }
@@ -63,42 +63,13 @@ private struct JSONWriter {
                 throw NightjarError(.invalidRequest, "the JSON\(place) holds \(number), which no JSON number is")
             }
             buffer.writeString(String(number))
-        case .string(let text): write(text)
+        case .string(let text): buffer.writeJSONString(text)
         case .array(let elements):
             buffer.writeStaticString("[")
             open.append(.array(elements, next: 0))
         case .object(let members):
             buffer.writeStaticString("{")
             open.append(.object(members, next: 0))
-        }
-    }
-
-    /// Section 7: escaped is what must be, and DEL and the rest stay as they are.
-    private mutating func write(_ text: String) {
-        buffer.writeStaticString("\"")
-        var text = text
-        text.withUTF8 { bytes in
-            var start = 0
-            for (index, byte) in bytes.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-                buffer.writeBytes(UnsafeBufferPointer(rebasing: bytes[start..<index]))
-                writeEscape(byte)
-                start = index + 1
-            }
-            buffer.writeBytes(UnsafeBufferPointer(rebasing: bytes[start...]))
-        }
-        buffer.writeStaticString("\"")
-    }
-
-    private mutating func writeEscape(_ byte: UInt8) {
-        switch byte {
-        case UInt8(ascii: "\""): buffer.writeStaticString("\\\"")
-        case UInt8(ascii: "\\"): buffer.writeStaticString("\\\\")
-        case UInt8(ascii: "\n"): buffer.writeStaticString("\\n")
-        case UInt8(ascii: "\r"): buffer.writeStaticString("\\r")
-        case UInt8(ascii: "\t"): buffer.writeStaticString("\\t")
-        case 0x08: buffer.writeStaticString("\\b")
-        case 0x0C: buffer.writeStaticString("\\f")
-        default: buffer.writeString((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16))
         }
     }
 

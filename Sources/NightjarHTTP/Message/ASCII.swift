@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// Bytes as US-ASCII, the alphabet of everything that HTTP compares.
 public enum ASCII {
     @inlinable
@@ -18,10 +26,23 @@ public enum ASCII {
         return at == a.count
     }
 
+    /// Whether `bytes` are `text` to the byte. `elementsEqual` would go through them one by one.
+    static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
+        let same = text.utf8.withContiguousStorageIfAvailable { text in
+            guard text.count == bytes.count else { return false }
+            guard let a = bytes.baseAddress, let b = text.baseAddress else { return text.isEmpty }
+            return memcmp(a, b, text.count) == 0
+        }
+        return same ?? bytes.elementsEqual(text.utf8)
+    }
+
     /// Whether `bytes` are `text`, which is in lower case, in whatever case.
     static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
         equalIgnoringCase(bytes, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
+
+    @inlinable
+    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
     @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }

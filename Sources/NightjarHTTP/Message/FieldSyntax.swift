@@ -23,7 +23,8 @@ public enum FieldSyntax {
     @inline(__always)
     static func endOfToken(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start
-        while at < bytes.count, isTokenByte(bytes[at]) { at += 1 }
+        // Names are letters and hyphens, mostly.
+        while at < bytes.count, ASCII.isLetter(bytes[at]) || isTokenByte(bytes[at]) { at += 1 }
         return at
     }
 

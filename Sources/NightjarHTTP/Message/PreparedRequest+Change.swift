@@ -26,7 +26,17 @@ extension PreparedRequest {
     public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
-        return PreparedRequest(method: method, url: url, body: body, fields: fields)
+        return PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            fields: fields)
+    }
+
+    /// The same without asking whether the body is wanted.
+    public func withoutExpectation() -> PreparedRequest {
+        var fields = fields
+        fields.remove("Expect")
+        return PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: false, fields: fields)
     }
 
     /// What a redirect asks for.
@@ -36,31 +46,40 @@ extension PreparedRequest {
         var fields = fields
         // A Host that the caller chose is for the origin that was asked, like the credentials.
         let host = hop.dropsCredentials ? nil : fields["Host"]
-        for name in ["Host", "Content-Length", "Transfer-Encoding"] { fields.remove(name) }
+        for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
         fields = hop.headers(from: fields, sensitive: sensitive)
-        let body = hop.keepsBody ? body : .none
         return try PreparedRequest(
-            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields, body: body)
+            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields,
+            body: hop.keepsBody ? body : .none, isCompressed: hop.keepsBody && isCompressed,
+            expectsContinue: hop.keepsBody && expectsContinue)
     }
 
     private convenience init(
-        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody
+        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody, isCompressed: Bool,
+        expectsContinue: Bool
     ) throws(NightjarError) {
         var framing = ByteBuffer()
-        try HeadWriter.writeFraming(of: body, method: method, into: &framing)
+        try HeadWriter.writeFraming(
+            body.framing(isCoded: isCompressed), method: method, expectsContinue: expectsContinue, into: &framing)
         var head = PreparedRequest.startLine(method, url)
         head.writeString("Host: \(host)\r\n")
         PreparedRequest.write(fields, into: &head)
         head.writeImmutableBuffer(framing)
         head.writeStaticString("\r\n")
-        self.init(method: method, url: url, body: body, wireHead: head)
+        self.init(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            wireHead: head)
     }
 
-    private convenience init(method: Method, url: RequestURL, body: RequestBody, fields: Headers) {
+    private convenience init(
+        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool, fields: Headers
+    ) {
         var head = PreparedRequest.startLine(method, url)
         PreparedRequest.write(fields, into: &head)
         head.writeStaticString("\r\n")
-        self.init(method: method, url: url, body: body, wireHead: head)
+        self.init(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            wireHead: head)
     }
 
     private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {

@@ -8,10 +8,15 @@ public final class PreparedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let body: RequestBody
+    /// The body is compressed while it is sent. What lies in memory was compressed before, if it was to be.
+    public let isCompressed: Bool
+    /// The head asks whether the body is wanted, which is sent when the server says so.
+    public let expectsContinue: Bool
     /// Request line and field lines with the empty line behind them, ready to be written.
     public let wireHead: ByteBuffer
 
     public var origin: Origin { url.origin }
+    public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
 
     /// Request line and field lines without the empty line.
     public var head: ByteBuffer {
@@ -34,7 +39,12 @@ public final class PreparedRequest: Sendable {
     ) throws(NightjarError) {
         method = request.method
         body = request.body
+        isCompressed = request.compresses && request.body.isPulled
         try PreparedRequest.check(request)
+        let framing = request.body.framing(isCoded: isCompressed)
+        expectsContinue =
+            framing != .absent && framing != .length(0)
+            && request.expectsContinue ?? ExpectContinue.isWorthwhile(for: request.body)
 
         let method = request.method.name
         var head = ByteBufferAllocator().buffer(
@@ -52,7 +62,8 @@ public final class PreparedRequest: Sendable {
         let userInfo = resolution.userInfo === template.base?.userInfo ? nil : resolution.userInfo
         try PreparedRequest.writeFields(
             request, template, foreign: isForeign ? url.origin : nil, userInfo, into: &head)
-        try HeadWriter.writeFraming(of: request.body, method: request.method, into: &head)
+        try HeadWriter.writeFraming(
+            framing, method: request.method, expectsContinue: expectsContinue, into: &head)
         head.writeStaticString("\r\n")
         wireHead = head
     }
@@ -69,13 +80,28 @@ public final class PreparedRequest: Sendable {
         longer.writeStaticString(": ")
         longer.writeString(value)
         longer.writeStaticString("\r\n\r\n")
-        return PreparedRequest(method: method, url: url, body: body, wireHead: longer)
+        return PreparedRequest(self, wireHead: longer)
     }
 
-    init(method: Method, url: RequestURL, body: RequestBody, wireHead: ByteBuffer) {
+    /// The same request behind another head.
+    private init(_ other: PreparedRequest, wireHead: ByteBuffer) {
+        method = other.method
+        url = other.url
+        body = other.body
+        isCompressed = other.isCompressed
+        expectsContinue = other.expectsContinue
+        self.wireHead = wireHead
+    }
+
+    init(
+        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool,
+        wireHead: ByteBuffer
+    ) {
         self.method = method
         self.url = url
         self.body = body
+        self.isCompressed = isCompressed
+        self.expectsContinue = expectsContinue
         self.wireHead = wireHead
     }
 
@@ -90,6 +116,12 @@ public final class PreparedRequest: Sendable {
                 throw NightjarError(.invalidRequest, "TRACE has no body (RFC 9110 section 9.3.8)")
             }
         }
+        if request.method == .get || request.method == .head, !request.allowsBodyOnGet, request.body.length != 0 {
+            throw NightjarError(
+                .invalidRequest,
+                "\(request.method) has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); "
+                    + "use POST, put it into the query, or ask for it (allowsBodyOnGet, body_on_get)")
+        }
     }
 
     private static func capacity(_ request: Request, _ template: RequestTemplate, method: Int) -> Int {
@@ -102,7 +134,11 @@ public final class PreparedRequest: Sendable {
         _ request: borrowing Request, _ template: RequestTemplate, _ known: Origin?, into head: inout ByteBuffer
     ) throws(NightjarError) -> URLResolution {
         let query = request.query
-        return try request.target.withRawBytes { bytes throws(NightjarError) in
+        var target = request.target
+        if !request.parameters.isEmpty {
+            target = try URITemplate(target).expandStrictly(request.parameters)
+        }
+        return try target.withRawBytes { bytes throws(NightjarError) in
             guard let resolution = try URLResolution(bytes, base: template.base, known: known)
             else {
                 throw NightjarError(

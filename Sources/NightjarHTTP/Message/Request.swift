@@ -5,13 +5,27 @@ public struct Request: Sendable {
     public var method: Method
     /// An absolute http or https URL, or a path that is joined to the client's base URL.
     public var target: String
+    /// Values for the variables of ``target``, which is then a URI template (RFC 6570 to level 3):
+    /// `/users/{id}/files{?page}`. None: the target is as it stands, braces and all.
+    public var parameters: [(name: String, value: String)] = []
     /// Appended to the target's own query, in order, percent-encoded; a name may repeat.
     public var query: [(name: String, value: String)] = []
     /// Take the place of the client's default headers of the same name.
     public var headers = Headers()
     public var body = RequestBody.none
+    /// Whether the body is sent with the gzip coding, as a server must be known to understand: none can be asked.
+    public var compresses = false
+    /// Whether the server is asked before the body is sent (`Expect: 100-continue`); nil: for a body of a mebibyte or
+    /// more, or of unknown length.
+    public var expectsContinue: Bool?
+    /// A body on GET or HEAD means nothing to HTTP and is dropped or refused on many ways (RFC 9110 section 9.3.1), so it
+    /// is refused here unless this is set.
+    public var allowsBodyOnGet = false
     /// Statuses that are an answer rather than an error; empty: 200 to 299, and 304.
     public var expectedStatuses: [StatusRange] = []
+    /// What the JSON of an answer must look like; where it does not, the call fails as `decoding`. Answers without
+    /// content pass, and those that are streamed cannot be checked: such a call is refused.
+    public var schema: JSONSchema?
     /// What is done with redirects, where that differs from the client's.
     public var redirect: RedirectSettings?
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no
@@ -51,10 +65,41 @@ public enum RequestBody: Sendable {
     case bytes(ByteBuffer)
     /// Pulled from the caller while it is sent; sent at most once. `length` nil: chunked (RFC 9112 section 7.1).
     case stream(length: Int?)
+    /// Read while it is sent, from `offset` on; `length` nil: as much as there is when the call begins.
+    case file(path: String, offset: Int = 0, length: Int? = nil)
+    /// A form, its files read while it is sent.
+    case multipart(MultipartForm)
 
     /// Whether a second attempt can send the same bytes.
     public var isReplayable: Bool {
         if case .stream = self { false } else { true }
+    }
+
+    /// Whether its bytes come while it is sent, rather than lying ready.
+    public var isPulled: Bool {
+        switch self {
+        case .none, .bytes: false
+        case .stream, .file, .multipart: true
+        }
+    }
+
+    /// Bytes of content; nil where that shows when it has been sent.
+    public var length: Int? {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): bytes.readableBytes
+        case .stream(let length), .file(_, _, let length): length
+        case .multipart(let form): form.length
+        }
+    }
+
+    /// What to read and send, from the first byte; nil for what needs no reading.
+    public var pieces: BodyPieces? {
+        switch self {
+        case .none, .bytes, .stream: nil
+        case .file(let path, let offset, let length): BodyPieces(file: path, offset: offset, length: length)
+        case .multipart(let form): form.makeBody()
+        }
     }
 }
 

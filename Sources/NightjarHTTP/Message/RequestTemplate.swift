@@ -74,6 +74,9 @@ public final class RequestTemplate: Sendable {
         nameLengths = lengths
     }
 
+    /// Whether each request has a field of this name that does not set its own.
+    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+
     /// False: no default field has this name.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
         nameLengths &>> UInt64(name.count & 63) & 1 == 1

@@ -84,7 +84,4 @@ public final class Response: Sendable {
     public var headers: Headers { head.headers }
     /// The URL that answered, without user info and with credentials in the query masked.
     public var url: String { location.redacted }
-
-    /// The content as text; bytes that are not UTF-8 appear as U+FFFD.
-    public var text: String { String(buffer: body) }
 }

@@ -14,14 +14,16 @@ public struct CurlCommand: Sendable {
     /// Bytes of content that stand in the command itself.
     private static let longestData = 4096
 
-    /// - Parameter showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON;
-    ///   ``standardInput`` is content as it was sent either way.
-    public init(_ request: RequestRecord, showsSecrets: Bool = false) {
+    /// - Parameters:
+    ///   - showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON;
+    ///     ``standardInput`` is content as it was sent either way.
+    ///   - sensitive: names of further fields that carry credentials.
+    public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
         let body = Body(request, showsSecrets: showsSecrets)
         words += CurlCommand.method(request.method, sendsData: body.sendsData)
         words += CurlCommand.url(request.url, showsSecrets: showsSecrets)
-        words += CurlCommand.fields(request, body, showsSecrets: showsSecrets)
+        words += CurlCommand.fields(request, body, showsSecrets: showsSecrets, sensitive: sensitive)
         words += body.words
         text = words.joined(separator: " ")
         standardInput = body.standardInput
@@ -81,7 +83,9 @@ public struct CurlCommand: Sendable {
         return words + [ShellWord.quote(text.utf8)]
     }
 
-    private static func fields(_ request: RequestRecord, _ body: Body, showsSecrets: Bool) -> [String] {
+    private static func fields(
+        _ request: RequestRecord, _ body: Body, showsSecrets: Bool, sensitive: [String]
+    ) -> [String] {
         var words: [String] = []
         let headers = request.headers
         for index in 0..<headers.count {
@@ -92,7 +96,7 @@ public struct CurlCommand: Sendable {
             if showsSecrets {
                 shown = headers.withBytes(at: index) { Array($1) }
             } else {
-                let masked = Masking.value(value, ofField: name)
+                let masked = Masking.value(value, ofField: name, sensitive: sensitive)
                 // The bytes as they are, which need not be UTF-8, where nothing was masked.
                 shown = masked == value ? headers.withBytes(at: index) { Array($1) } : Array(masked.utf8)
             }

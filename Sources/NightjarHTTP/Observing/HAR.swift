@@ -59,14 +59,17 @@ public struct HAREntry: Sendable {
 ///     begin ──▶ entry, entry, ... ──▶ end
 public struct HARWriter: Sendable {
     private let showsSecrets: Bool
+    private let sensitive: [String]
     private let maximumBody: Int
     private var hasEntries = false
 
     /// - Parameters:
     ///   - showsSecrets: false masks credentials in fields, in URLs and in content that is a form or JSON.
+    ///   - sensitive: names of further fields that carry credentials.
     ///   - maximumBody: bytes of content of a message that are written; of a longer one, that it was longer.
-    public init(showsSecrets: Bool = false, maximumBody: Int = 1 << 20) {
+    public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
+        self.sensitive = sensitive
         self.maximumBody = max(maximumBody, 0)
     }
 
@@ -211,7 +214,7 @@ public struct HARWriter: Sendable {
 
     private func headers(_ headers: Headers) -> [JSONValue] {
         headers.map { name, value in
-            HARWriter.pair(name, showsSecrets ? value : Masking.value(value, ofField: name))
+            HARWriter.pair(name, showsSecrets ? value : Masking.value(value, ofField: name, sensitive: sensitive))
         }
     }
 

@@ -10,7 +10,10 @@ enum Masking {
 
     /// The value of a field as it may be shown. What says how, and to whom, stays: the scheme of Authorization, the names
     /// of cookies and the attributes that are set with them.
-    static func value(_ value: String, ofField name: String) -> String {
+    ///
+    /// - Parameter sensitive: names that the caller wants treated as credentials.
+    static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
+        if sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return mask }
         let lowercase = String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)
         switch lowercase {
         case "authorization", "proxy-authorization":

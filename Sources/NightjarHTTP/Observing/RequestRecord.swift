@@ -27,7 +27,7 @@ public struct RequestRecord: Sendable {
             switch request.body {
             case .none: .none
             case .bytes(let bytes): .bytes(bytes)
-            case .stream(let length): .unkept(length: length)
+            case .stream, .file, .multipart: .unkept(length: request.isCompressed ? nil : request.body.length)
             }
         self.init(method: request.method, url: request.url, headers: request.fields, body: body)
     }

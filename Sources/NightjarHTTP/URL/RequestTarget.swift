@@ -16,9 +16,17 @@ enum RequestTarget {
         into buffer: inout ByteBuffer
     ) throws(NightjarError) {
         let start = buffer.writerIndex
-        let whole = text.prefix { $0 != UInt8(ascii: "#") }
-        let path = UnsafeRawBufferPointer(rebasing: whole.prefix { $0 != UInt8(ascii: "?") })
-        let ownQuery = UnsafeRawBufferPointer(rebasing: whole.dropFirst(path.count + 1))
+        var pathEnd = 0
+        while pathEnd < text.count, text[pathEnd] != UInt8(ascii: "?"), text[pathEnd] != UInt8(ascii: "#") {
+            pathEnd += 1
+        }
+        let path = UnsafeRawBufferPointer(rebasing: text[..<pathEnd])
+        let queryStart = min(pathEnd + 1, text.count)
+        var queryEnd = queryStart
+        if pathEnd < text.count, text[pathEnd] == UInt8(ascii: "?") {
+            while queryEnd < text.count, text[queryEnd] != UInt8(ascii: "#") { queryEnd += 1 }
+        }
+        let ownQuery = UnsafeRawBufferPointer(rebasing: text[queryStart..<queryEnd])
 
         buffer.writeString(base)
         if let first = path.first {

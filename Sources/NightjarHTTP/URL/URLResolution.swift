@@ -54,7 +54,7 @@ struct URLResolution {
         let name = UnsafeRawBufferPointer(rebasing: text[..<end])
         let isTLS = ASCII.isCaseless(name, "https")
         let isKnown = isTLS || ASCII.isCaseless(name, "http")
-        guard text[end...].starts(with: "://".utf8) else {
+        guard end + 2 < text.count, text[end + 1] == UInt8(ascii: "/"), text[end + 2] == UInt8(ascii: "/") else {
             guard isKnown else { return nil }
             throw NightjarError(.invalidURL, "\(quoted(name)) is not followed by ://; write http://host/path")
         }

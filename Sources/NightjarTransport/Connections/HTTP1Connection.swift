@@ -38,6 +38,10 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var answerHasBegun = false
     /// What is left to write of a request's body.
     private var outgoing = OutgoingBody.none
+    /// Nil for a request that does not ask before it sends its body.
+    private var expectation: ExpectContinue?
+    /// Runs out when the server has not answered the expectation.
+    private var patience: Scheduled<Void>?
     /// What broke the channel, told before it closes.
     private var cause: (any Error)?
     /// The channel in which proxy and TLS are being dealt with; this connection may not be in it yet.
@@ -108,11 +112,17 @@ final class HTTP1Connection: ChannelInboundHandler {
         answerHasBegun = false
         decoder.expectResponse(to: exchange.request.method)
 
-        var head = host.wireHead(of: exchange.request)
-        outgoing = OutgoingBody(exchange.request.body, inlinedInto: &head)
+        let request = exchange.request
+        var head = host.wireHead(of: request)
+        outgoing = OutgoingBody(
+            request.body, request.framing, asksFirst: request.expectsContinue, inlinedInto: &head)
         requestIsComplete = outgoing.isComplete
         writeHead(head, context)
-        if !requestIsComplete { continueBody(context) }
+        if request.expectsContinue {
+            ask(ExpectContinue(bodyIsReplayable: request.body.isReplayable), context)
+        } else if !requestIsComplete {
+            continueBody(context)
+        }
     }
 
     private func writeHead(_ head: consuming ByteBuffer, _ context: ChannelHandlerContext) {
@@ -129,7 +139,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         // What is written and not flushed never leaves, and the channel never becomes writable again.
         var isUnflushed = false
         defer { if isUnflushed { context.flush() } }
-        while phase == .busy, !requestIsComplete, context.channel.isWritable {
+        while phase == .busy, !requestIsComplete, expectation?.letsBodyPass ?? true, context.channel.isWritable {
             switch outgoing.next() {
             case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)
@@ -181,6 +191,47 @@ final class HTTP1Connection: ChannelInboundHandler {
         return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
     }
 
+    // MARK: Asking before the body
+
+    private func ask(_ expectation: consuming ExpectContinue, _ context: ChannelHandlerContext) {
+        let action = expectation.headSent()
+        self.expectation = expectation
+        carryOut(action, context)
+    }
+
+    /// - Returns: false when the exchange is over, to begin once more on another connection.
+    @discardableResult
+    private func carryOut(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
+        switch action {
+        case nil, .nothing: break
+        case .startTimer(let patience):
+            self.patience = context.eventLoop.assumeIsolated().scheduleTask(
+                in: .nanoseconds(patience.nanosecondsClamped)
+            ) { self.patienceEnded() }
+        case .sendBody: continueBody(context)
+        case .dropBody: outgoing = .none
+        case .repeatWithoutExpectation:
+            let exchange = exchange
+            abandon()
+            exchange?.repeatWithoutExpectation()
+            return false
+        }
+        return true
+    }
+
+    private func patienceEnded() {
+        patience = nil
+        guard phase == .busy, let context, let action = expectation?.timerFired() else { return }
+        carryOut(action, context)
+    }
+
+    private func forgetExpectation() {
+        guard expectation != nil else { return }
+        expectation = nil
+        patience?.cancel()
+        patience = nil
+    }
+
     // MARK: Receiving
 
     /// False holds the peer back by flow control.
@@ -210,9 +261,12 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     private func handle(_ event: HTTP1ResponseDecoder.Event, rest: Int) throws(NightjarError) {
         switch event {
-        case .informational(let head): exchange?.receiver?.exchangeReceived(informational: head)
+        case .informational(let head):
+            exchange?.receiver?.exchangeReceived(informational: head)
+            if let context { carryOut(expectation?.received(status: head.status), context) }
         case .head(let head):
             try host.checkProxy(head)
+            if let context, !carryOut(expectation?.received(status: head.status), context) { return }
             exchange?.receiver?.exchangeReceived(head: head)
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
         case .end(let trailers):
@@ -228,11 +282,12 @@ final class HTTP1Connection: ChannelInboundHandler {
         guard let exchange else { return }
         self.exchange = nil
         outgoing = .none
+        forgetExpectation()
         let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
-        // Before the receiver is told: it may ask for more here, as after a redirect, and finds this connection.
+        // First, so that what follows on this answer, as on a redirect, finds the connection free.
         if canBeReused {
             transport.released(self)
         } else {
@@ -296,6 +351,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         phase = .closed
         exchange = nil
         outgoing = .none
+        forgetExpectation()
         context?.close(promise: nil)
         transport.lost(self)
     }

@@ -28,18 +28,19 @@ struct OutgoingBody {
     static let none = OutgoingBody()
 
     private init() {
-        encoder = HTTP1BodyEncoder(.none)
+        encoder = HTTP1BodyEncoder(.absent)
     }
 
-    /// Small content goes into the same write as the head.
-    init(_ body: RequestBody, inlinedInto head: inout ByteBuffer) {
-        encoder = HTTP1BodyEncoder(body)
-        switch body {
-        case .none, .stream(length: 0): break
-        case .bytes(let bytes) where bytes.readableBytes <= OutgoingBody.largestInlined:
+    /// Small content goes into the same write as the head, unless the server is asked for it first.
+    init(_ body: RequestBody, _ framing: BodyFraming, asksFirst: Bool = false, inlinedInto head: inout ByteBuffer) {
+        encoder = HTTP1BodyEncoder(framing)
+        switch (body, framing) {
+        case (.none, _), (_, .absent), (_, .length(0)): break
+        case (.bytes(let bytes), _) where bytes.readableBytes <= OutgoingBody.largestInlined && !asksFirst:
             head.writeImmutableBuffer(bytes)
-        case .bytes(let bytes): source = .bytes(bytes)
-        case .stream(let length): source = .stream(remaining: length, isAsked: false)
+        case (.bytes(let bytes), _): source = .bytes(bytes)
+        case (_, .length(let length)): source = .stream(remaining: length, isAsked: false)
+        case (_, .chunked): source = .stream(remaining: nil, isAsked: false)
         }
     }
 

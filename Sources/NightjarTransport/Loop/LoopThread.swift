@@ -79,7 +79,7 @@ public final class LoopThread: Sendable {
 }
 
 /// Runs `body` with every signal blocked on this thread, which a thread made in it inherits.
-func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
+public func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
     var all = sigset_t()
     var previous = sigset_t()
     sigfillset(&all)

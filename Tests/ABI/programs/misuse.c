@@ -89,6 +89,16 @@ static void null_handles_are_answered(void) {
   CHECK(nj_request_set_total_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_max_body(NULL, 1) == NJ_INVALID_ARGUMENT);
   nj_request_free(NULL);
+  CHECK(nj_request_set_body_file(NULL, "x") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_form(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_add_form_field(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_compress(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_expect_continue(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_allow_body_on_get(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_form_add_text(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_form_add_bytes(NULL, "a", NULL, NULL, NULL, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_form_add_file(NULL, "a", "b", NULL, NULL) == NJ_INVALID_ARGUMENT);
+  nj_form_free(NULL);
 
   size_t length = 7;
   CHECK(nj_response_status(NULL) == 0 && nj_response_reason(NULL) == NULL && nj_response_http_version(NULL) == 0);
@@ -113,6 +123,7 @@ static void null_handles_are_answered(void) {
 static void texts_are_checked(void) {
   nj_config *config = nj_config_new();
   nj_request *req = nj_request_new("GET", "/");
+  nj_form *form = nj_form_new();
   for (size_t i = 0; i < sizeof bad_text / sizeof *bad_text; i++) {
     const char *bad = bad_text[i];
     CHECK(nj_config_set_base_url(config, bad) == NJ_INVALID_ARGUMENT);
@@ -125,7 +136,19 @@ static void texts_are_checked(void) {
     CHECK(nj_request_add_query(req, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_set_header(req, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_header(req, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_set_body_file(req, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_add_form_field(req, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_add_form_field(req, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_form_add_text(form, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_form_add_text(form, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_form_add_bytes(form, bad, NULL, NULL, "x", 1) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_form_add_bytes(form, "x", bad, NULL, "x", 1) == (bad ? NJ_INVALID_ARGUMENT : NJ_OK));
+    CHECK(nj_form_add_file(form, "x", bad, NULL, NULL) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_form_add_file(form, "x", "path", NULL, bad) == (bad ? NJ_INVALID_ARGUMENT : NJ_OK));
   }
+  CHECK(nj_form_add_bytes(form, "x", NULL, NULL, NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_form_add_bytes(form, "x", NULL, NULL, "x", (size_t)-1) == NJ_INVALID_ARGUMENT);
+  nj_form_free(form);
   for (size_t i = 0; i < sizeof bad_header / sizeof *bad_header; i++) {
     CHECK(nj_request_set_header(req, "X", bad_header[i]) == NJ_INVALID_REQUEST);
     CHECK(nj_request_add_header(req, bad_header[i], "x") == NJ_INVALID_REQUEST);

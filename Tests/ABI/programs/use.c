@@ -1,4 +1,6 @@
 /* What nightjar.h promises, against the demo API whose URL is the argument. */
+#include <unistd.h>
+
 #include "check.h"
 #include <nightjar.h>
 
@@ -48,7 +50,7 @@ static void an_unexpected_status_is_an_error_with_its_answer(void) {
   CHECK_TEXT(nj_response_header(nj_error_response(err), "content-type"), "application/problem+json");
   nj_error *kept = nj_error_retain(err);
   nj_error_free(err);
-  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found");
+  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found: \"there is no article 999999\"");
   nj_error_free(kept);
 }
 
@@ -72,6 +74,108 @@ static void writes_what_it_is_given(void) {
   CHECK(nj_response_header(res, "location") != NULL);
   CHECK(res && strstr(nj_response_body(res, NULL), "From C") != NULL);
   nj_response_release(res);
+  nj_request_free(req);
+}
+
+/* Sends `req` to a path of the demo API beside /v1 and returns the answer's body, which the caller frees. */
+static char *answer_to(nj_request *req) {
+  nj_error *err = NULL;
+  nj_response *res = nj_client_send(client, req, &err);
+  if (!res) fprintf(stderr, "%s\n", nj_error_message(err));
+  CHECK(res != NULL);
+  char *text = res ? strdup(nj_response_body(res, NULL)) : calloc(1, 1);
+  nj_error_free(err);
+  nj_response_release(res);
+  return text;
+}
+
+static nj_request *post(const char *origin, const char *path) {
+  char url[256];
+  snprintf(url, sizeof url, "%s%s", origin, path);
+  return nj_request_new("POST", url);
+}
+
+static void sends_files_and_forms(const char *origin) {
+  char path[] = "/tmp/nightjar-use-XXXXXX.png";
+  int descriptor = mkstemps(path, 4);
+  CHECK(write(descriptor, "content", 7) == 7);
+  close(descriptor);
+
+  nj_request *req = post(origin, "/echo");
+  CHECK(nj_request_set_body_file(req, path) == NJ_OK);
+  CHECK(nj_request_set_expect_continue(req, true) == NJ_OK);
+  char *text = answer_to(req);
+  CHECK(strstr(text, "image/png") && strstr(text, "\"content\"") && strstr(text, "100-continue"));
+  free(text);
+  nj_request_free(req);
+
+  nj_form *form = nj_form_new();
+  CHECK(nj_form_add_text(form, "t\u00edtulo", "H\u00e9") == NJ_OK);
+  CHECK(nj_form_add_bytes(form, "raw", "raw.bin", NULL, "a\0b", 3) == NJ_OK);
+  CHECK(nj_form_add_file(form, "pic", path, NULL, NULL) == NJ_OK);
+  CHECK(nj_form_add_file(form, "pic", path, "other.txt", "text/x-other") == NJ_OK);
+  req = post(origin, "/form");
+  CHECK(nj_request_set_body_form(req, form, NULL) == NJ_OK);
+  /* The request has its own copy. */
+  CHECK(nj_form_add_text(form, "late", "") == NJ_OK);
+  text = answer_to(req);
+  CHECK(strstr(text, "t\u00edtulo") && strstr(text, "raw.bin") && strstr(text, "image/png") && strstr(text, "text/x-other"));
+  CHECK(!strstr(text, "late"));
+  free(text);
+  CHECK(nj_form_add_text(form, "", "nameless") == NJ_OK);
+  nj_error *err = NULL;
+  CHECK(nj_request_set_body_form(req, form, &err) == NJ_INVALID_REQUEST);
+  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; give it one");
+  nj_error_free(err);
+  nj_form_free(form);
+  nj_request_free(req);
+
+  unlink(path);
+  req = post(origin, "/upload");
+  CHECK(nj_request_set_body_file(req, path) == NJ_OK);
+  err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST && strstr(nj_error_message(err), path));
+  nj_error_free(err);
+  nj_request_free(req);
+}
+
+static void sends_fields_compressed_and_on_get(const char *origin) {
+  nj_request *req = post(origin, "/form");
+  CHECK(nj_request_set_body(req, "gone", 4) == NJ_OK);
+  CHECK(nj_request_add_form_field(req, "a b", "1&2") == NJ_OK);
+  CHECK(nj_request_add_form_field(req, "a b", "\u00e9") == NJ_OK);
+  nj_request *copy = nj_request_copy(req);
+  CHECK(nj_request_add_form_field(req, "c", "") == NJ_OK);
+  char *text = answer_to(req);
+  CHECK(strstr(text, "a+b=1%262&a+b=%C3%A9&c="));
+  free(text);
+  text = answer_to(copy);
+  CHECK(!strstr(text, "&c="));
+  free(text);
+  nj_request_free(copy);
+  nj_request_free(req);
+
+  static char large[100000];
+  memset(large, 'x', sizeof large);
+  req = post(origin, "/echo");
+  CHECK(nj_request_set_body(req, large, sizeof large) == NJ_OK && nj_request_set_compress(req, true) == NJ_OK);
+  text = answer_to(req);
+  CHECK(strstr(text, "\"gzip\""));
+  free(text);
+  nj_request_free(req);
+
+  char url[256];
+  snprintf(url, sizeof url, "%s/echo", origin);
+  req = nj_request_new("GET", url);
+  CHECK(nj_request_set_body(req, "query", 5) == NJ_OK);
+  nj_error *err = NULL;
+  CHECK(nj_client_send(client, req, &err) == NULL && nj_error_kind(err) == NJ_INVALID_REQUEST);
+  nj_error_free(err);
+  CHECK(nj_request_set_allow_body_on_get(req, true) == NJ_OK);
+  text = answer_to(req);
+  CHECK(strstr(text, "\"query\""));
+  free(text);
   nj_request_free(req);
 }
 
@@ -254,6 +358,8 @@ int main(int argc, char **argv) {
   an_unexpected_status_is_an_error_with_its_answer();
   an_expected_status_is_an_answer();
   writes_what_it_is_given();
+  sends_files_and_forms(argv[1]);
+  sends_fields_compressed_and_on_get(argv[1]);
   streams_an_answer(argv[1]);
   streams_a_body(argv[1]);
   many_calls_share_a_queue();

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BodyEncoderTests {
     @Test func chunksAreFramedAndEnded() throws {
-        var encoder = HTTP1BodyEncoder(.stream(length: nil))
+        var encoder = HTTP1BodyEncoder(.chunked)
         var wire = ByteBuffer()
         for part in ["hello", "", " a longer part"] {
             try encoder.encode(ByteBuffer(string: part)) { wire.writeImmutableBuffer($0) }
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func aPromisedLengthIsKept() throws {
-        var encoder = HTTP1BodyEncoder(.stream(length: 5))
+        var encoder = HTTP1BodyEncoder(.length(5))
         var wire = ByteBuffer()
         try encoder.encode(ByteBuffer(string: "hel")) { wire.writeImmutableBuffer($0) }
         try encoder.encode(ByteBuffer(string: "lo")) { wire.writeImmutableBuffer($0) }
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func tooMuchIsRefusedBeforeItIsSent() throws {
-        var encoder = HTTP1BodyEncoder(.stream(length: 5))
+        var encoder = HTTP1BodyEncoder(.length(5))
         let error = #expect(throws: NightjarError.self) {
             try encoder.encode(ByteBuffer(string: "hello!")) { _ in Issue.record("sent") }
         }
@@ -33,14 +33,14 @@ import Testing
     }
 
     @Test func tooLittleIsRefusedAtTheEnd() throws {
-        var encoder = HTTP1BodyEncoder(.stream(length: 5))
+        var encoder = HTTP1BodyEncoder(.length(5))
         try encoder.encode(ByteBuffer(string: "hell")) { _ in }
         let error = #expect(throws: NightjarError.self) { try encoder.finish { _ in Issue.record("sent") } }
         #expect(error?.message.contains("1 bytes before") == true)
     }
 
     @Test func whatWeSendIsWhatWeRead() throws {
-        var encoder = HTTP1BodyEncoder(.stream(length: nil))
+        var encoder = HTTP1BodyEncoder(.chunked)
         var wire = ByteBuffer(string: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         try encoder.encode(ByteBuffer(repeating: UInt8(ascii: "x"), count: 5000)) { wire.writeImmutableBuffer($0) }
         try encoder.finish { wire.writeImmutableBuffer($0) }

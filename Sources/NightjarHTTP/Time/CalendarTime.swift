@@ -9,12 +9,32 @@ enum CalendarTime {
         // NaN is none of both.
         let wanted = seconds * 1000
         let milliseconds = wanted >= Double(last) ? last : wanted > Double(first) ? Int64(wanted.rounded(.down)) : first
-        let day = floorDivided(milliseconds, by: 86_400_000)
-        let inDay = milliseconds - day * 86_400_000
+        let seconds = floorDivided(milliseconds, by: 1000)
+        return dateAndTime(secondsSince1970: seconds) + "." + padded(milliseconds - seconds * 1000, 3) + "Z"
+    }
+
+    /// `2026-01-31T23:59:59`; of a year from 0 to 9999.
+    static func dateAndTime(secondsSince1970 seconds: Int64) -> String {
+        let day = floorDivided(seconds, by: 86_400)
+        let inDay = seconds - day * 86_400
         let (year, month, dayOfMonth) = date(daysSince1970: day)
         return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2) + "T"
-            + padded(inDay / 3_600_000, 2) + ":" + padded(inDay / 60_000 % 60, 2) + ":"
-            + padded(inDay / 1000 % 60, 2) + "." + padded(inDay % 1000, 3) + "Z"
+            + padded(inDay / 3600, 2) + ":" + padded(inDay / 60 % 60, 2) + ":" + padded(inDay % 60, 2)
+    }
+
+    /// - Returns: nil for a day that there is not.
+    static func daysSince1970(year: Int, month: Int, day: Int) -> Int64? {
+        guard 0...9999 ~= year, 1...12 ~= month else { return nil }
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        guard 1...lengths[month - 1] ~= day else { return nil }
+        let yearFromMarch = Int64(month > 2 ? year : year - 1)
+        let era = floorDivided(yearFromMarch, by: 400)
+        let yearOfEra = yearFromMarch - era * 400
+        let monthFromMarch = Int64((month + 9) % 12)
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + Int64(day) - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
     }
 
     /// The proleptic Gregorian calendar. Years begin in March here, so that a leap day is the last of its year, and are
@@ -37,7 +57,7 @@ enum CalendarTime {
         number >= 0 ? number / divisor : (number - divisor + 1) / divisor
     }
 
-    private static func padded(_ number: Int64, _ width: Int) -> String {
+    static func padded(_ number: Int64, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(width - digits.count, 0)) + digits
     }

@@ -1,10 +1,11 @@
 import NIOCore
 
-/// Hands out the body of a ``MultipartForm`` piece by piece. It reads no file: it says which bytes of which come next.
+/// Hands out a body that lies in files, a form or a file alone, piece by piece. It reads none: it says which bytes of
+/// which come next.
 ///
 ///     bytes ──▶ file ──▶ bytes ──▶ ... ──▶ end
 ///                 └── cut short ──▶ failed
-public struct MultipartBody: Sendable {
+public struct BodyPieces: Sendable {
     public enum Piece: Sendable, Equatable {
         case bytes(ByteBuffer)
         /// These bytes of the file. Where it ends before the range does, say so with ``fileEnded(at:)``.
@@ -12,13 +13,18 @@ public struct MultipartBody: Sendable {
         case end
     }
 
-    private let segments: [MultipartForm.Segment]
+    private let segments: [BodySegment]
     private var index = 0
     /// Bytes of the segment at `index` that were handed out.
     private var offset = 0
     private var failure: NightjarError?
 
-    init(_ segments: [MultipartForm.Segment]) { self.segments = segments }
+    init(_ segments: [BodySegment]) { self.segments = segments }
+
+    /// - Parameter length: nil: as much as there is.
+    init(file path: String, offset: Int, length: Int?) {
+        self.init([.file(path: path, offset: offset, length: length)])
+    }
 
     /// The next piece, of one byte to `maximum` bytes; `end` when all have been handed out, and ever after.
     ///
@@ -34,11 +40,12 @@ public struct MultipartBody: Sendable {
                     offset += count
                     return .bytes(slice)
                 }
-            case .file(let path, let length):
-                let (end, isTooMuch) = offset.addingReportingOverflow(maximum)
-                let range = offset..<min(isTooMuch ? Int.max : end, length ?? Int.max)
+            case .file(let path, let start, let length):
+                let end = length.map { start.addingClamped($0) } ?? .max
+                let first = start.addingClamped(offset)
+                let range = first..<max(first, min(first.addingClamped(maximum), end))
                 if !range.isEmpty {
-                    offset = range.upperBound
+                    offset = offset.addingClamped(range.count)
                     return .file(path: path, range: range)
                 }
             }
@@ -53,16 +60,31 @@ public struct MultipartBody: Sendable {
     /// - Throws: `invalid_request` when its length was given: what follows would be taken for its content, so the
     ///   request cannot be ended properly and its connection must be closed.
     public mutating func fileEnded(at position: Int) throws(NightjarError) {
-        guard index < segments.count, case .file(let path, let length) = segments[index] else { return }
-        if let length, position < length {
+        guard index < segments.count, case .file(let path, let start, let length) = segments[index] else { return }
+        if let length, position < start.addingClamped(length) {
             let error = NightjarError(
                 .invalidRequest,
-                "the file \(quoted(path)) ended after \(position) of \(length) bytes; it was cut while it was sent",
-                phase: .send)
+                "the file \(quoted(path)) ended after \(position) of \(start.addingClamped(length)) bytes; "
+                    + "it was cut while it was sent", phase: .send)
             failure = error
             throw error
         }
         index += 1
         offset = 0
+    }
+}
+
+/// What is to be sent, in order.
+enum BodySegment: Sendable {
+    case bytes(ByteBuffer)
+    /// `length` nil: as much as there is.
+    case file(path: String, offset: Int, length: Int?)
+}
+
+extension Int {
+    /// Of two numbers that are not negative.
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
     }
 }

@@ -1,0 +1,82 @@
+import Glibc
+import NIOCore
+import NightjarHTTP
+
+/// A file whose content is sent, open as long as this lives. Its methods block, but for no pipe and no terminal.
+final class ContentFile: @unchecked Sendable {
+    let path: String
+    /// Bytes that it had when it was opened.
+    let length: Int
+    private let descriptor: Int32
+
+    /// - Throws: `invalid_request` that names the file, where there is none to read or it is of another kind.
+    init(_ path: String) throws(NightjarError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw NightjarError(.invalidRequest, "the path \(quoted(path)) of a file to send is empty or holds a NUL")
+        }
+        // Without O_NONBLOCK a FIFO that nobody writes to would be waited for.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw ContentFile.failure("be opened", path, errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw ContentFile.failure("be read", path, code)
+        }
+        if let kind = ContentFile.otherKind(status.st_mode) {
+            close(descriptor)
+            throw NightjarError(.invalidRequest, "\(quoted(path)) cannot be sent: it is \(kind)")
+        }
+        self.path = path
+        self.descriptor = descriptor
+        length = Int(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// - Returns: what there is of the range: fewer bytes, or none, where the file ends before.
+    func read(_ range: Range<Int>) throws(NightjarError) -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: range.count)
+        var position = range.lowerBound
+        while position < range.upperBound {
+            var code: Int32 = 0
+            let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.upperBound - position) { space in
+                let count = pread(
+                    descriptor, space.baseAddress, min(space.count, range.upperBound - position), position)
+                code = count < 0 ? errno : 0
+                return max(count, 0)
+            }
+            if code == EINTR { continue }
+            guard code == 0 else { throw ContentFile.failure("be read", path, code) }
+            if count == 0 { break }
+            position += count
+        }
+        return buffer
+    }
+
+    /// ``length``, where that is true: files of the system's own, as in /proc, say 0 and have content.
+    ///
+    /// - Throws: `invalid_request` when it is not.
+    func knownLength() throws(NightjarError) -> Int {
+        guard length == 0, try read(0..<1).readableBytes > 0 else { return length }
+        throw NightjarError(
+            .invalidRequest, "\(quoted(path)) cannot be sent: the system does not tell its length; send it as a stream")
+    }
+
+    private static func failure(_ verb: String, _ path: String, _ code: Int32) -> NightjarError {
+        NightjarError(
+            .invalidRequest, "the file \(quoted(path)) to send cannot \(verb): \(String(cString: strerror(code)))",
+            code: code)
+    }
+
+    /// Nil for an ordinary file. Everything else has no length that could be announced, or no end.
+    private static func otherKind(_ mode: mode_t) -> StaticString? {
+        switch mode & S_IFMT {
+        case S_IFREG: nil
+        case S_IFDIR: "a folder; send its files one by one"
+        case S_IFIFO: "a pipe, which has no length; send its content as a stream"
+        case S_IFSOCK: "a socket"
+        default: "a device, which has no length; send its content as a stream"
+        }
+    }
+}

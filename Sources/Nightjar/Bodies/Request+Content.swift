@@ -1,0 +1,98 @@
+import NIOCore
+import NightjarCoding
+import NightjarHTTP
+
+extension Request {
+    /// Whether ``withContent(for:idle:)`` has anything to do: for the usual request it has not.
+    func needsContent(idle: Duration?) -> Bool {
+        compresses || body.isPulled || expectsContinue == nil && asksInVain(idle)
+    }
+
+    /// An idle limit as short as that would end the call while a server that ignores the expectation is waited for.
+    private func asksInVain(_ idle: Duration?) -> Bool {
+        guard let idle, idle <= ExpectContinue.patience else { return false }
+        return ExpectContinue.isWorthwhile(for: body)
+    }
+
+    /// This request with what is known of its content before a byte is sent: files are measured, what lies in memory is
+    /// compressed, and the fields that tell of it are set. On the caller's thread; looks at files, reads none.
+    ///
+    /// - Parameter idle: the limit of the call.
+    /// - Throws: `invalid_request` that names the file which cannot be sent.
+    func withContent(for template: RequestTemplate, idle: Duration?) throws(NightjarError) -> Request {
+        var request = self
+        if expectsContinue == nil, asksInVain(idle) { request.expectsContinue = false }
+        switch body {
+        case .none, .bytes, .stream: break
+        case .file(let path, let offset, let length):
+            request.body = try Request.measured(path, offset, length)
+            if !hasHeader("Content-Type"), !template.hasField("Content-Type") {
+                try request.headers.set("Content-Type", FileType.contentType(of: path))
+            }
+        case .multipart(let form):
+            request.body = .multipart(
+                try form.measured { path throws(NightjarError) in try ContentFile(path).knownLength() })
+            try request.headers.set("Content-Type", contentType(of: form))
+        }
+        if compresses { try request.compress() }
+        return request
+    }
+
+    private func hasHeader(_ name: String) -> Bool { headers.firstIndex(of: name) != nil }
+
+    private static func measured(
+        _ path: String, _ offset: Int, _ length: Int?
+    ) throws(NightjarError) -> RequestBody {
+        let available = try ContentFile(path).knownLength()
+        guard offset >= 0, length ?? 0 >= 0 else {
+            throw NightjarError(.invalidRequest, "offset and length of \(quoted(path)) must not be negative")
+        }
+        guard offset <= available, length ?? 0 <= available - offset else {
+            let end = length.map { " to \(offset.addingReportingOverflow($0).partialValue)" } ?? ""
+            throw NightjarError(
+                .invalidRequest,
+                "the file \(quoted(path)) has \(available) bytes; from \(offset)\(end) there is nothing to send")
+        }
+        return .file(path: path, offset: offset, length: length ?? available - offset)
+    }
+
+    /// The form's own type; a multipart type of the caller's, as `multipart/related`, with the form's boundary.
+    private func contentType(of form: MultipartForm) throws(NightjarError) -> String {
+        guard let chosen = headers["Content-Type"] else { return form.contentType }
+        let type = MediaType(chosen)
+        guard let type, type.type == "multipart", type["boundary"] == nil else {
+            throw NightjarError(
+                .invalidRequest,
+                "the body is a form, whose Content-Type is multipart/form-data with a boundary of its own; leave the "
+                    + "header \(quoted("Content-Type: \(chosen)")) away")
+        }
+        return "\(chosen); boundary=\(form.boundary)"
+    }
+
+    // MARK: Compression
+
+    private mutating func compress() throws(NightjarError) {
+        if hasHeader("Content-Encoding") {
+            throw NightjarError(
+                .invalidRequest, "the body has a Content-Encoding already; either set the header or ask for compression"
+            )
+        }
+        switch body {
+        case .none: return
+        case .bytes(let bytes):
+            let compressed = try Request.gzip(bytes)
+            guard compressed.readableBytes < bytes.readableBytes else { return compresses = false }
+            body = .bytes(compressed)
+        case .stream, .file, .multipart: break
+        }
+        try headers.set("Content-Encoding", "gzip")
+    }
+
+    private static func gzip(_ bytes: ByteBuffer) throws(NightjarError) -> ByteBuffer {
+        var encoder = try GzipEncoder()
+        var compressed = ByteBuffer()
+        try encoder.encode(bytes) { compressed.writeImmutableBuffer($0) }
+        try encoder.finish { compressed.writeImmutableBuffer($0) }
+        return compressed
+    }
+}

@@ -1,0 +1,32 @@
+/// How the names of members and the names of a type's properties belong together, in the usual way:
+/// `image_url_small` and `imageUrlSmall`.
+enum JSONNames {
+    /// Underscores in front and behind stay: `_id` and `__v` are names of their own. What has none within stays whole.
+    static func camelCase(_ name: String) -> String {
+        let characters = name[...]
+        guard let first = characters.firstIndex(where: { $0 != "_" }),
+            let last = characters.lastIndex(where: { $0 != "_" })
+        else { return name }
+        let words = characters[first...last].split(separator: "_")
+        guard words.count > 1 else { return name }
+        let tail = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }
+        return characters[..<first] + words[0].lowercased() + tail.joined()
+            + characters[characters.index(after: last)...]
+    }
+
+    /// A new word begins at a capital behind a small letter, and at the last of several capitals when a small letter
+    /// follows: `imageURLSmall` is `image_url_small`.
+    static func snakeCase(_ name: String) -> String {
+        let characters = Array(name)
+        var result = ""
+        for (index, character) in characters.enumerated() {
+            let isWordStart =
+                index > 0 && character.isUppercase && characters[index - 1] != "_"
+                && (!characters[index - 1].isUppercase
+                    || index + 1 < characters.count && characters[index + 1].isLowercase)
+            if isWordStart { result += "_" }
+            result += character.lowercased()
+        }
+        return result
+    }
+}

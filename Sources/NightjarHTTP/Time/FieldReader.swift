@@ -1,0 +1,39 @@
+/// Reads a text of fixed fields from its front.
+struct FieldReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String.UTF8View) { rest = text[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    /// One of these bytes.
+    mutating func take(_ bytes: StaticString) -> UInt8? {
+        guard let byte = rest.first, bytes.withUTF8Buffer({ $0.contains(byte) }) else { return nil }
+        rest.removeFirst()
+        return byte
+    }
+
+    /// Exactly so many digits; at most four are asked for.
+    mutating func number(_ count: Int) -> Int? {
+        let digits = rest.prefix(count)
+        guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }
+        rest.removeFirst(count)
+        return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
+    }
+
+    /// A fraction of one digit or more, in billionths; digits beyond those are dropped.
+    mutating func billionths() -> Int? {
+        let digits = rest.prefix(while: ASCII.isDigit)
+        guard !digits.isEmpty else { return nil }
+        rest.removeFirst(digits.count)
+        let kept = digits.prefix(9)
+        return (kept.count..<9).reduce(kept.reduce(0) { $0 * 10 + Int($1 & 0xF) }) { number, _ in number * 10 }
+    }
+
+    /// `2024-02-29`, a day that there is, counted from 1970.
+    mutating func date() -> Int64? {
+        guard let year = number(4), take("-") != nil, let month = number(2), take("-") != nil, let day = number(2)
+        else { return nil }
+        return CalendarTime.daysSince1970(year: year, month: month, day: day)
+    }
+}

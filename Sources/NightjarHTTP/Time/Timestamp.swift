@@ -1,0 +1,111 @@
+/// A moment of the years 0 to 9999, to the nanosecond, without a library of dates.
+///
+/// Leap seconds do not count, as in POSIX: 23:59:60 is the moment behind it.
+public struct Timestamp: Sendable, Hashable {
+    /// Since 1970 began in UTC, rounded down.
+    public let seconds: Int64
+    /// 0 to 999,999,999, behind those.
+    public let nanoseconds: Int32
+
+    /// - Returns: nil outside of the years 0 to 9999, and of the range of nanoseconds.
+    public init?(secondsSince1970 seconds: Int64, nanoseconds: Int32 = 0) {
+        guard Timestamp.range.contains(seconds), 0..<1_000_000_000 ~= nanoseconds else { return nil }
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// To the microsecond: doubles of our time hold no more.
+    public init?(secondsSince1970 seconds: Double) {
+        let whole = seconds.rounded(.down)
+        let microseconds = ((seconds - whole) * 1e6).rounded()
+        guard let exact = Int64(exactly: whole) else { return nil }
+        let carry: Int64 = microseconds == 1e6 ? 1 : 0
+        let (sum, overflow) = exact.addingReportingOverflow(carry)
+        guard !overflow else { return nil }
+        self.init(secondsSince1970: sum, nanoseconds: carry == 1 ? 0 : Int32(microseconds) * 1000)
+    }
+
+    public init?(millisecondsSince1970 milliseconds: Int64) {
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        self.init(
+            secondsSince1970: rest < 0 ? seconds - 1 : seconds,
+            nanoseconds: Int32(rest < 0 ? rest + 1000 : rest) * 1_000_000)
+    }
+
+    /// To the microsecond.
+    public init?(millisecondsSince1970 milliseconds: Double) {
+        let seconds = (milliseconds / 1000).rounded(.down)
+        let microseconds = ((milliseconds - seconds * 1000) * 1000).rounded()
+        guard let exact = Int64(exactly: seconds), Timestamp.range.contains(exact) else { return nil }
+        let carry: Int64 = microseconds >= 1e6 ? 1 : 0
+        self.init(secondsSince1970: exact + carry, nanoseconds: carry == 1 ? 0 : Int32(max(microseconds, 0)) * 1000)
+    }
+
+    public var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+
+    private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
+}
+
+extension Timestamp: Comparable {
+    public static func < (a: Timestamp, b: Timestamp) -> Bool {
+        (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
+    }
+}
+
+// MARK: As text
+
+extension Timestamp: CustomStringConvertible {
+    /// `2026-01-31T23:59:59Z`, as RFC 3339 section 5.6 has it. Digits beyond nanoseconds are dropped.
+    public init?(rfc3339 text: String) { self.init(text, isStrict: true) }
+
+    /// RFC 3339, and what else ISO 8601 allows and APIs write: a space for the T, a comma for the dot, offsets like
+    /// `+0200` and `+02`. What names no offset is no moment and refused.
+    public init?(iso8601 text: String) { self.init(text, isStrict: false) }
+
+    private init?(_ text: String, isStrict: Bool) {
+        var reader = FieldReader(text.utf8)
+        guard let day = reader.date(), reader.take(isStrict ? "Tt" : "Tt ") != nil,
+            let hour = reader.number(2), hour < 24, reader.take(":") != nil,
+            let minute = reader.number(2), minute < 60, reader.take(":") != nil,
+            let second = reader.number(2), second <= 60
+        else { return nil }
+        var nanoseconds = 0
+        if reader.take(isStrict ? "." : ".,") != nil {
+            guard let fraction = reader.billionths() else { return nil }
+            nanoseconds = fraction
+        }
+        guard let offset = Timestamp.offset(&reader, isStrict: isStrict), reader.isAtEnd else { return nil }
+        let minuteOfDay = hour * 60 + minute - offset
+        // A leap second ends a day of UTC. RFC 3339 section 5.7.
+        guard second < 60 || (minuteOfDay + 2 * 1440) % 1440 == 1439 else { return nil }
+        self.init(
+            secondsSince1970: day * 86_400 + Int64(minuteOfDay) * 60 + Int64(second),
+            nanoseconds: Int32(second < 60 ? nanoseconds : 0))
+    }
+
+    /// Minutes east of UTC.
+    private static func offset(_ reader: inout FieldReader, isStrict: Bool) -> Int? {
+        if reader.take("Zz") != nil { return 0 }
+        guard let sign = reader.take("+-"), let hours = reader.number(2), hours < 24 else { return nil }
+        var minutes = 0
+        let hasColon = reader.take(":") != nil
+        if isStrict, !hasColon { return nil }
+        if hasColon || !reader.isAtEnd {
+            guard let number = reader.number(2), number < 60 else { return nil }
+            minutes = number
+        }
+        return (hours * 60 + minutes) * (sign == UInt8(ascii: "+") ? 1 : -1)
+    }
+
+    /// RFC 3339 in UTC, with as many digits of the fraction as it has: none, 3, 6 or 9.
+    public var description: String {
+        let fraction =
+            switch nanoseconds {
+            case 0: ""
+            case let number where number % 1_000_000 == 0: "." + CalendarTime.padded(Int64(number) / 1_000_000, 3)
+            case let number where number % 1000 == 0: "." + CalendarTime.padded(Int64(number) / 1000, 6)
+            default: "." + CalendarTime.padded(Int64(nanoseconds), 9)
+            }
+        return CalendarTime.dateAndTime(secondsSince1970: seconds) + fraction + "Z"
+    }
+}

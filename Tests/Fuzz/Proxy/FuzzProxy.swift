@@ -1,0 +1,108 @@
+import NIOCore
+import NightjarHTTP
+
+/// Feeds the handshakes with a proxy what libFuzzer invents, whole and byte by byte, and the readers of its address and of
+/// no_proxy the same bytes as text. Stops the process where a promise is broken:
+///
+/// - however the bytes are cut, the same comes of them;
+/// - a failure is `connect`, `protocol` or `too_large`, stays, and names neither user nor password;
+/// - an address has a host and a port, and shows itself without its login.
+///
+/// The first byte says which handshake, with or without a login, to which scheme.
+func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 1 else { return 0 }
+    let answers = Array(UnsafeBufferPointer(start: start + 1, count: count - 1))
+    guard !String(decoding: answers, as: UTF8.self).contains("s3cret") else { return 0 }
+    let login = start[0] & 1 == 0 ? "" : "s3cret:s3cret@"
+    guard let proxy = try? ProxyAddress("socks5h://\(login)p"),
+        let url = try? RequestURL(start[0] & 2 == 0 ? "https://name" : "http://[::1]:1")
+    else { return 0 }
+    let everyByte = Array(answers.indices.dropFirst())
+    let outcomes = [[], everyByte].map { cuts in
+        start[0] & 4 == 0
+            ? outcome(SOCKS5(to: url.origin, through: proxy), answers, cutAt: cuts)
+            : outcome(ConnectTunnel(to: url.origin, through: proxy), answers, cutAt: cuts)
+    }
+    // What follows the tunnel's beginning can be told from it only when it comes with it.
+    if url.origin.isTLS { require(outcomes[0] == outcomes[1], "the cut decides: \(outcomes)") }
+    require(!outcomes[0].contains("s3cret"), "a login is shown: \(outcomes[0])")
+    checkText(String(decoding: answers, as: UTF8.self))
+    return 0
+}
+
+private func outcome(_ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int]) -> String {
+    var machine = machine
+    return told { () throws(NightjarError) in
+        _ = try machine.start()
+        var sent = ""
+        for piece in pieces(answers, cuts) {
+            var buffer = piece
+            reading: while true {
+                switch try machine.received(&buffer) {
+                case .wait: break reading
+                case .send(let bytes): sent += "\(bytes.readableBytes) "
+                case .open: return sent + "open"
+                }
+            }
+            require(buffer.readableBytes == 0, "it waits and leaves bytes")
+        }
+        return sent + machine.endOfStream().message
+    } again: { () throws(NightjarError) in
+        var more = ByteBuffer(bytes: [5, 0])
+        _ = try machine.received(&more)
+    }
+}
+
+private func outcome(_ machine: ConnectTunnel, _ answers: [UInt8], cutAt cuts: [Int]) -> String {
+    var machine = machine
+    return told { () throws(NightjarError) in
+        _ = try machine.start()
+        for piece in pieces(answers, cuts) {
+            var buffer = piece
+            if try machine.received(&buffer) { return "open" }
+            require(buffer.readableBytes == 0, "it waits and leaves bytes")
+        }
+        return machine.endOfStream().message
+    } again: { () throws(NightjarError) in
+        var more = ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n")
+        _ = try machine.received(&more)
+    }
+}
+
+private func pieces(_ bytes: [UInt8], _ cuts: [Int]) -> [ByteBuffer] {
+    zip([0] + cuts, cuts + [bytes.count]).map { ByteBuffer(bytes: bytes[$0..<$1]) }
+}
+
+private func told(
+    _ conversation: () throws(NightjarError) -> String, again: () throws(NightjarError) -> Void
+) -> String {
+    do throws(NightjarError) {
+        return try conversation()
+    } catch {
+        require([.connect, .protocol, .tooLarge].contains(error.kind), "an error of kind \(error.kind.name)")
+        require(error.message.utf8.count < 4096, "a message without bounds")
+        let message = error.message
+        do throws(NightjarError) {
+            try again()
+            require(false, "a failure is forgotten")
+        } catch {
+            require(error.message == message, "another failure: \(error.message)")
+        }
+        // An answer is refused as soon as it cannot be one, so how much of it is quoted depends on the cut.
+        return error.kind.name + ": " + message.split(separator: "begins with", maxSplits: 1)[0]
+    }
+}
+
+private func checkText(_ text: String) {
+    let exceptions = ProxyExceptions(text)
+    for host in ["a", "a.b.", "1.2.3.4", "::1"] { _ = exceptions.contains(host: host) }
+    guard let proxy = try? ProxyAddress(text) else { return }
+    require(1...65535 ~= proxy.port && !proxy.host.isEmpty, "an address that is none")
+    let again = try? ProxyAddress(proxy.description)
+    require(again?.authority == proxy.authority && again?.kind == proxy.kind, "\(proxy) is read as another")
+    require(!proxy.description.contains("@"), "a login is shown")
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

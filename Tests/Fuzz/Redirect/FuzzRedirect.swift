@@ -1,0 +1,103 @@
+import NIOCore
+import NightjarHTTP
+
+/// Feeds the redirect policy the Locations that libFuzzer invents, one a line, and stops the process where a promise is
+/// broken:
+///
+/// - it ends: no call is led further than the limit;
+/// - it never leads from https to http, out of http and https, or to where the call has been;
+/// - nothing that may be a credential goes to another origin;
+/// - what it leads to is a URL that is read back as it is, and its curl command and its archive entry can be written;
+/// - its messages hold nothing of a user name or password, and are bounded.
+///
+/// The first byte says where the call begins, its method and what the answers' statuses are.
+func fuzzRedirect(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 1, let first = begin(start[0]) else { return 0 }
+    let input = UnsafeRawBufferPointer(start: start, count: count)
+    // What a server writes itself is none of our secrets.
+    guard !String(decoding: input, as: UTF8.self).contains("s3cret") else { return 0 }
+    var request = first
+    var policy = RedirectPolicy(RedirectSettings(), fragment: "f")
+    var hops = 0
+    for line in input.dropFirst().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        guard let head = head(line, status: [301, 302, 303, 307, 308][(Int(start[0]) + hops) % 5]) else { return 0 }
+        switch policy.received(head, to: request.method, at: request.url, bodyIsReplayable: start[0] & 8 == 0) {
+        case .answer: return 0
+        case .fail(let error):
+            require(error.kind == .protocol || error.kind == .invalidRequest, "an error of kind \(error.kind.name)")
+            require(error.message.utf8.count < 8192, "a message without bounds")
+            require(!error.message.contains("s3cret"), "a message with a password: \(error.message)")
+            return 0
+        case .follow(let hop):
+            hops += 1
+            require(hops <= 10, "there is no end")
+            check(hop)
+            guard let next = try? request.following(hop, sensitive: ["X-Mine"]) else { return 0 }
+            require(next.url.origin == first.url.origin || !hasCredentials(next), "a credential has left")
+            check(next)
+            request = next
+        }
+    }
+    return 0
+}
+
+private func begin(_ settings: UInt8) -> PreparedRequest? {
+    let target = settings & 1 == 0 ? "http://u:s3cret@h:8080/a/b/c?d" : "https://u:s3cret@[::1]/"
+    var request = Request(settings & 2 == 0 ? .get : .post, target)
+    if settings & 4 != 0 { request.body = .bytes(ByteBuffer(string: "password=s3cret")) }
+    for name in ["Authorization", "Cookie", "X-Mine", "X-Api-Key", "Host"] { try? request.headers.add(name, "s3cret") }
+    try? request.headers.add("Content-Type", "application/x-www-form-urlencoded")
+    return try? PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil)
+}
+
+/// The head as it comes off the wire, with whatever bytes a server may send there.
+private func head(_ location: Slice<UnsafeRawBufferPointer>, status: Int) -> ResponseHead? {
+    var wire = ByteBuffer(string: "HTTP/1.1 \(status) x\r\nLocation: ")
+    wire.writeBytes(location)
+    wire.writeString("\r\nContent-Length: 0\r\n\r\n")
+    var decoder = HTTP1ResponseDecoder()
+    decoder.expectResponse(to: .get)
+    guard case .head(let head) = try? decoder.next(&wire) else { return nil }
+    return head
+}
+
+private func check(_ hop: RedirectHop) {
+    require(hop.url.origin.isTLS || !hop.from.origin.isTLS, "https leads to http")
+    require(hop.url.target.utf8.first == UInt8(ascii: "/"), "a target without its slash")
+    require(hop.url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "a target that is none")
+    require(hop.url.target.utf8.count <= 65536, "a target that is too long")
+    let again = try? RequestURL(hop.url.origin.description + hop.url.target)
+    // An empty query is kept, as a server may tell "/?" from "/"; what callers write loses it.
+    let target = hop.url.query == "" ? String(hop.url.target.dropLast()) : hop.url.target
+    require(again?.origin == hop.url.origin && again?.target == target, "\(hop.url) is read as another URL")
+    require(hop.method == .get || hop.method == .post, "a method that nobody used")
+}
+
+private func hasCredentials(_ request: PreparedRequest) -> Bool {
+    request.url.userInfo != nil || String(buffer: request.wireHead).contains("s3cret")
+}
+
+private func check(_ request: PreparedRequest) {
+    let record = RequestRecord(request)
+    let command = CurlCommand(record, sensitive: ["x-mine"]).text
+    require(command.unicodeScalars.allSatisfy { $0.value >= 0x20 }, "a command that acts on the terminal")
+    var writer = HARWriter(sensitive: ["x-mine"])
+    let entry = String(
+        buffer: writer.entry(HAREntry(started: 0, request: record, response: nil, total: .seconds(1))))
+    require((try? JSONValue(parsing: entry)) != nil, "an entry that is no JSON: \(entry)")
+    for shown in [command, entry] {
+        // The Host that the caller set is no secret, though it is written like one here.
+        let text = shown.replacingHost()
+        require(!text.contains("s3cret"), "a secret is shown: \(text)")
+    }
+}
+
+extension String {
+    fileprivate func replacingHost() -> String {
+        replacing("Host: s3cret", with: "").replacing("{\"name\":\"Host\",\"value\":\"s3cret\"}", with: "")
+    }
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

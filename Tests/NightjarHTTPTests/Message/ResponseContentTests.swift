@@ -1,0 +1,107 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct ResponseContentTests {
+    private func response(_ body: [UInt8], type: String? = nil, status: Int = 200) throws -> Response {
+        var headers = Headers()
+        if let type { try headers.add("Content-Type", type) }
+        let url = try RequestURL("http://h/a")
+        return Response(head: ResponseHead(status: status, headers: headers), body: ByteBuffer(bytes: body), url: url)
+    }
+
+    private func response(_ body: String, type: String? = nil) throws -> Response {
+        try response(Array(body.utf8), type: type)
+    }
+
+    private func refusal(_ body: () throws -> some Any) -> NightjarError? {
+        do {
+            _ = try body()
+            return nil
+        } catch {
+            return error as? NightjarError
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([0x6E, 0xE9], "text/plain; charset=ISO-8859-1", "né"), ([0x80], "text/plain; charset=windows-1252", "€"),
+            ([0xC3, 0xA9], nil, "é"), ([0xC3, 0xA9], "text/plain; charset=\"utf-8\"", "é"),
+            ([0xE9], "text/plain; charset=utf-8", "\u{FFFD}"), ([0xEF, 0xBB, 0xBF, 0x61], "text/plain", "a"),
+            ([0xC3, 0xA9, 0xFF], "text/plain; charset=x-demo", "é\u{FFFD}"), ([], "text/plain; charset=x-demo", ""),
+        ] as [([UInt8], String?, String)])
+    func textIsReadByItsCharset(body: [UInt8], type: String?, text: String) throws {
+        #expect(try response(body, type: type).text == text)
+    }
+
+    @Test func anUnknownCharsetIsToldOfWhenAsked() throws {
+        #expect(try response("a", type: "text/plain; charset=latin1").decodedText() == "a")
+        let unknown = try response("a", type: "text/plain; charset=x-demo")
+        let error = refusal { try unknown.decodedText() }
+        #expect(error?.kind == .decoding && error?.message.contains(#""x-demo""#) == true)
+        #expect(error?.response === unknown)
+    }
+
+    @Test func theContentIsReadAsAType() throws {
+        struct Article: Decodable, Equatable { var articleTitle: String }
+        let page = try response(#"{"results": [{"article_title": "T"}]}"#, type: "application/json")
+        #expect(try page.json["results"] != nil)
+        let options = JSONDecodingOptions(names: .convertFromSnakeCase)
+        #expect(try page.decode([Article].self, at: JSONPointer("/results"), options) == [Article(articleTitle: "T")])
+        let error = refusal { try page.decode([Article].self, at: JSONPointer("/results")) }
+        #expect(
+            error?.message
+                == #"the JSON is not as expected: at "/results/0/articleTitle": expected a string, found nothing"#)
+        #expect(error?.kind == .decoding && error?.status == 200 && error?.url == "http://h/a")
+        #expect(error?.response === page)
+    }
+
+    @Test(arguments: [200, 204, 304])
+    func noContentIsNoErrorWhereNothingIsAsked(status: Int) throws {
+        for blank in ["", " \r\n"] {
+            let empty = try response(Array(blank.utf8), status: status)
+            #expect(try empty.decode(Int?.self) == nil)
+            #expect(try empty.decode([String: Int]?.self) == nil)
+            #expect(try empty.decode(Empty.self) == Empty())
+            #expect(
+                refusal { try empty.decode(Int.self) }?.message
+                    == "the answer has no body where Int was expected; an optional of it would be nil")
+            #expect(refusal { try empty.json }?.message == "the answer has no body, so no JSON")
+            try empty.check(JSONSchema(parsing: #"{"type": "object"}"#))
+        }
+    }
+
+    @Test func whatIsNoJSONIsToldWithItsType() throws {
+        let page = try response("<html>", type: "text/html")
+        #expect(refusal { try page.json }?.message.hasPrefix("the answer is not JSON: ") == true)
+        #expect(
+            refusal { try page.decode(Int?.self) }?.message.hasSuffix(#"(its Content-Type is "text/html")"#) == true)
+    }
+
+    @Test func aSchemaIsChecked() throws {
+        let schema = try JSONSchema(parsing: #"{"type": "object", "properties": {"id": {"type": "integer"}}}"#)
+        try response(#"{"id": 1}"#).check(schema)
+        let wrong = try response(#"{"id": "s3cret"}"#)
+        let error = refusal { try wrong.check(schema) }
+        #expect(
+            error?.message == #"the JSON is not as expected: at "/id": expected an integer, found a string"#)
+        #expect(error?.response === wrong)
+    }
+
+    @Test func aRequestCarriesAValue() throws {
+        struct Draft: Encodable { var title: String?, teaserText: Null? }
+        var request = Request(.patch, "/articles/1")
+        try request.json(Draft(title: nil, teaserText: Null()), JSONEncodingOptions(names: .convertToSnakeCase))
+        #expect(request.headers["content-type"] == "application/json")
+        guard case .bytes(let body) = request.body else {
+            Issue.record("there is no body")
+            return
+        }
+        #expect(String(buffer: body) == #"{"teaser_text":null}"#)
+        var merge = Request(.patch, "/")
+        try merge.headers.set("Content-Type", "application/merge-patch+json")
+        try merge.json(["a": 1])
+        #expect(merge.headers["content-type"] == "application/merge-patch+json")
+    }
+}

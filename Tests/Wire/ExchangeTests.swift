@@ -1,0 +1,131 @@
+import Foundation
+import Nightjar
+import NightjarLua
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// Bytes against bytes: the table of golden exchanges, and curl's opinion of it.
+@Suite(.serialized) struct ExchangeTests {
+    @Test func everyFileIsRead() {
+        #expect(Exchange.all.count == Exchange.count)
+        #expect(Exchange.count > 20)
+    }
+
+    @Test(arguments: Exchange.all) func isAsWritten(_ exchange: Exchange) throws {
+        let peer = try ScriptedPeer(exchange.steps)
+        let result = Mutex("")
+        let script = try Script()
+        try script.register("tell") { call in
+            guard let bytes = call.string(0) else { return }
+            result.withLock { $0 = String(decoding: bytes, as: UTF8.self) }
+        }
+        try script.run(
+            """
+            local nightjar = require "nightjar"
+            origin = "http://127.0.0.1:\(peer.port)"
+            local function open(options)
+              options = options or {}
+              options.base_url = options.base_url or origin
+              return nightjar.client(options)
+            end
+            local function exchange(nightjar, client, api)
+            \(exchange.lua)
+            end
+            tell(tostring(exchange(nightjar, open, open())))
+            """)
+        peer.stop()
+        for (index, connection) in exchange.connections.enumerated() where !connection.isEmpty {
+            let received = Bytes(peer.received(index)).text
+            let expected = connection.map(\.sent).map { exchange.wire($0, port: peer.port) }.joined()
+            #expect(matches(received, expected), "sent on connection \(index):\n\(received)\nexpected:\n\(expected)")
+        }
+        #expect(
+            result.withLock { $0 }
+                == exchange.result.replacingOccurrences(of: "{origin}", with: "http://127.0.0.1:\(peer.port)"))
+        #expect(peer.failures == [])
+    }
+
+    /// The same request sent by curl: method, target, fields and content.
+    @Test(arguments: Exchange.all.filter { $0.curl != nil }) func curlSendsTheSame(_ exchange: Exchange) throws {
+        let peer = try ScriptedPeer(exchange.steps)
+        let arguments = (exchange.curl ?? []).map { exchange.filled($0, port: peer.port) }
+        _ = try run("curl", ["-s", "-o", "/dev/null", "--noproxy", "*", "--max-time", "10"] + arguments)
+        peer.stop()
+        let received = peer.requests
+        let turns = exchange.connections.flatMap { $0 }
+        try #require(received.count == turns.count)
+        for (request, turn) in zip(received, turns) {
+            let ours = Comparable(exchange.wire(turn.sent, port: peer.port))
+            var theirs = Comparable("")
+            theirs.line = "\(request.method) \(request.target) HTTP/1.1"
+            theirs.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
+            theirs.body = String(decoding: request.body, as: UTF8.self)
+            #expect(theirs.line == ours.line)
+            #expect(theirs.fields == ours.fields)
+            #expect(theirs.body == ours.body)
+        }
+    }
+
+    private func matches(_ received: String, _ expected: String) -> Bool {
+        var rest = Substring(received)
+        let parts = expected.components(separatedBy: "{any}")
+        for (index, part) in parts.enumerated() {
+            if index == 0 {
+                guard rest.hasPrefix(part) else { return false }
+                rest = rest.dropFirst(part.count)
+            } else if index == parts.count - 1, part.isEmpty {
+                return true
+            } else {
+                guard let range = rest.range(of: part) else { return false }
+                rest = rest[range.upperBound...]
+            }
+        }
+        return rest.isEmpty
+    }
+
+    /// A request without what names the client, in no order.
+    private struct Comparable {
+        var line = ""
+        var fields: Set<String> = []
+        var body = ""
+
+        init(_ text: String) {
+            let parts = text.components(separatedBy: "\r\n\r\n")
+            let lines = parts[0].components(separatedBy: "\r\n")
+            line = lines[0]
+            for line in lines.dropFirst() {
+                let pair = line.components(separatedBy: ": ")
+                if let field = Comparable.field(pair[0], pair.dropFirst().joined(separator: ": ")) {
+                    fields.insert(field)
+                }
+            }
+            body = parts.dropFirst().joined(separator: "\r\n\r\n")
+        }
+
+        static func field(_ name: String, _ value: String) -> String? {
+            let name = name.lowercased()
+            return ["user-agent", "accept", "accept-encoding"].contains(name) ? nil : "\(name): \(value)"
+        }
+    }
+}
+
+extension Exchange {
+    func filled(_ text: String, port: Int) -> String {
+        text.replacingOccurrences(of: "{origin}", with: "http://127.0.0.1:\(port)")
+            .replacingOccurrences(of: "{authority}", with: "127.0.0.1:\(port)")
+    }
+
+    func wire(_ text: String, port: Int) -> String {
+        filled(text, port: port).replacingOccurrences(of: "\n", with: "\r\n")
+    }
+
+    /// The answers need the port too, which only the peer knows: `{origin}` is left out of them, so paths do.
+    var steps: [[ScriptedPeer.Step]] {
+        connections.map { turns in
+            turns.flatMap { turn -> [ScriptedPeer.Step] in
+                [.expectRequest, .send(Bytes(Array(turn.answer.replacingOccurrences(of: "\n", with: "\r\n").utf8)))]
+            }
+        }
+    }
+}
