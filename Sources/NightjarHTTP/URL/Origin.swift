@@ -67,7 +67,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether `authority` is just how this origin is written in a URL of a call.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
-        isTLS == storage.isTLS && storage.socket == nil && ASCII.isSame(authority, storage.hostField)
+        isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField) && storage.socket == nil
     }
 
     public static func == (a: Origin, b: Origin) -> Bool {

@@ -292,7 +292,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
-        // Before the receiver is told: it may ask for more here, as after a redirect, and finds this connection.
+        // First, so that what follows on this answer, as on a redirect, finds the connection free.
         if canBeReused {
             transport.released(self)
         } else {

@@ -149,8 +149,7 @@ import Testing
 
     @Test(arguments: [
         "Content-Length", "transfer-encoding", "CONNECTION", "Keep-Alive", "Upgrade", "TE", "Trailer",
-        "Proxy-Connection",
-        "Expect",
+        "Proxy-Connection", "Proxy-Authorization", "Expect",
     ])
     func whatFramesTheMessageIsNotTheCallers(_ name: String) throws {
         var headers = Headers()
