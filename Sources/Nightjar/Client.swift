@@ -13,6 +13,7 @@ public final class Client: Sendable {
     private let timeouts: Timeouts
     private let maximumBody: Int
     private let decompresses: Bool
+    private let hooks: CallHooks?
     private let birth = Fork.generation
     /// That of the last call: the next is mostly of the same.
     private let latestOrigin = Mutex<Origin?>(nil)
@@ -36,6 +37,7 @@ public final class Client: Sendable {
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
+        hooks = configuration.hooks
         let thread = try LoopThread()
         do throws(NightjarError) {
             let carrier: any HTTPTransport
@@ -76,7 +78,7 @@ public final class Client: Sendable {
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
-            usesCookies: request.usesCookies)
+            usesCookies: request.usesCookies, hooks: hooks)
         let prepared = try prepare(request, idle: options.timeouts.idle)
         let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }

@@ -13,6 +13,8 @@ final class ClientLoop: @unchecked Sendable {
         case cancel(ClientTask)
         case resume(ClientTask)
         case bodyPart(ClientTask, BodyPart)
+        case redirect(ClientTask, RedirectAnswer)
+        case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
         case close
     }
 
@@ -109,6 +111,9 @@ final class ClientLoop: @unchecked Sendable {
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
+        case .redirect(let task, let answer):
+            if let call = task.call { Redirect.answered(answer, call) }
+        case .hooked(let task, let result): task.call?.hooked(result)
         case .close: close()
         }
     }
