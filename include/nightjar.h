@@ -2,7 +2,7 @@
  *
  * Threads. Every function may be called from any thread unless its comment says otherwise. Our threads never run your
  * code: callbacks run inside nj_queue_poll, on the thread that calls it, or inside the blocking call that they belong
- * to. Configurations, requests and scripts are for one thread at a time; responses and errors never change.
+ * to. Configurations, requests, forms and scripts are for one thread at a time; responses and errors never change.
  *
  * Ownership. What a _new, _send or _start returns is yours: free it with the function named after its type. A getter's
  * pointer is borrowed and lives as long as its handle. Arguments are copied before the call returns, except where a
@@ -193,6 +193,9 @@ NJ_API int nj_error_attempts(const nj_error *error);
 /** The number of the operating system beneath this error; 0 when there is none. */
 NJ_API int nj_error_code(const nj_error *error);
 
+/** The command line with which curl sends the request that failed, as nj_response_curl has it; NULL when there was none. */
+NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
+
 /** Keeps a borrowed error: another owner of the same. NULL for NULL. */
 NJ_API nj_error *nj_error_retain(const nj_error *error);
 
@@ -295,9 +298,12 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 /** False accepts any certificate: every connection is then open to interception. True by default. */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
+/** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file. False by default. */
+NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
+
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, proxy,
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
  * unix_socket, tls). What it does not name stays.
  *
  * @param length of `json` in bytes, which need not end in NUL
@@ -317,11 +323,36 @@ typedef enum nj_cookie_policy {
 /** An empty jar (RFC 6265bis, public suffixes by Debian's list), in memory. NULL for a policy that is none. */
 NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
 
+/**
+ * The jar in an SQLite file, which is read now and made when there is none, for its owner's eyes alone. Processes may share
+ * the file, cookie by cookie: the last change wins. It is written in the background about once a second, when a client
+ * that uses it is freed, and when nobody has it any more; cookies of the session are not written (in JSON options
+ * `cookies` may ask for it: {"file": "...", "policy": "all", "keep_session": true}). All jars of one process for one file
+ * share its cookies.
+ *
+ * A file of garbage is moved aside, to `path`.damaged-TIME. When the disk is full or may not be written, the cookies are
+ * in memory and saved later. The logs of the clients tell of both.
+ *
+ * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), or
+ *         NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
+
+/**
+ * Writes what is not in the file yet, and returns when it is there. NJ_OK for a jar in memory.
+ *
+ * @return NJ_STORAGE when the disk does not take it; it is tried again all the same
+ */
+NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
+
 /** Clients that were made with it keep it alive. */
 NJ_API void nj_cookies_free(nj_cookies *cookies);
 
 /** Clients made from `config` keep cookies here; NULL: they keep none, which is the default. */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
+
+/** The jar of a client, yours to free; NULL: it keeps no cookies. */
+NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
  * Stores what a Set-Cookie field says, as if `url` had sent it: "name=value; Path=/; Secure".
@@ -332,6 +363,9 @@ NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char
 
 /** Deletes the cookies that match all that is not NULL; a domain matches itself alone. @return how many there were */
 NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
+
+/** Deletes all cookies, also those that another process has in the same file. */
+NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
 /**
  * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
@@ -350,13 +384,18 @@ NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 NJ_API void nj_cookie_list_free(nj_cookie_list *list);
 NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
 
-/** Of the cookie at `index`; NULL or 0 for an index that is not below the count. A value may be secret. */
+/** Of the cookie at `index`; NULL, 0 or false for an index that is not below the count. A value may be secret. */
 NJ_API const char *nj_cookie_list_name_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
 /** Seconds since 1970; 0 for a cookie of the session. */
 NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
+/** Sent by https alone; not for scripts in pages. */
+NJ_API bool nj_cookie_list_secure_at(const nj_cookie_list *list, size_t index);
+NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index);
+/** "none", "lax", "strict", or "unspecified" where the server said nothing. */
+NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
 
 /* ----------------------------------------------------------------------------------------------------- client --- */
 
@@ -364,7 +403,8 @@ NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index
  * Makes a client, with a thread of its own for its event loop.
  *
  * @param config copied; NULL for the defaults
- * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, ...) or there is no thread or descriptor left
+ * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, NJ_STORAGE, ...) or there is no thread or
+ *         descriptor left
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
@@ -631,10 +671,27 @@ NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size
 /** How many times the request was put on a connection, redirects included; at least 1. */
 NJ_API int nj_response_attempts(const nj_response *response);
 
+/**
+ * The command line with which curl sends the same request, for a POSIX shell. Content that is no text, or more than 4 KiB of
+ * it, is left for curl's standard input. Credentials appear as *** unless `show_secrets`. NULL for what no call has brought.
+ */
+NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
+
 /** Seconds from the start of the call until it ended, was put on a connection, had its head; negative if it was not. */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
 NJ_API double nj_response_time_first_byte(const nj_response *response);
+
+/**
+ * Seconds that it took to look the host's name up, to open the connection, and for the handshake of TLS, where the
+ * connection was made for this call; negative for what did not occur.
+ */
+NJ_API double nj_response_time_dns(const nj_response *response);
+NJ_API double nj_response_time_connect(const nj_response *response);
+NJ_API double nj_response_time_tls(const nj_response *response);
+
+/** The address and port that answered, "127.0.0.1:8080" or "[::1]:8080"; NULL where there is none. */
+NJ_API const char *nj_response_peer_address(const nj_response *response);
 
 /** Whether the connection had served another call before. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);

@@ -1,4 +1,6 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
+#include <string.h>
+
 #include "json.h"
 #include "njl.h"
 
@@ -8,6 +10,9 @@ typedef struct client {
   njl_client *handle; /* NULL: closed */
   bool is_shared;     /* with the host program, which closes it */
 } client;
+
+/* User values. */
+enum { CLIENT_LOG = 1, CLIENT_COOKIES, CLIENT_VALUES = CLIENT_COOKIES };
 
 static client *check_client(lua_State *L) {
   client *self = luaL_testudata(L, 1, NJL_CLIENT);
@@ -20,7 +25,7 @@ static client *check_client(lua_State *L) {
 }
 
 static client *push_client(lua_State *L, njl_host *host) {
-  client *self = lua_newuserdatauv(L, sizeof *self, 1);
+  client *self = lua_newuserdatauv(L, sizeof *self, CLIENT_VALUES);
   *self = (client){.host = host};
   luaL_setmetatable(L, NJL_CLIENT);
   return self;
@@ -62,7 +67,7 @@ int njl_client_open(lua_State *L) {
   int level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1);
   lua_Integer log = 0;
   if (level > 0) {
-    lua_setiuservalue(L, 2, 1);
+    lua_setiuservalue(L, 2, CLIENT_LOG);
     log = njl_log_add(L, host, 2);
     push_without_log(L, 1);
     lua_replace(L, 1);
@@ -164,8 +169,23 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-static int unknown(lua_State *L) {
-  static const char *const names[] = {"get", "post", "put", "patch", "delete", "head", "request", "close", NULL};
+/* api.cookies: the same each time; nil where it keeps none */
+static int push_cookies(lua_State *L) {
+  client *self = check_client(L);
+  if (lua_getiuservalue(L, 1, CLIENT_COOKIES) != LUA_TNIL) return 1;
+  njl_cookies_push(L, self->host, self->handle);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CLIENT_COOKIES);
+  return 1;
+}
+
+/* api.name, by the upvalue: the methods */
+static int field(lua_State *L) {
+  static const char *const names[] = {"get",  "post",    "put",   "patch",   "delete",
+                                      "head", "request", "close", "cookies", NULL};
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
   return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
 }
 
@@ -188,10 +208,7 @@ void njl_open_client(lua_State *L) {
   lua_setfield(L, -2, "request");
   lua_pushcfunction(L, close);
   lua_setfield(L, -2, "close");
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, unknown);
-  lua_setfield(L, -2, "__index");
-  lua_setmetatable(L, -2);
+  lua_pushcclosure(L, field, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }

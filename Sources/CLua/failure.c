@@ -106,8 +106,24 @@ static int push_details(lua_State *L, njl_outcome *outcome) {
 }
 
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
-                                          "retryable", "url",   "attempts", "response",     "details", NULL};
-enum { KIND, PHASE, MESSAGE, USER_MESSAGE, STATUS, RETRYABLE, URL, ATTEMPTS, RESPONSE, DETAILS };
+                                          "retryable", "url",   "attempts", "response",     "retry_after",
+                                          "code",      "curl",  "may_have_been_processed", "details", NULL};
+enum {
+  KIND,
+  PHASE,
+  MESSAGE,
+  USER_MESSAGE,
+  STATUS,
+  RETRYABLE,
+  URL,
+  ATTEMPTS,
+  RESPONSE,
+  RETRY_AFTER,
+  CODE,
+  CURL,
+  MAY_HAVE_BEEN_PROCESSED,
+  DETAILS,
+};
 
 /* A name that it does not have is nil: whoever caught something may ask it anything. */
 static int error_index(lua_State *L) {
@@ -128,6 +144,16 @@ static int error_index(lua_State *L) {
   case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
   case DETAILS: return push_details(L, outcome);
   case RESPONSE: return push_response(L, outcome, failure.has_response);
+  case CURL: lua_pushcfunction(L, njl_curl); return 1;
+  case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
+  case CODE:
+    if (failure.code == 0) lua_pushnil(L);
+    else lua_pushinteger(L, failure.code);
+    return 1;
+  case RETRY_AFTER:
+    if (failure.retry_after < 0) lua_pushnil(L);
+    else lua_pushnumber(L, failure.retry_after);
+    return 1;
   default:
     if (failure.status == 0) lua_pushnil(L);
     else lua_pushinteger(L, failure.status);

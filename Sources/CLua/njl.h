@@ -8,6 +8,7 @@
  *   group.c      all, race, map, timeout
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
+ *   cookies.c    a client's cookies
  *   request.c    the options of a call
  *   response.c   response objects
  *   stream.c     bodies in parts
@@ -199,6 +200,10 @@ int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
+/* cookies.c */
+int njl_cookies_push(lua_State *L, njl_host *host, njl_client *client); /* nil where it keeps none */
+void njl_open_cookies(lua_State *L);
+
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
  * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text; a file to
@@ -234,6 +239,7 @@ int njl_try(lua_State *L);
 void njl_open_failure(lua_State *L);
 
 /* response.c */
+int njl_curl(lua_State *L);
 void njl_open_response(lua_State *L);
 
 /* stream.c */
@@ -288,6 +294,8 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_COOKIES "nightjar.cookies"
+#define NJL_LOAN "nightjar.loan"
 #define NJL_REPLY "nightjar.reply"
 #define NJL_RESPONSE "nightjar.response"
 #define NJL_HEADERS "nightjar.headers"

@@ -65,13 +65,36 @@ static void set_seconds(lua_State *L, const char *name, double seconds) {
   lua_setfield(L, -2, name);
 }
 
+/* res:curl{ show_secrets = true }, err:curl() -> the command line, or nil where nothing was to be sent */
+int njl_curl(lua_State *L) {
+  static const char *const known[] = {"show_secrets", NULL};
+  njl_reply *reply = luaL_testudata(L, 1, NJL_RESPONSE);
+  if (reply == NULL) reply = luaL_checkudata(L, 1, NJL_ERROR);
+  bool shows_secrets = false;
+  if (!lua_isnoneornil(L, 2)) {
+    if (!lua_istable(L, 2)) return luaL_error(L, "curl: options must be a table, got %s", luaL_typename(L, 2));
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "curl", "", name, known);
+      if (!lua_isboolean(L, -1)) {
+        return luaL_error(L, "curl: show_secrets must be a boolean, got %s", luaL_typename(L, -1));
+      }
+      shows_secrets = lua_toboolean(L, -1);
+    }
+  }
+  return push_text(L, reply->wait.call, shows_secrets ? NJL_CURL_WITH_SECRETS : NJL_CURL);
+}
+
 static int push_timing(lua_State *L, const njl_outcome *outcome) {
   njl_timing timing = {0};
   njl_outcome_timing(outcome, &timing);
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 8);
   set_seconds(L, "sent", timing.sent);
   set_seconds(L, "first_byte", timing.first_byte);
   set_seconds(L, "total", timing.total);
+  set_seconds(L, "dns", timing.dns);
+  set_seconds(L, "connect", timing.connect);
+  set_seconds(L, "tls", timing.tls);
   lua_pushboolean(L, timing.reused);
   lua_setfield(L, -2, "reused");
   return 1;
@@ -95,8 +118,9 @@ static int push_redirects(lua_State *L, njl_outcome *outcome) {
 }
 
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
-                                          "attempts", "timing", "ok", "chunks", "close", "redirects", NULL};
-enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS };
+                                          "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
+                                          "peer",     NULL};
+enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER };
 
 static int response_index(lua_State *L) {
   njl_response response;
@@ -122,6 +146,8 @@ static int response_index(lua_State *L) {
   case TIMING: return push_timing(L, outcome);
   case CHUNKS: lua_pushcfunction(L, njl_chunks); return 1;
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
+  case CURL: lua_pushcfunction(L, njl_curl); return 1;
+  case PEER: return push_text(L, outcome, NJL_PEER);
   case REDIRECTS: return push_redirects(L, outcome);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }

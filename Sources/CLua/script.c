@@ -290,6 +290,8 @@ bool njl_script_set_arguments(njl_script *script, int count, char *const *argume
 
 void njl_script_set_client(njl_script *script, njl_client *client) { script->host->client = client; }
 
+njl_engine *njl_script_engine(const njl_script *script) { return script->host->engine; }
+
 typedef struct global {
   const char *name;
   njl_function *function; /* or NULL and */

@@ -74,6 +74,11 @@ public final class ClientTask: @unchecked Sendable {
     /// What is asked, its target joined with the base URL and its query.
     public var url: RequestURL { request.url }
 
+    /// What ``TaskHandlers/head`` brings, as a response without its body.
+    public func response(_ head: ResponseHead) -> Response {
+        Response(head: head, body: ByteBuffer(), url: url, sent: request)
+    }
+
     /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
     public func cancel() {
         guard !isFinished, !wasCancelled.exchange(true, ordering: .relaxed) else { return }
@@ -140,7 +145,7 @@ public final class ClientTask: @unchecked Sendable {
     func deliver(_ result: Result<Response, NightjarError>) {
         guard isIncomplete, case .success(let response) = result else { return handlers.finished(self, result) }
         let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
-        handlers.finished(self, .failure(error.of(url: request.url.redacted, attempts: response.attempts)))
+        handlers.finished(self, .failure(error.of(request, attempts: response.attempts)))
     }
 
     func deliverBodyRequest(_ maximum: Int) {

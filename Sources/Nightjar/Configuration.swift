@@ -24,15 +24,50 @@ public struct Configuration: Sendable {
     public var sensitiveHeaders: [String] = []
     /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
     public var cookies: CookieStorage?
+    /// The file of cookies that `Client.init` opens, where ``cookies`` is nil.
+    public var cookieFile: CookieFileOptions?
+    /// Whether the client leaves nothing on disk. It then refuses what would.
+    public var isEphemeral = false
     /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
     public var decompresses = true
     /// Takes log lines; nil: none are made.
     public var log: LogSink?
+    /// See each call and each exchange.
+    public var observers: [CallObserver] = []
 
     public init() {}
 
     /// Bytes that a body in memory can have, a buffer's positions being of 32 bits. Stream what is larger.
     public static let largestBody = Int(Int32.max) - 1
+}
+
+/// A file of cookies, as ``CookieStorage/init(file:policy:keepsSession:)`` takes it.
+public struct CookieFileOptions: Sendable, Equatable {
+    public var path: String
+    public var policy: CookieJar.Policy
+    public var keepsSession: Bool
+
+    public init(_ path: String, policy: CookieJar.Policy = .all, keepsSession: Bool = false) {
+        self.path = path
+        self.policy = policy
+        self.keepsSession = keepsSession
+    }
+}
+
+extension Configuration {
+    /// Where this client's cookies are, with the file opened when there is one.
+    ///
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before anything is made; `storage`.
+    func openCookies() throws(NightjarError) -> CookieStorage? {
+        if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
+            throw NightjarError(
+                .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cookie file")
+        }
+        if let cookies { return cookies }
+        return try cookieFile.map { file throws(NightjarError) in
+            try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
+        }
+    }
 }
 
 /// The version of this library, as in `nj_version`.

@@ -169,7 +169,15 @@ public func nj_config_set_decompress(_ config: OpaquePointer?, _ decompress: Boo
 
 @_cdecl("nj_config_set_cookies") @implementation
 public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePointer?) -> nj_status {
-    change(config) { $0.cookies = Handle<CookieStorage>.borrow(cookies) }
+    change(config) {
+        $0.cookies = Handle<CookieStorage>.borrow(cookies)
+        $0.cookieFile = nil
+    }
+}
+
+@_cdecl("nj_config_set_ephemeral") @implementation
+public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool) -> nj_status {
+    change(config) { $0.isEphemeral = ephemeral }
 }
 
 extension RedirectSettings {

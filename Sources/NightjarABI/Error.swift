@@ -9,6 +9,7 @@ final class ErrorBox: Sendable {
     let url: CString?
     let response: ResponseBox?
     let details: DetailsBox?
+    let curlLines = CurlLines()
 
     init(_ error: NightjarError) {
         self.error = error
@@ -78,6 +79,12 @@ public func nj_error_attempts(_ error: OpaquePointer?) -> Int32 {
 @_cdecl("nj_error_code") @implementation
 public func nj_error_code(_ error: OpaquePointer?) -> Int32 {
     Handle<ErrorBox>.borrow(error)?.error.code ?? 0
+}
+
+@_cdecl("nj_error_curl") @implementation
+public func nj_error_curl(_ error: OpaquePointer?, _ showSecrets: Bool) -> UnsafePointer<CChar>? {
+    guard let box = Handle<ErrorBox>.borrow(error) else { return nil }
+    return box.curlLines.pointer(showSecrets) { box.error.curl(showsSecrets: $0) }
 }
 
 @_cdecl("nj_error_retain") @implementation

@@ -36,7 +36,7 @@ final class RequestBox {
     func onHead(_ callback: nj_head_fn?, _ context: CallbackContext) {
         guard let callback else { return head = nil }
         head = { (task: ClientTask, head: ResponseHead) in
-            let box = ResponseBox(Response(head: head, body: ByteBuffer(), url: task.url))
+            let box = ResponseBox(task.response(head))
             withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
         }
     }

@@ -7,6 +7,7 @@ import Synchronization
 final class ResponseBox: Sendable {
     let response: Response
     let json = AnsweredJSON()
+    private let curlLines = CurlLines()
     private let texts = Mutex(Texts())
 
     private struct Texts {
@@ -14,6 +15,7 @@ final class ResponseBox: Sendable {
         var reason: CString?
         var redirects: [CString]?
         var content: AnsweredJSON.Text?
+        var peer: CString?
     }
 
     init(_ response: Response) {
@@ -46,11 +48,37 @@ final class ResponseBox: Sendable {
         }
     }
 
+    func curl(showsSecrets: Bool) -> UnsafePointer<CChar>? {
+        curlLines.pointer(showsSecrets) { response.curl(showsSecrets: $0) }
+    }
+
+    var peer: UnsafePointer<CChar>? {
+        guard let peer = response.timing.connection?.peer else { return nil }
+        return texts.withLock { texts in
+            let text = texts.peer ?? CString(peer)
+            texts.peer = text
+            return text.pointer
+        }
+    }
+
     var reason: UnsafePointer<CChar> {
         texts.withLock { texts in
             let text = texts.reason ?? CString(response.head.reason)
             texts.reason = text
             return text.pointer
+        }
+    }
+}
+
+/// A command line with and without its secrets, made when it is first asked for.
+final class CurlLines: Sendable {
+    private let lines = Mutex<(open: CString?, masked: CString?)>((nil, nil))
+
+    func pointer(_ showsSecrets: Bool, _ make: (Bool) -> String?) -> UnsafePointer<CChar>? {
+        lines.withLock { lines in
+            let line = (showsSecrets ? lines.open : lines.masked) ?? make(showsSecrets).map(CString.init)
+            if showsSecrets { lines.open = line } else { lines.masked = line }
+            return line?.pointer
         }
     }
 }
@@ -152,6 +180,31 @@ public func nj_response_time_sent(_ response: OpaquePointer?) -> Double {
 @_cdecl("nj_response_time_first_byte") @implementation
 public func nj_response_time_first_byte(_ response: OpaquePointer?) -> Double {
     Handle<ResponseBox>.borrow(response)?.response.timing.firstByte?.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_time_dns") @implementation
+public func nj_response_time_dns(_ response: OpaquePointer?) -> Double {
+    Handle<ResponseBox>.borrow(response)?.response.timing.dns?.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_time_connect") @implementation
+public func nj_response_time_connect(_ response: OpaquePointer?) -> Double {
+    Handle<ResponseBox>.borrow(response)?.response.timing.connect?.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_time_tls") @implementation
+public func nj_response_time_tls(_ response: OpaquePointer?) -> Double {
+    Handle<ResponseBox>.borrow(response)?.response.timing.tls?.inSeconds ?? -1
+}
+
+@_cdecl("nj_response_peer_address") @implementation
+public func nj_response_peer_address(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.peer
+}
+
+@_cdecl("nj_response_curl") @implementation
+public func nj_response_curl(_ response: OpaquePointer?, _ showSecrets: Bool) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.curl(showsSecrets: showSecrets)
 }
 
 @_cdecl("nj_response_reused_connection") @implementation

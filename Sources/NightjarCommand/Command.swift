@@ -27,6 +27,11 @@ struct Command {
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
         HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends with head
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
+        if invocation.traces { interpreter.observe(by: TraceOutput().show) }
+        if let path = invocation.archive {
+            let archive = try ArchiveFile(path: path, showsSecrets: invocation.archivesSecrets)
+            interpreter.observe(by: archive.add)
+        }
         for step in invocation.steps {
             switch step {
             case .code(let code): try interpreter.runCode(code)

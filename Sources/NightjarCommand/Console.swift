@@ -15,6 +15,13 @@ enum Console {
         }
     }
 
+    /// Whether errors are shown in colours: to a person (https://no-color.org).
+    static var errorHasColors: Bool {
+        let noColor = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+        let isDumb = getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true
+        return !noColor && !isDumb && isatty(STDERR_FILENO) == 1
+    }
+
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// The next line of standard input with its newline, by the buffer that scripts read from, too; nil at the end.

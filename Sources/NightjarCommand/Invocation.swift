@@ -23,6 +23,12 @@ struct Invocation {
     var isInteractive = false
     var showsVersion = false
     var showsHelp = false
+    /// `--trace`
+    var traces = false
+    /// `--har`: the name of the file.
+    var archive: [UInt8]?
+    /// `--har-secrets`
+    var archivesSecrets = false
 
     /// - Parameter arguments: the program's name first.
     init(_ bytes: [[UInt8]]) throws(UsageError) {
@@ -37,6 +43,10 @@ struct Invocation {
             switch argument.dropFirst().first {
             case "-" where argument == "--help": showsHelp = true
             case "-" where argument == "--version": showsVersion = true
+            case "-" where argument == "--trace": traces = true
+            case "-" where argument == "--har-secrets": archivesSecrets = true
+            case "-" where argument == "--har" || argument.hasPrefix("--har="):
+                archive = try Invocation.value(of: argument, bytes, &position, behind: "--har=".utf8.count)
             case "h" where argument == "-h": showsHelp = true
             case "v" where argument == "-v": showsVersion = true
             case "W" where argument == "-W": steps.append(.code(Array("warn '@on'".utf8)))
@@ -46,6 +56,7 @@ struct Invocation {
             default: throw UsageError("unrecognized option '\(argument)'")
             }
         }
+        if archivesSecrets, archive == nil { throw UsageError("--har-secrets needs --har FILE") }
         guard position < arguments.count else { return }
         scriptPosition = position
         switch arguments[position] {
@@ -55,11 +66,11 @@ struct Invocation {
         }
     }
 
-    /// The rest of `-ecode`, which is the argument before `position`, or the argument there.
+    /// The rest of `-ecode` or `--har=file` behind so many bytes, which is the argument before `position`, or the argument there.
     private static func value(
-        of option: String, _ arguments: [[UInt8]], _ position: inout Int
+        of option: String, _ arguments: [[UInt8]], _ position: inout Int, behind length: Int = 2
     ) throws(UsageError) -> [UInt8] {
-        let rest = arguments[position - 1].dropFirst(2)
+        let rest = arguments[position - 1].dropFirst(length)
         if !rest.isEmpty { return Array(rest) }
         guard position < arguments.count else { throw UsageError("'\(option)' needs argument") }
         defer { position += 1 }
@@ -85,6 +96,9 @@ struct Invocation {
           -i         enter the prompt after executing 'script'
           -v         show the version
           -W         turn warnings on
+          --trace    show each call and its phases on standard error
+          --har FILE write the calls to FILE as an HTTP archive (HAR 1.2), credentials masked
+          --har-secrets  not masked
           --         stop handling options
           -          execute standard input
         Without a script, options or input it is a prompt.

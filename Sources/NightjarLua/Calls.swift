@@ -13,8 +13,9 @@ public func njl_client_new(
     refusing(error) { () throws(NightjarError) in
         var configuration = Configuration()
         try configuration.merge(json: options.buffer)
-        if let level = LogLevel(rawValue: level), level > .off, let engine = Handle<Engine>.borrow(engine) {
-            configuration.log = engine.logSink(level, log)
+        if let engine = Handle<Engine>.borrow(engine) {
+            configuration.observers = engine.observers
+            if let level = LogLevel(rawValue: level), level > .off { configuration.log = engine.logSink(level, log) }
         }
         return Handle<Client>.own(try Client(configuration))
     }
@@ -83,7 +84,7 @@ public func njl_random_uuid(_ text: UnsafeMutablePointer<CChar>?) {
 }
 
 /// Runs `body`; what it throws becomes an outcome.
-private func refusing(
+func refusing(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> OpaquePointer
 ) -> OpaquePointer? {
     do throws(NightjarError) {
@@ -164,7 +165,7 @@ extension Method {
 
 extension njl_bytes {
     /// - Parameter role: names the bytes in the message, as in "the path".
-    fileprivate func text(_ role: String) throws(NightjarError) -> String {
+    func text(_ role: String) throws(NightjarError) -> String {
         guard let text = String(validating: buffer, as: UTF8.self) else {
             throw NightjarError(.invalidRequest, "\(role) is not UTF-8")
         }

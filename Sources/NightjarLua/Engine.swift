@@ -8,6 +8,8 @@ import Nightjar
 /// ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
+    /// Of the clients that this state's scripts make.
+    var observers: [CallObserver] = []
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
     private var ended: [Outcome] = []
     private var firstEnded = 0
@@ -37,7 +39,7 @@ final class Engine: @unchecked Sendable {
         outcome.incoming = IncomingBody()
         handlers.creditsAreManual = true
         handlers.head = { [self] task, head in
-            outcome.result = .success(Response(head: head, body: ByteBuffer(), url: task.url))
+            outcome.result = .success(task.response(head))
             tell(outcome)
         }
         handlers.body = { [self] _, part in

@@ -21,6 +21,12 @@ public final class Interpreter {
         guard isSet else { throw NightjarError(.script, "not enough memory for the arguments") }
     }
 
+    /// Tells of what the clients do that scripts make from here on, on the thread that runs them.
+    public func observe(by observe: @escaping @Sendable (CallEvent) -> Void) {
+        guard let engine = Handle<Engine>.borrow(njl_script_engine(script.state)) else { return }
+        engine.observers.append(CallObserver(queue: engine.queue, observe: observe))
+    }
+
     public func runCode(_ code: [UInt8]) throws(NightjarError) {
         try execute(NJL_FROM_TEXT, code, name: Array("=(command line)".utf8))
     }

@@ -91,6 +91,9 @@ final class Outcome: @unchecked Sendable {
         case NJL_URL: response?.url ?? error?.url
         case NJL_SOURCE: response?.source.name
         case NJL_TEXT: response?.text
+        case NJL_CURL: curl(showsSecrets: false)
+        case NJL_CURL_WITH_SECRETS: curl(showsSecrets: true)
+        case NJL_PEER: response?.timing.connection?.peer
         case NJL_KIND: error?.kind.name
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message
@@ -99,6 +102,10 @@ final class Outcome: @unchecked Sendable {
         case NJL_SENTENCE: error.map(Outcome.sentence)
         default: nil
         }
+    }
+
+    private func curl(showsSecrets: Bool) -> String? {
+        response?.curl(showsSecrets: showsSecrets) ?? error?.curl(showsSecrets: showsSecrets)
     }
 
     private static func json(_ details: ErrorBody) -> String? {
@@ -171,7 +178,8 @@ public func njl_outcome_timing(_ outcome: OpaquePointer?, _ view: UnsafeMutableP
     guard let outcome = Handle<Outcome>.borrow(outcome), let timing = outcome.response?.timing else { return false }
     view?.pointee = njl_timing(
         sent: timing.sent?.inSeconds ?? -1, first_byte: timing.firstByte?.inSeconds ?? -1,
-        total: outcome.incoming?.isEnded == false ? -1 : timing.total.inSeconds, reused: timing.reusedConnection)
+        total: outcome.incoming?.isEnded == false ? -1 : timing.total.inSeconds, dns: timing.dns?.inSeconds ?? -1,
+        connect: timing.connect?.inSeconds ?? -1, tls: timing.tls?.inSeconds ?? -1, reused: timing.reusedConnection)
     return true
 }
 
@@ -180,7 +188,8 @@ public func njl_outcome_failure(_ outcome: OpaquePointer?, _ view: UnsafeMutable
     guard let error = Handle<Outcome>.borrow(outcome)?.error else { return false }
     view?.pointee = njl_failure(
         status: Int32(clamping: error.status ?? 0), attempts: Int32(clamping: error.attempts),
-        is_retryable: error.isRetryable, has_response: error.response != nil)
+        code: error.code, retry_after: error.retryAfter?.inSeconds ?? -1, is_retryable: error.isRetryable,
+        may_have_been_processed: error.requestMayHaveBeenProcessed, has_response: error.response != nil)
     return true
 }
 

@@ -35,9 +35,9 @@ extension Exchange {
 /// Who hears of an exchange: in this order, any number of `informational`, one `head`, any number of `body`, then
 /// `finished`; or `failed` at any point, after which nothing more comes.
 public protocol ExchangeReceiver: AnyObject {
-    /// The request is being put on a connection; again, and then the body from its beginning, when that proved to be no
-    /// good before an answer came.
-    func exchangeStarted(onReusedConnection: Bool)
+    /// The request is being put on a connection, which has served another before or has not; again, and then the body from
+    /// its beginning, when that proved to be no good before an answer came.
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
     /// Something moved: for the idle timeout.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)

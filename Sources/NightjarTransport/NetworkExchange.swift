@@ -41,7 +41,7 @@ final class NetworkExchange: Exchange {
 
     func start(on connection: HTTP1Connection, reused: Bool) {
         state = .active(connection)
-        receiver?.exchangeStarted(onReusedConnection: reused)
+        receiver?.exchangeStarted(on: connection.record, isReused: reused)
         connection.start(self, reused: reused)
     }
 

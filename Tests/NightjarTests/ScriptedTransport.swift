@@ -21,6 +21,9 @@ final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
     }
 
     let log = Mutex(Log())
+    /// What is told of the connection.
+    var connection: ConnectionRecord?
+    var isReused = false
     private var scripts: [[Step]]
 
     init(_ scripts: [[Step]]) {
@@ -34,7 +37,7 @@ final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
         let exchange = ScriptedExchange(self)
         guard !scripts.isEmpty else { return exchange }
         let script = scripts.removeFirst()
-        receiver.exchangeStarted(onReusedConnection: false)
+        receiver.exchangeStarted(on: connection, isReused: isReused)
         for step in script {
             if exchange.isCancelled { break }
             switch step {

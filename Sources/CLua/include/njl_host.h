@@ -73,6 +73,9 @@ typedef enum njl_field {
   NJL_SOURCE,
   NJL_TEXT,    /* the body by its charset; what is not in it as U+FFFD */
   NJL_DETAILS, /* what the server says about an error, as a JSON object; NULL: nothing that is understood */
+  NJL_CURL,    /* the command line of the request, also of an error's */
+  NJL_CURL_WITH_SECRETS,
+  NJL_PEER, /* the address that answered */
 } njl_field;
 
 /* A response, as long as its outcome lives. */
@@ -84,9 +87,10 @@ typedef struct njl_response {
   bool is_streamed; /* `body` is empty: it comes in parts */
 } njl_response;
 
-/* Seconds since the call began, negative for what did not occur. */
+/* Seconds, negative for what did not occur. */
 typedef struct njl_timing {
-  double sent, first_byte, total;
+  double sent, first_byte, total; /* since the call began */
+  double dns, connect, tls;       /* how long it took */
   bool reused;
 } njl_timing;
 
@@ -94,7 +98,10 @@ typedef struct njl_timing {
 typedef struct njl_failure {
   int status; /* 0: there was no answer */
   int attempts;
+  int code;           /* of the operating system or of TLS; 0: none */
+  double retry_after; /* seconds; negative: the server did not say */
   bool is_retryable;
+  bool may_have_been_processed;
   bool has_response;
 } njl_failure;
 
@@ -128,6 +135,53 @@ void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
+
+/* --- Cookies --- */
+
+/* Of a client, the caller's to release; NULL: it keeps none. */
+typedef struct njl_cookies njl_cookies;
+njl_cookies *njl_client_cookies(const njl_client *client);
+void njl_cookies_release(njl_cookies *cookies);
+
+/* The cookies of a moment. NULL counts as empty. */
+typedef struct njl_cookie_list njl_cookie_list;
+typedef struct njl_cookie {
+  njl_bytes name, value, domain, path;
+  njl_bytes same_site; /* empty: the server said nothing */
+  double expires;      /* seconds since 1970; 0: at the end of the session */
+  bool is_secure, is_http_only, is_host_only;
+} njl_cookie;
+njl_cookie_list *njl_cookies_list(const njl_cookies *cookies);
+/* Borrowed from the list. False: there are fewer. */
+bool njl_cookie_list_at(const njl_cookie_list *list, size_t index, njl_cookie *cookie);
+void njl_cookie_list_release(njl_cookie_list *list);
+
+/* Those that are false say why in `*error`, owned by the caller. */
+bool njl_cookies_set(njl_cookies *cookies, njl_bytes url, njl_bytes set_cookie, njl_outcome **error);
+bool njl_cookies_flush(njl_cookies *cookies, njl_outcome **error);
+bool njl_cookies_export(const njl_cookies *cookies, njl_bytes path, njl_outcome **error);
+
+typedef struct njl_import {
+  size_t stored, skipped;
+} njl_import;
+bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts, njl_outcome **error);
+void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
+
+/* Text of Swift's, the caller's to release. */
+typedef struct njl_text njl_text;
+njl_text *njl_cookies_text(const njl_cookies *cookies);
+njl_bytes njl_text_bytes(const njl_text *text); /* borrowed from it */
+void njl_text_release(njl_text *text);
+
+typedef struct njl_cookie_match {
+  bool has_name, has_domain, has_path;
+  njl_bytes name, domain, path;
+} njl_cookie_match;
+/* Those that match all that `match` has. Returns how many there were. */
+size_t njl_cookies_delete(njl_cookies *cookies, const njl_cookie_match *match);
+void njl_cookies_clear(njl_cookies *cookies);
+
+/* --- Calls --- */
 
 /* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
  * A poll names it as well when a part of the request's body is wanted, and, for a streamed answer, when its head is

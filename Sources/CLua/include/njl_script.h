@@ -43,6 +43,8 @@ void njl_script_free_text(char *text);
 
 /* What nightjar.client() gives; takes over one reference. */
 void njl_script_set_client(njl_script *script, njl_client *client);
+/* Borrowed from the script. */
+njl_engine *njl_script_engine(const njl_script *script);
 /* Globals. False: out of memory. The function must live as long as the script. */
 bool njl_script_set_function(njl_script *script, const char *name, njl_function *function);
 bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value);

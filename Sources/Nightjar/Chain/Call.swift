@@ -34,6 +34,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var decoding: BodyDecoding?
     /// Nil until there has been one.
     var redirects: Redirect.Progress?
+    /// Nil where nobody observes.
+    var trace: Trace.Progress?
     /// Where the loop keeps this call.
     var place = 0
 
@@ -41,7 +43,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var exchange: (any Exchange)?
     private var head: ResponseHead?
     private var content = ByteBuffer()
-    private var timing = Timing()
+    private(set) var timing = Timing()
+    /// Bytes of content that the present exchange has brought, still coded.
+    private(set) var receivedBytes = 0
     private var lastProgress: NIODeadline
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
@@ -80,6 +84,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             }
         }
         attempts += 1
+        if attempts > 1 {
+            timing = Timing()
+            receivedBytes = 0
+        }
         state = .waiting
         let attempt = attempts
         let begun = loop.transport.begin(
@@ -148,7 +156,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard state != .finished else { return }
         dropExchange()
         state = .finished
-        let told = result.mapError { $0.of(url: request.url.redacted, attempts: attempts) }
+        let told = result.mapError { $0.of(request, attempts: attempts) }
         for link in loop.chain.ended { link.stage.ended(told, self) }
         loop.forget(self)
         task.call = nil
@@ -258,7 +266,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: ExchangeReceiver
 
-    func exchangeStarted(onReusedConnection isReused: Bool) {
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         state = .sent
         awaitedSource = .none
         upload = request.body.isPulled ? Upload(request) : nil
@@ -266,6 +274,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
+        timing.connection = connection
         if let idle = idleDeadline { loop.watch(until: idle) }
     }
 
@@ -293,6 +302,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeReceived(body: ByteBuffer) {
+        receivedBytes &+= body.readableBytes
         guard let decoding else { return take(body) }
         do throws(NightjarError) {
             try decoding.append(body)
@@ -343,6 +353,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFinished(trailers: Headers) {
         exchange = nil
+        upload = nil
         guard let decoding else { return complete(trailers) }
         decoding.trailers = trailers
         decode(decoding)
@@ -355,12 +366,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
-            redirects: redirects?.history ?? [])
+            redirects: redirects?.history ?? [], sent: request)
         ascend(response, from: loop.chain.bottom)
     }
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
+        upload = nil
         ascend(error, from: loop.chain.bottom)
     }
 
@@ -386,8 +398,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// A line of the log about this call.
     func note(_ level: LogLevel, _ message: String) {
-        guard let sink = loop.log, sink.level >= level else { return }
-        loop.post(.log(sink, LogLine(level: level, message: message)), to: sink.queue)
+        loop.note(level, message)
     }
 
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.

@@ -12,12 +12,15 @@ enum StageKind: CaseIterable {
     case cookies
     /// Content codings.
     case decode
+    /// Tells observers what the wire saw.
+    case trace
 
     static let standard: [StageKind] = [
         .deadline, .observe,  // the whole call, all attempts
         .validate,  // the final answer
         .redirect,  // may ask for another attempt
         .cookies, .decode,  // what is above sees content as it was meant
+        .trace,
     ]
 
     /// The stage for a client of this configuration; nil where the client does not use it, so that it costs nothing.
@@ -32,6 +35,7 @@ enum StageKind: CaseIterable {
                 sensitive: configuration.sensitiveHeaders)
         case .cookies: configuration.cookies.map(Cookies.init)
         case .decode: Decode()
+        case .trace: Trace(configuration.observers)
         }
     }
 }

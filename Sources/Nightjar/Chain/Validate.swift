@@ -31,7 +31,8 @@ final class Validate: Stage, @unchecked Sendable {
         let told = summary.isEmpty ? "" : ": " + quoted(summary, limit: maximumSummary)
         return NightjarError(
             ErrorKind(unexpectedStatus: response.status), "\(method) answered \(response.status)\(reason)\(told)",
-            phase: .receive, response: response, details: details, requestMayHaveBeenProcessed: true)
+            phase: .receive, response: response, details: details, requestMayHaveBeenProcessed: true,
+            retryAfter: RetryAfter.duration(response.headers, now: WallClock.secondsSince1970()))
     }
 
     /// Code points of what the server says that a message has room for; the rest is in the details.

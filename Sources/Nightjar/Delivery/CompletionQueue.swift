@@ -193,6 +193,7 @@ enum QueueEvent: Sendable {
     case provideBody(ClientTask, maximum: Int)
     case finished(ClientTask, Result<Response, NightjarError>)
     case log(LogSink, LogLine)
+    case observed(CallObserver, CallEvent)
     case wake
 
     /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.
@@ -205,6 +206,7 @@ enum QueueEvent: Sendable {
             queue?.forget(task)
             task.deliver(result)
         case .log(let sink, let line): sink.write(line)
+        case .observed(let observer, let event): observer.observe(event)
         case .wake: break
         }
     }

@@ -13,6 +13,8 @@ final class ClientLoop: @unchecked Sendable {
         case cancel(ClientTask)
         case resume(ClientTask)
         case bodyPart(ClientTask, BodyPart)
+        /// A line for the log.
+        case note(LogLevel, String)
         case close
     }
 
@@ -109,6 +111,7 @@ final class ClientLoop: @unchecked Sendable {
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
+        case .note(let level, let text): note(level, text)
         case .close: close()
         }
     }
@@ -169,6 +172,12 @@ final class ClientLoop: @unchecked Sendable {
         var events: [QueueEvent] = []
         swap(&events, &outbox)  // the handlers may post more
         for event in events { event.run(in: nil) }
+    }
+
+    /// A line of the log.
+    func note(_ level: LogLevel, _ message: String) {
+        guard let log, log.level >= level else { return }
+        post(.log(log, LogLine(level: level, message: message)), to: log.queue)
     }
 
     // MARK: Time

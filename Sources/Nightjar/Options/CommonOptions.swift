@@ -48,14 +48,63 @@ extension RedirectSettings {
     ])
 }
 
-extension CookieStorage {
-    /// Whether cookies are kept, or by which policy: `"all"`, `"first_party"`, `"none"`.
-    static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> CookieStorage? {
+extension Configuration {
+    /// Whether cookies are kept, by which policy (`"all"`, `"first_party"`, `"none"`), or `{file=, policy=, keep_session=}`.
+    mutating func readCookies(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
-        case .bool(false), .null, .string("none"): return nil
-        case .bool(true), .string("all"): return CookieStorage()
-        case .string("first_party"): return CookieStorage(.firstParty)
-        default: throw .mismatch(path, wanted: "true, false, \"all\", \"first_party\" or \"none\"", value)
+        case .bool(let flag): keepCookies(flag ? .all : .none, in: nil)
+        case .null: keepCookies(.none, in: nil)
+        case .object:
+            var choice = CookieChoice()
+            try CookieChoice.options.apply(value, at: path, to: &choice)
+            keepCookies(choice.policy, in: choice)
+        default:
+            guard let policy = CookieJar.Policy(option: value) else {
+                throw .mismatch(path, wanted: "true, false, \"all\", \"first_party\", \"none\" or a table", value)
+            }
+            keepCookies(policy, in: nil)
+        }
+    }
+
+    private mutating func keepCookies(_ policy: CookieJar.Policy, in choice: CookieChoice?) {
+        (cookies, cookieFile) = (nil, nil)
+        guard policy != .none else { return }
+        if let file = choice?.file {
+            cookieFile = CookieFileOptions(file, policy: policy, keepsSession: choice?.keepsSession ?? false)
+        } else {
+            cookies = CookieStorage(policy)
+        }
+    }
+}
+
+private struct CookieChoice {
+    var file: String?
+    var policy = CookieJar.Policy.all
+    var keepsSession = false
+
+    static let options = OptionTable<CookieChoice>([
+        Option(name: "file") { value, path, choice throws(NightjarError) in
+            choice.file = try value.text(path)
+        },
+        Option(name: "policy") { value, path, choice throws(NightjarError) in
+            guard let policy = CookieJar.Policy(option: value) else {
+                throw .mismatch(path, wanted: "\"all\", \"first_party\" or \"none\"", value)
+            }
+            choice.policy = policy
+        },
+        Option(name: "keep_session") { value, path, choice throws(NightjarError) in
+            choice.keepsSession = try value.flag(path)
+        },
+    ])
+}
+
+extension CookieJar.Policy {
+    fileprivate init?(option: JSONValue) {
+        switch option {
+        case .string("all"): self = .all
+        case .string("first_party"): self = .firstParty
+        case .string("none"): self = .none
+        default: return nil
         }
     }
 }

@@ -58,7 +58,10 @@ extension Configuration {
                 configuration.decompresses = try value.flag(path)
             },
             Option(name: "cookies") { value, path, configuration throws(NightjarError) in
-                configuration.cookies = try CookieStorage.read(value, path)
+                try configuration.readCookies(value, path)
+            },
+            Option(name: "ephemeral") { value, path, configuration throws(NightjarError) in
+                configuration.isEphemeral = try value.flag(path)
             },
             Option(name: "proxy") { value, path, configuration throws(NightjarError) in
                 try configuration.transport.proxy.read(value, path)

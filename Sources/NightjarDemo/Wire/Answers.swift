@@ -7,6 +7,7 @@ struct Answers {
         router.onAny("/status/{code}", status)
         router.onAny("/delay/{seconds}", delay)
         router.onAny("/close", close)
+        router.onAny("/cut-short", cutShort)
         router.on(.GET, "/informational", informational)
         router.on(.GET, "/headers/large", largeHeaders)
     }
@@ -38,6 +39,15 @@ struct Answers {
         }
         var response = Response.json(["delayed": .number(Double(pause.nanoseconds) / 1e9)])
         response.delay = pause
+        return response
+    }
+
+    /// Half of the answer that its head announces; then the connection closes.
+    private func cutShort(_ request: Request) throws(Problem) -> Response {
+        var response = Response(
+            .ok, headers: ["Content-Type": "application/octet-stream"],
+            body: .source(PatternSource(length: 512), length: 1024))
+        response.closesConnection = true
         return response
     }
 

@@ -13,8 +13,10 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         var code: Int32
         var requestMayHaveBeenProcessed: Bool
         var retryAfter: Duration?
+        var sent: PreparedRequest?
     }
 
+    /// So that an error is one word, however much it knows.
     private final class Storage: Sendable {
         let facts: Facts
 
@@ -59,11 +61,20 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// How long the server asked to wait (Retry-After), measured from the answer.
     public var retryAfter: Duration? { facts.retryAfter }
 
+    /// What was sent last, or was about to be; nil for a failure that belongs to no call.
+    public var request: RequestRecord? { (facts.sent ?? response?.sent).map(RequestRecord.init) }
+
+    /// The command line with which curl sends the request of the call that failed; see ``Response/curl(showsSecrets:)``.
+    public func curl(showsSecrets: Bool = false) -> String? {
+        request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
+    }
+
     /// The same failure, told with the call it belongs to.
-    public func of(url: String, attempts: Int) -> NightjarError {
+    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         var facts = facts
-        facts.url = facts.url ?? url
+        facts.url = facts.url ?? request.url.redacted
         facts.attempts = attempts
+        facts.sent = request
         return NightjarError(facts)
     }
 
@@ -89,9 +100,13 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool {
         switch kind {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
+        // Request Timeout and Too Early (RFC 8470) are about the moment and not about the request.
         case .client: [408, 425].contains(status)
+        // 501 and 505 say that the server never can.
         case .server: [500, 502, 503, 504].contains(status)
-        default: false
+        case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
+        case .tls, .pinMismatch, .protocol, .tooLarge, .decoding: false
+        case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false
         }
     }
 
@@ -107,10 +122,14 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .forbidden: "You do not have permission to do this."
         case .notFound: "This could not be found."
         case .rateLimited: "There were too many requests. Wait a moment and try again."
+        case .client: "The server did not accept this."
         case .server: "The server has a problem. Try again later."
+        case .protocol, .decoding: "The server's answer could not be understood."
+        case .tooLarge: "The server's answer is too large."
         case .storage: "Something could not be saved on this device."
         case .cacheMiss: "This is not available offline."
-        default: "Something went wrong with this request."
+        case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:
+            "Something went wrong in this program."
         }
     }
 

@@ -28,7 +28,7 @@ extension PreparedRequest {
         if let value { try fields.set(name, value) } else { fields.remove(name) }
         return PreparedRequest(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            fields: fields)
+            fields: fields, sensitive: sensitive)
     }
 
     /// The same without asking whether the body is wanted.
@@ -36,7 +36,8 @@ extension PreparedRequest {
         var fields = fields
         fields.remove("Expect")
         return PreparedRequest(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: false, fields: fields)
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: false, fields: fields,
+            sensitive: sensitive)
     }
 
     /// What a redirect asks for.
@@ -51,12 +52,12 @@ extension PreparedRequest {
         return try PreparedRequest(
             hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields,
             body: hop.keepsBody ? body : .none, isCompressed: hop.keepsBody && isCompressed,
-            expectsContinue: hop.keepsBody && expectsContinue)
+            expectsContinue: hop.keepsBody && expectsContinue, sensitive: self.sensitive)
     }
 
     private convenience init(
         _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody, isCompressed: Bool,
-        expectsContinue: Bool
+        expectsContinue: Bool, sensitive: [String]
     ) throws(NightjarError) {
         var framing = ByteBuffer()
         try HeadWriter.writeFraming(
@@ -68,18 +69,19 @@ extension PreparedRequest {
         head.writeStaticString("\r\n")
         self.init(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: head)
+            wireHead: head, sensitive: sensitive)
     }
 
     private convenience init(
-        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool, fields: Headers
+        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool, fields: Headers,
+        sensitive: [String]
     ) {
         var head = PreparedRequest.startLine(method, url)
         PreparedRequest.write(fields, into: &head)
         head.writeStaticString("\r\n")
         self.init(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: head)
+            wireHead: head, sensitive: sensitive)
     }
 
     private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {

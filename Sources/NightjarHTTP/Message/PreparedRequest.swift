@@ -14,6 +14,8 @@ public final class PreparedRequest: Sendable {
     public let expectsContinue: Bool
     /// Request line and field lines with the empty line behind them, ready to be written.
     public let wireHead: ByteBuffer
+    /// Names of fields that the client's configuration calls credentials.
+    let sensitive: [String]
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
@@ -66,6 +68,7 @@ public final class PreparedRequest: Sendable {
             framing, method: request.method, expectsContinue: expectsContinue, into: &head)
         head.writeStaticString("\r\n")
         wireHead = head
+        sensitive = template.sensitive
     }
 
     /// The same with a field line behind the others, for the stages of the chain. The caller answers for the name.
@@ -91,11 +94,12 @@ public final class PreparedRequest: Sendable {
         isCompressed = other.isCompressed
         expectsContinue = other.expectsContinue
         self.wireHead = wireHead
+        sensitive = other.sensitive
     }
 
     init(
         method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool,
-        wireHead: ByteBuffer
+        wireHead: ByteBuffer, sensitive: [String]
     ) {
         self.method = method
         self.url = url
@@ -103,6 +107,7 @@ public final class PreparedRequest: Sendable {
         self.isCompressed = isCompressed
         self.expectsContinue = expectsContinue
         self.wireHead = wireHead
+        self.sensitive = sensitive
     }
 
     // MARK: Parts of the head

@@ -22,7 +22,8 @@ public struct ResponseHead: Sendable, Equatable {
     }
 }
 
-/// How long each part of a call took, as moments since its start. A part that did not occur is nil.
+/// When the parts of a call occurred: ``sent``, ``firstByte`` and ``total`` are moments since its start, of the last
+/// request of a call that led to several; the others are lengths. Nil for what did not occur.
 public struct Timing: Sendable, Equatable {
     /// The request was put on a connection.
     public var sent: Duration?
@@ -32,6 +33,15 @@ public struct Timing: Sendable, Equatable {
     public var total: Duration = .zero
     /// The connection had served another call before.
     public var reusedConnection = false
+    /// What carried the call; nil where the transport does not tell.
+    public var connection: ConnectionRecord?
+
+    /// How long the look-up of the host's name took, for a connection that was made for this call.
+    public var dns: Duration? { reusedConnection ? nil : connection?.dns }
+    /// How long the connection took to open, without look-up and TLS, where it was made for this call.
+    public var connect: Duration? { reusedConnection ? nil : connection?.connect }
+    /// How long the handshake of TLS took, for a connection that was made for this call.
+    public var tls: Duration? { reusedConnection ? nil : connection?.tls }
 
     public init() {}
 }
@@ -61,11 +71,13 @@ public final class Response: Sendable {
     public let source: ResponseSource
     /// The answers that led here, first to last.
     public let redirects: [RedirectPolicy.Visit]
+    /// What was sent; the same that task and call held, so that keeping it costs nothing.
+    let sent: PreparedRequest?
 
     public init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(), url: RequestURL,
         attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
-        redirects: [RedirectPolicy.Visit] = []
+        redirects: [RedirectPolicy.Visit] = [], sent: PreparedRequest? = nil
     ) {
         self.head = head
         let length = body.readableBytes
@@ -78,10 +90,22 @@ public final class Response: Sendable {
         self.timing = timing
         self.source = source
         self.redirects = redirects
+        self.sent = sent
     }
 
     public var status: Int { head.status }
     public var headers: Headers { head.headers }
     /// The URL that answered, without user info and with credentials in the query masked.
     public var url: String { location.redacted }
+
+    /// What this answers: the last request of the call, with the fields that were added on its way (Host, Cookie, ...). Nil
+    /// for a response that no call has brought.
+    public var request: RequestRecord? { sent.map(RequestRecord.init) }
+
+    /// The command line with which curl sends the same request, for a POSIX shell.
+    ///
+    /// - Parameter showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON.
+    public func curl(showsSecrets: Bool = false) -> String? {
+        request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
+    }
 }

@@ -23,7 +23,8 @@ public struct CurlCommand: Sendable {
         let body = Body(request, showsSecrets: showsSecrets)
         words += CurlCommand.method(request.method, sendsData: body.sendsData)
         words += CurlCommand.url(request.url, showsSecrets: showsSecrets)
-        words += CurlCommand.fields(request, body, showsSecrets: showsSecrets, sensitive: sensitive)
+        words += CurlCommand.fields(
+            request, body, showsSecrets: showsSecrets, sensitive: sensitive + request.sensitive)
         words += body.words
         text = words.joined(separator: " ")
         standardInput = body.standardInput

@@ -87,7 +87,7 @@ public struct HARWriter: Sendable {
             .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
             .init("time", HARWriter.milliseconds(entry.total)),
             .init("request", .object(request(entry.request))),
-            .init("response", .object(response(entry.response))),
+            .init("response", .object(response(entry.response, to: entry.request))),
             .init("cache", .object([])),
             .init("timings", .object(HARWriter.timings(entry.timings))),
         ]
@@ -124,7 +124,7 @@ public struct HARWriter: Sendable {
             .init("url", .string(showsSecrets ? url.origin.description + url.target : url.redacted)),
             .init("httpVersion", .string("HTTP/1.1")),
             .init("cookies", .array(cookies.map(cookie))),
-            .init("headers", .array(headers(request.headers))),
+            .init("headers", .array(headers(request.headers, request))),
             .init("queryString", .array(query(url))),
             // Not known: what is shown may be shorter than what was sent.
             .init("headersSize", .integer(-1)),
@@ -174,7 +174,7 @@ public struct HARWriter: Sendable {
 
     // MARK: The response
 
-    private func response(_ response: HAREntry.Response?) -> [JSONValue.Member] {
+    private func response(_ response: HAREntry.Response?, to request: RequestRecord) -> [JSONValue.Member] {
         let head = response?.head
         let fields = head?.headers ?? Headers()
         let cookies = fields.values("Set-Cookie").map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }
@@ -185,7 +185,7 @@ public struct HARWriter: Sendable {
             .init("statusText", .string(head?.reason ?? "")),
             .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
             .init("cookies", .array(cookies.map(cookie))),
-            .init("headers", .array(headers(fields))),
+            .init("headers", .array(headers(fields, request))),
             .init("content", .object(content(of: response, type: fields["Content-Type"]))),
             .init("redirectURL", .string(showsSecrets ? location : Masking.url(location))),
             .init("headersSize", .integer(-1)),
@@ -212,8 +212,9 @@ public struct HARWriter: Sendable {
         .object([.init("name", .string(name)), .init("value", .string(value))])
     }
 
-    private func headers(_ headers: Headers) -> [JSONValue] {
-        headers.map { name, value in
+    private func headers(_ headers: Headers, _ request: RequestRecord) -> [JSONValue] {
+        let sensitive = sensitive + request.sensitive
+        return headers.map { name, value in
             HARWriter.pair(name, showsSecrets ? value : Masking.value(value, ofField: name, sensitive: sensitive))
         }
     }
@@ -247,8 +248,9 @@ public struct HARWriter: Sendable {
         [
             .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
             .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
-            .init("send", milliseconds(timings.send)), .init("wait", milliseconds(timings.wait)),
-            .init("receive", milliseconds(timings.receive)),
+            // These have to be there.
+            .init("send", milliseconds(timings.send ?? .zero)), .init("wait", milliseconds(timings.wait ?? .zero)),
+            .init("receive", milliseconds(timings.receive ?? .zero)),
         ]
     }
 

@@ -14,12 +14,15 @@ public struct RequestRecord: Sendable {
     /// All fields, those that frame the message among them.
     public var headers: Headers
     public var body: Body
+    /// Names of fields that carry credentials, beside those known for it: they are masked where this is shown.
+    public var sensitive: [String]
 
-    public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none) {
+    public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none, sensitive: [String] = []) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
+        self.sensitive = sensitive
     }
 
     public init(_ request: PreparedRequest) {
@@ -29,6 +32,8 @@ public struct RequestRecord: Sendable {
             case .bytes(let bytes): .bytes(bytes)
             case .stream, .file, .multipart: .unkept(length: request.isCompressed ? nil : request.body.length)
             }
-        self.init(method: request.method, url: request.url, headers: request.fields, body: body)
+        self.init(
+            method: request.method, url: request.url, headers: request.fields, body: body,
+            sensitive: request.sensitive)
     }
 }

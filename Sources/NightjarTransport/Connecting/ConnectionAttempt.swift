@@ -12,6 +12,8 @@ final class ConnectionAttempt {
     private let patience: TimeAmount
     /// Of the origin, for a SOCKS proxy that is not to look it up itself: those that it was not yet asked for.
     private var addresses: ArraySlice<SocketAddress> = []
+    /// What the name at the end of the socket was looked up by; nil for an address.
+    private var lookUp: LookUpClock?
 
     /// - Parameter patience: of each step; that of all together is the connection's timer.
     init(_ connector: Connector, _ connection: HTTP1Connection, patience: TimeAmount) {
@@ -54,7 +56,6 @@ final class ConnectionAttempt {
     private var bootstrap: ClientBootstrap {
         ClientBootstrap(group: connector.loop)
             .connectTimeout(patience)
-            .resolver(connector.resolver)
             .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
     }
 
@@ -62,7 +63,9 @@ final class ConnectionAttempt {
         if let address = try? SocketAddress(ipAddress: host, port: port) {
             expect(bootstrap.connect(to: address))
         } else {
-            let channel = bootstrap.connect(host: host, port: port)
+            let clock = LookUpClock(connector.resolver, host, port)
+            lookUp = clock
+            let channel = bootstrap.resolver(clock).connect(host: host, port: port)
             channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(host, port) }
             expect(channel)
         }
@@ -87,6 +90,7 @@ final class ConnectionAttempt {
                 try finish(channel, isSecured: false)
             case .forwarded(let proxy):
                 if proxy.kind == .https { try secure(channel, connection.host.nearest) }
+                connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
                 try channel.pipeline.syncOperations.addHandler(connection)
                 if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
             case .tunnelled(let proxy):
@@ -133,6 +137,7 @@ final class ConnectionAttempt {
     ///
     /// - Parameter isSecured: the way there is itself inside TLS, so that nothing goes past the channel to the socket.
     private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
+        connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
         do {
             if origin.isTLS { try secure(channel, Counterpart(origin)) }
             try channel.pipeline.syncOperations.addHandler(connection)

@@ -28,6 +28,10 @@ final class HTTP1Connection: ChannelInboundHandler {
     let attempt: NetworkTransport.Pool.Ticket
 
     private var phase = Phase.connecting
+    /// How far the connection has come; its connector says so.
+    var opening = ConnectionOpening()
+    /// Nil until it is open.
+    private(set) var record: ConnectionRecord?
     private var context: ChannelHandlerContext?
     private var decoder = HTTP1ResponseDecoder()
     /// Nil over TLS, and once something was written through the channel.
@@ -63,6 +67,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         self.socket = socket
         way = nil
         phase = .idle
+        record = opening.finished(context?.channel.remoteAddress)
         connectTimer?.cancel()
         connectTimer = nil
         transport.connected(self)

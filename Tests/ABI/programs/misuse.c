@@ -46,6 +46,9 @@ static void null_handles_are_answered(void) {
   CHECK(nj_error_http_status(NULL) == 0 && nj_error_response(NULL) == NULL && nj_error_attempts(NULL) == 0);
   CHECK(!nj_error_is_retryable(NULL) && !nj_error_may_have_been_processed(NULL) && nj_error_code(NULL) == 0);
   CHECK(nj_error_retry_after(NULL) < 0 && nj_error_retain(NULL) == NULL);
+  CHECK(nj_error_curl(NULL, true) == NULL && nj_response_curl(NULL, false) == NULL);
+  CHECK(nj_response_time_dns(NULL) < 0 && nj_response_time_connect(NULL) < 0 && nj_response_time_tls(NULL) < 0);
+  CHECK(nj_response_peer_address(NULL) == NULL);
   nj_error_free(NULL);
 
   CHECK(nj_config_set_base_url(NULL, "http://h") == NJ_INVALID_ARGUMENT);

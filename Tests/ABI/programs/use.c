@@ -30,6 +30,11 @@ static void reads_an_answer(void) {
   CHECK(strstr(nj_response_url(res), "/v1/articles/1") != NULL);
   CHECK(nj_response_attempts(res) == 1);
   CHECK(nj_response_time_total(res) > 0 && nj_response_time_total(res) >= nj_response_time_first_byte(res));
+  CHECK(nj_response_time_connect(res) > 0 || nj_response_reused_connection(res));
+  CHECK(nj_response_time_dns(res) < 0 && nj_response_time_tls(res) < 0);
+  CHECK(strncmp(nj_response_peer_address(res), "127.0.0.1:", 10) == 0);
+  CHECK(strncmp(nj_response_curl(res, false), "curl 'http://127.0.0.1:", 23) == 0);
+  CHECK(nj_response_curl(res, true) == nj_response_curl(res, true));
   CHECK(nj_response_source(res) == NJ_SOURCE_NETWORK);
   CHECK(nj_response_retain(res) == res);
   nj_response_release(res);
@@ -48,6 +53,7 @@ static void an_unexpected_status_is_an_error_with_its_answer(void) {
   CHECK(nj_error_retry_after(err) < 0);
   CHECK(nj_error_user_message(err) != NULL);
   CHECK_TEXT(nj_response_header(nj_error_response(err), "content-type"), "application/problem+json");
+  CHECK(strstr(nj_error_curl(err, false), "/articles/999999'") != NULL);
   nj_error *kept = nj_error_retain(err);
   nj_error_free(err);
   CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found: \"there is no article 999999\"");

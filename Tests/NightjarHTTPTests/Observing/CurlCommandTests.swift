@@ -162,6 +162,7 @@ import Testing
             let peer = try ScriptedPeer([[.expectRequest, .respond()]])
             var request = Request(method, "http://127.0.0.1:\(peer.port)\(target)")
             for (name, value) in fields { try request.headers.add(name, value) }
+            request.allowsBodyOnGet = true
             if let body { request.body = .bytes(ByteBuffer(bytes: body.array)) }
             let prepared = try PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil)
             let command = CurlCommand(RequestRecord(prepared), showsSecrets: true)

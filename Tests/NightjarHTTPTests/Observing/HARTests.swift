@@ -75,7 +75,7 @@ import Testing
                 + #"{"name":"Set-Cookie","value":"s=t; Path=/"},{"name":"Location","value":"/next"}],"#
                 + #""content":{"size":3,"mimeType":"text/html","text":"é\t"},"redirectURL":"/next","headersSize":-1,"#
                 + #""bodySize":-1},"cache":{},"#
-                + #""timings":{"blocked":-1,"dns":2,"connect":-1,"ssl":-1,"send":-1,"wait":1.5,"receive":-1},"#
+                + #""timings":{"blocked":-1,"dns":2,"connect":-1,"ssl":-1,"send":0,"wait":1.5,"receive":0},"#
                 + #""serverIPAddress":"192.0.2.1","connection":"7"}"#)
     }
 

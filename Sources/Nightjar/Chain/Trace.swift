@@ -1,0 +1,118 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// Tells observers of each call and of each exchange. The lowest stage: what it sees is what the wire saw.
+final class Trace: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    private let observers: [CallObserver]
+    private static let calls = Atomic<Int>(0)
+
+    init?(_ observers: [CallObserver]) {
+        guard !observers.isEmpty else { return nil }
+        self.observers = observers
+    }
+
+    /// What is known of one call so far.
+    final class Progress {
+        fileprivate let report: CallReport
+        fileprivate var exchange: Exchange?
+
+        fileprivate init(_ report: CallReport) { self.report = report }
+
+        /// The request that is on its way.
+        fileprivate struct Exchange {
+            let request: PreparedRequest
+            let attempt: Int
+            let began = NIODeadline.now()
+            let started = WallClock.secondsSince1970()
+            var head: ResponseHead?
+        }
+    }
+
+    func outgoing(_ call: Call) -> Verdict {
+        let progress = progress(of: call)
+        // A redirect whose content nobody waited for, or an attempt that was given up.
+        end(progress, call)
+        progress.exchange = Progress.Exchange(request: call.request, attempt: call.attempts + 1)
+        return .proceed
+    }
+
+    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        call.trace?.exchange?.head = head
+        return .proceed
+    }
+
+    func answered(_ response: Response, _ call: Call) -> Verdict {
+        if let progress = call.trace { end(progress, call, body: call.collectsBody ? response.body : nil) }
+        return .proceed
+    }
+
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+        if let progress = call.trace { end(progress, call, error: error) }
+        return .proceed
+    }
+
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        let progress = progress(of: call)
+        var error: NightjarError?
+        if case .failure(let failure) = result { error = failure }
+        end(progress, call, error: error)
+        tell(.ended(progress.report, result), call)
+    }
+
+    private func progress(of call: Call) -> Progress {
+        if let known = call.trace { return known }
+        let report = CallReport(
+            number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
+            request: call.task.request)
+        let progress = Progress(report)
+        call.trace = progress
+        tell(.began(report), call)
+        return progress
+    }
+
+    private func end(
+        _ progress: Progress, _ call: Call, body: ByteBuffer? = nil, error: NightjarError? = nil
+    ) {
+        guard let exchange = progress.exchange.take() else { return }
+        let timing = call.timing
+        let report = ExchangeReport(
+            call: progress.report, attempt: exchange.attempt, started: exchange.started, sent: exchange.request,
+            head: exchange.head, body: body, receivedBytes: call.receivedBytes,
+            phases: ExchangeReport.Phases(
+                timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
+                to: .nanoseconds((NIODeadline.now() - call.started).nanoseconds)),
+            connection: timing.connection, isReused: timing.reusedConnection, error: error)
+        tell(.exchanged(report), call)
+    }
+
+    private func tell(_ event: CallEvent, _ call: Call) {
+        for observer in observers { call.loop.post(.observed(observer, event), to: observer.queue) }
+    }
+
+}
+
+extension ExchangeReport.Phases {
+    /// - Parameters:
+    ///   - timing: of the call, whose moments are since its start like the other two.
+    ///   - start: when the exchange began.
+    ///   - end: when it ended.
+    init(_ timing: Timing, from start: Duration, to end: Duration) {
+        self.init()
+        guard let sent = timing.sent, sent >= start else {
+            blocked = max(end - start, .zero)
+            return
+        }
+        let opening = [timing.dns, timing.connect, timing.tls].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
+        // A connection that was begun for another call may have been on its way for long.
+        if opening <= sent - start { (dns, connect, tls) = (timing.dns, timing.connect, timing.tls) }
+        blocked = sent - start - (dns ?? .zero) - (connect ?? .zero) - (tls ?? .zero)
+        guard let head = timing.firstByte, head >= sent else {
+            wait = max(end - sent, .zero)
+            return
+        }
+        wait = head - sent
+        receive = max(end - head, .zero)
+    }
+}

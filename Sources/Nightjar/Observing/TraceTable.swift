@@ -1,0 +1,70 @@
+import NightjarHTTP
+
+/// Makes of each exchange a line of a table: who was asked for what, the answer, and how long each phase took in
+/// milliseconds. Without secrets.
+public struct TraceTable: Sendable {
+    private let hasColors: Bool
+
+    /// - Parameter hasColors: with the escape sequences of a terminal.
+    public init(hasColors: Bool = false) { self.hasColors = hasColors }
+
+    /// The names of the columns.
+    public var heading: String {
+        line(
+            "method", "answer", ["dns", "connect", "tls", "first", "total ms"], bytes: "bytes",
+            connection: "conn", url: "url", style: TraceTable.faint)
+    }
+
+    public func line(_ exchange: ExchangeReport) -> String {
+        let phases = exchange.phases
+        let lengths = [phases.dns, phases.connect, phases.tls, phases.firstByte, phases.total]
+        let answer = exchange.error?.kind.name ?? exchange.head.map { String($0.status) } ?? "none"
+        return line(
+            exchange.method.name, answer, lengths.map(TraceTable.milliseconds),
+            bytes: exchange.head == nil ? "-" : String(exchange.receivedBytes),
+            connection: exchange.connection == nil ? "-" : exchange.isReused ? "reused" : "new",
+            url: (exchange.attempt > 1 ? "-> " : "") + exchange.url.redacted,
+            style: TraceTable.style(exchange))
+    }
+
+    private func line(
+        _ method: String, _ answer: String, _ lengths: [String], bytes: String, connection: String, url: String,
+        style: String
+    ) -> String {
+        let answer = TraceTable.left(answer, 15)
+        var columns = [TraceTable.left(method, 7), hasColors ? "\u{1B}[\(style)m\(answer)\u{1B}[0m" : answer]
+        columns += lengths.map { TraceTable.right($0, 8) }
+        return (columns + [TraceTable.right(bytes, 10), TraceTable.left(connection, 6), url]).joined(separator: " ")
+    }
+
+    private static func style(_ exchange: ExchangeReport) -> String {
+        guard exchange.error == nil, let status = exchange.head?.status else { return red }
+        return switch status {
+        case ..<300: green
+        case ..<400: cyan
+        case ..<500: yellow
+        default: red
+        }
+    }
+
+    private static func milliseconds(_ length: Duration?) -> String {
+        guard let length else { return "-" }
+        let tenths = (length.nanosecondsClamped + 50_000) / 100_000
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private static func left(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.utf8.count))
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+    }
+
+    // Select graphic rendition, ECMA-48 section 8.3.117.
+    private static let faint = "2"
+    private static let red = "31"
+    private static let green = "32"
+    private static let yellow = "33"
+    private static let cyan = "36"
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What --trace and --har write, read by another program: Tests/Command/archive.py NIGHTJAR DEMO_URL"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from datetime import datetime
+
+NIGHTJAR, ORIGIN = os.path.realpath(sys.argv[1]), sys.argv[2]
+passed, failed = 0, 0
+
+SCRIPT = """
+local nightjar = require "nightjar"
+local api = nightjar.client { base_url = arg[1], headers = { Authorization = "Bearer hunter2" } }
+api:get("/v1/articles", { query = { per_page = 2, access_token = "hunter2" } })
+api:get("/redirect/2")
+api:post("/status/201", { form = { password = "hunter2", note = "a b" } })
+nightjar.client {}:get(arg[1] .. "/bytes/10")
+nightjar.try(api.get, api, "/v1/articles/0")
+nightjar.try(api.get, api, "http://127.0.0.1:1/x?token=hunter2")
+nightjar.try(api.get, api, "/delay/5", { timeout = 0.05 })
+if arg[2] == "die" then io.popen("kill -9 " .. io.open("/proc/self/stat"):read("n")):close() nightjar.sleep(5) end
+"""
+
+
+def check(name, claim, *evidence):
+    global passed, failed
+    if claim:
+        passed += 1
+        print(f"ok      {name}")
+    else:
+        failed += 1
+        print(f"NOT OK  {name}: {evidence}")
+
+
+def run(*options, ending="", environment=None):
+    return subprocess.run([NIGHTJAR, *options, script, ORIGIN, ending], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **(environment or {})})
+
+
+def strings(value, *names):
+    return all(isinstance(value[name], str) for name in names)
+
+
+def pairs(values):
+    return isinstance(values, list) and all(strings(value, "name", "value") for value in values)
+
+
+def is_entry(entry):
+    """The fields that HAR 1.2 requires, of its types."""
+    request, response, timings = entry["request"], entry["response"], entry["timings"]
+    datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00"))
+    total = sum(timings[name] for name in ("blocked", "dns", "connect", "send", "wait", "receive") if timings[name] > 0)
+    return (strings(request, "method", "url", "httpVersion") and pairs(request["headers"])
+            and pairs(request["queryString"]) and pairs(request["cookies"])
+            and all(isinstance(request[name], int) for name in ("headersSize", "bodySize"))
+            and ("postData" not in request or strings(request["postData"], "mimeType", "text"))
+            and isinstance(response["status"], int) and strings(response, "statusText", "httpVersion", "redirectURL")
+            and pairs(response["headers"]) and pairs(response["cookies"])
+            and all(isinstance(response[name], int) for name in ("headersSize", "bodySize"))
+            and isinstance(response["content"]["size"], int) and isinstance(response["content"]["mimeType"], str)
+            and isinstance(entry["cache"], dict)
+            and all(timings[name] >= 0 for name in ("send", "wait", "receive"))
+            and timings["connect"] >= timings["ssl"] and abs(total - entry["time"]) < 0.01)
+
+
+def read(path):
+    with open(path) as file:
+        log = json.load(file)["log"]
+    assert log["version"] == "1.2" and strings(log["creator"], "name", "version")
+    return log["entries"]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    script, archive = os.path.join(folder, "script.lua"), os.path.join(folder, "script.har")
+    with open(script, "w") as file:
+        file.write(SCRIPT)
+
+    result = run("--har", archive)
+    check("--har is silent", result.returncode == 0 and result.stderr == "", result)
+    entries = read(archive)
+    check("each exchange is an entry", [entry["response"]["status"] for entry in entries]
+          == [200, 302, 302, 200, 201, 200, 404, 0, 0], entries)
+    check("the entries have the form of HAR 1.2", all(is_entry(entry) for entry in entries), entries)
+    check("what failed says why", ["connect" in entries[-2]["comment"], "timeout" in entries[-1]["comment"]]
+          == [True, True], entries[-2:])
+    check("a redirect says where to", entries[1]["response"]["redirectURL"] == "/redirect/1", entries[1])
+    check("a body is there", json.loads(entries[0]["response"]["content"]["text"])["per_page"] == 2, entries[0])
+    check("the server's address is there", entries[0]["serverIPAddress"] == "127.0.0.1", entries[0])
+    sent = json.dumps([entry["request"] for entry in entries])
+    check("secrets are masked", "hunter2" not in sent and "note=a+b&password=***" in sent, sent)
+    check("only its owner may read it", os.stat(archive).st_mode & 0o777 == 0o600)
+
+    run(f"--har={archive}", "--har-secrets")
+    check("--har-secrets shows them", "Bearer hunter2" in json.dumps(read(archive)))
+
+    result = run("--har", archive, ending="die")
+    check("a process that is killed leaves an archive", result.returncode != 0 and len(read(archive)) == 9, result)
+
+    result = run("--har", "/no/such/folder/x.har")
+    check("a file that cannot be made", result.returncode == 1 and "cannot be written: No such file" in result.stderr)
+    result = run("--har", "/dev/full")
+    check("a disk that is full", result.returncode in (0, 1) and "No space left" in result.stderr, result)
+    check("--har-secrets alone is a usage error", run("--har-secrets").returncode == 2)
+
+    result = run("--trace")
+    lines = result.stderr.splitlines()
+    check("--trace has a heading and a line an exchange", len(lines) == 10, lines)
+    column = lines[0].index("url")
+    check("its columns are aligned", all(re.match(r"(-> )?http://", line[column:]) for line in lines[1:]), lines)
+    check("it names statuses and kinds of errors", [line.split()[1] for line in lines[1:]]
+          == "200 302 302 200 201 200 404 connect timeout".split(), lines)
+    check("it has no secrets and no colours", "hunter2" not in result.stderr and "\x1b" not in result.stderr)
+
+print(f"archive: {passed} passed, {failed} failed")
+sys.exit(failed > 0)

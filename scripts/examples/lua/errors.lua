@@ -1,0 +1,76 @@
+-- Each kind of error from a real cause: what a script gets, and what to do about it.
+--
+--   nightjar demo --port 8080                           in one terminal
+--   nightjar scripts/examples/lua/errors.lua [origin]   in another
+--
+-- The origin may also stand in NIGHTJAR_DEMO_URL. Kinds that no script meets are those of the host program (forked,
+-- reentrant, script) and of features to come (pin_mismatch, cache_miss, storage).
+local nightjar = require "nightjar"
+
+local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client { base_url = origin, timeout = { connect = 2, total = 10 } }
+
+-- How to cause each kind. A failure raises; nightjar.try returns nil and the error.
+local causes = {
+  -- Nothing was sent: the program has to be mended.
+  { "invalid_argument", function() nightjar.client { base_url = origin, timeout = { conect = 2 } } end },
+  { "invalid_url", function() api:get "ftp://example.com/file" end },
+  { "invalid_request", function() api:get("/echo", { headers = { ["X-Note"] = "two\r\nlines" } }) end },
+  { "closed", function()
+    local other = nightjar.client { base_url = origin }
+    other:close()
+    other:get "/echo"
+  end },
+
+  -- No connection came about. Nothing was sent, so it may be tried again.
+  { "offline", function() api:get "http://224.0.0.1/" end }, -- no route: an address that no host can have
+  { "dns", function() api:get "http://no-such-host.invalid/" end },
+  { "connect", function() api:get "http://127.0.0.1:1/" end },
+  { "tls", function() api:get((origin:gsub("^http:", "https:")) .. "/") end }, -- no TLS is spoken there
+
+  -- The connection did not bring a whole answer. Whether the server has acted, err.may_have_been_processed tells.
+  { "timeout", function() api:get("/delay/5", { timeout = { idle = 0.2 } }) end },
+  { "cancelled", function()
+    local task = nightjar.spawn(function() api:get "/delay/5" end)
+    nightjar.sleep(0.1)
+    task:cancel()
+    task:join()
+  end },
+  { "connection_lost", function() api:get "/cut-short" end },
+  { "protocol", function() api:get "/redirect-loop" end },
+  { "too_large", function() api:get("/bytes/100000", { max_body = 1000 }) end },
+
+  -- An answer with a status that was not expected; err.response has it, err.details what the server says.
+  { "unauthorized", function() api:get "/status/401" end },
+  { "forbidden", function() api:get "/status/403" end },
+  { "not_found", function() api:get "/v1/articles/0" end },
+  { "rate_limited", function() api:get "/status/429" end },
+  { "client", function() api:post("/v1/articles", { json = { title = "" } }) end },
+  { "server", function() api:get "/status/503" end },
+
+  -- The answer is not what it says, or not what the program takes it for.
+  { "decoding", function() return api:get("/bytes/100").json end },
+}
+
+local wrong = 0
+for _, cause in ipairs(causes) do
+  local kind, provoke = cause[1], cause[2]
+  local _, err = nightjar.try(provoke)
+  if type(err) ~= "userdata" or err.kind ~= kind then
+    print(("%-16s EXPECTED, but: %s"):format(kind, tostring(err)))
+    wrong = wrong + 1
+  else
+    print(("%-16s %s"):format(err.kind, err.message))
+    local facts = { err.retryable and "may be tried again" or "not to be tried again unchanged" }
+    if err.phase then facts[#facts + 1] = "phase " .. err.phase end
+    if err.status then facts[#facts + 1] = "status " .. err.status end
+    if err.retry_after then facts[#facts + 1] = ("in %g s"):format(err.retry_after) end
+    if err.code then facts[#facts + 1] = "system error " .. err.code end
+    if err.may_have_been_processed then facts[#facts + 1] = "the server may have acted" end
+    print(("%16s %s"):format("", table.concat(facts, ", ")))
+    if err.user_message then print(("%16s to the user: %s"):format("", err.user_message)) end
+    if err:curl() then print(("%16s %s"):format("", err:curl())) end
+  end
+end
+print(("%d of %d kinds as expected"):format(#causes - wrong, #causes))
+os.exit(wrong == 0, true)
