@@ -1,6 +1,7 @@
 /* Hooks before and after each call and about redirects, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
+#include <time.h>
 
 typedef struct seen {
   int before, responses, errors, hops;
