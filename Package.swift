@@ -27,6 +27,8 @@ let package = Package(
         .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
+        // Debian's libidn2: host names in other letters than ASCII's.
+        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
         // Debian's SQLite.
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
         // Lua 5.4 and each call into it that may raise or yield.
@@ -37,7 +39,7 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CSimdjson",
+                "CIDN2", "CSimdjson",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]

@@ -117,6 +117,8 @@ typedef struct nj_request nj_request;   /* mutable; sending copies it, so one ca
 typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
+typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
+typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
@@ -163,9 +165,9 @@ NJ_API int nj_error_http_status(const nj_error *error);
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
- * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common shapes
- * ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000 characters;
- * they are the server's words, so escape them before they are printed.
+ * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common
+ * shapes ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000
+ * characters; they are the server's words, so escape them before they are printed.
  */
 NJ_API const char *nj_error_details_title(const nj_error *error);   /* the kind of problem */
 NJ_API const char *nj_error_details_message(const nj_error *error);
@@ -208,7 +210,12 @@ NJ_API void nj_error_free(nj_error *error);
 NJ_API nj_config *nj_config_new(void);
 NJ_API void nj_config_free(nj_config *config);
 
-/** What relative targets are joined to: absolute, http or https, without a query. Checked by nj_client_new. */
+/**
+ * What relative targets are joined to: absolute, http or https, without a query; or the socket of a local daemon,
+ * "unix:/run/docker.sock" or "http+unix://%2Frun%2Fdocker.sock/v1.40", which only a base URL can name. A host with other
+ * letters than ASCII's is converted (IDNA 2008). User name and password in a URL become Basic credentials for its origin.
+ * Checked by nj_client_new.
+ */
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
@@ -257,6 +264,36 @@ NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
 /** Seconds that a connection is kept open without use; 60 by default. */
 NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
 
+/**
+ * The proxy for all origins but those of nj_config_set_no_proxy: "http://user:password@host:3128", https, socks5 (names
+ * are looked up here) or socks5h (by the proxy); NULL for none. Over it, https goes through a tunnel, and certificates
+ * are checked against the origin's name.
+ *
+ * Without this the environment decides, read by nj_client_new as curl reads it: http_proxy, https_proxy, all_proxy,
+ * no_proxy. Addresses of this machine are no exception unless no_proxy makes them one.
+ *
+ * @return NJ_INVALID_URL when it is none
+ */
+NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
+
+/**
+ * The hosts that are reached without a proxy, in place of the environment's no_proxy: names with all beneath them,
+ * addresses, networks ("example.com,10.0.0.0/8,[::1]"), or "*". NULL: with a proxy that was set there are none, otherwise
+ * the environment decides.
+ */
+NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *text);
+
+/** Whether the environment decides about proxies (true, the default), or there is none. Replaces a proxy that was set. */
+NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
+
+/**
+ * Every connection goes to the socket at `path`, whatever the URL's host is, with TLS for https; no proxy is asked. For
+ * a daemon whose Host must be another than localhost; otherwise a base URL can name the socket. NULL for none.
+ *
+ * @return NJ_INVALID_URL for a path that is not absolute or longer than 107 bytes
+ */
+NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
+
 /** A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
@@ -268,14 +305,45 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, tls).
- * What it does not name stays.
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
+ * unix_socket, tls). What it does not name stays.
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
  *         key, what was wanted and what came); NJ_DECODING when it is not JSON. Then nothing has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/* ------------------------------------------------------------------------------------------------------ hooks --- */
+
+/**
+ * Runs before each call of clients made from `config`, inside nj_queue_poll of the call's queue or inside the blocking call;
+ * the call waits for it, no longer than its total timeout. May change the request.
+ *
+ * @return NJ_OK to go on; any other status fails the call with it, and nothing is sent
+ */
+typedef nj_status (*nj_before_fn)(void *context, nj_outgoing *request);
+NJ_API nj_status nj_config_on_request(nj_config *config, nj_before_fn before, void *context);
+
+/**
+ * Runs after each call, there too, just before nj_done_fn or the return of the blocking call. Exactly one of `response` and
+ * `error` is non-NULL; both are borrowed until it returns.
+ */
+typedef void (*nj_after_fn)(void *context, const nj_response *response, const nj_error *error);
+NJ_API nj_status nj_config_on_response(nj_config *config, nj_after_fn after, void *context);
+
+/** Of the request as it is, secrets included. Borrowed until it is changed or the callback returns. */
+NJ_API const char *nj_outgoing_method(nj_outgoing *request);
+NJ_API const char *nj_outgoing_url(nj_outgoing *request);
+/** NULL when there is none of that name. */
+NJ_API const char *nj_outgoing_header(nj_outgoing *request, const char *name);
+
+/**
+ * Sets a header in place of those of the same name; NULL removes them.
+ *
+ * @return NJ_INVALID_REQUEST when it cannot stand in a header or is not for callers to set
+ */
+NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, const char *value);
 
 /* ---------------------------------------------------------------------------------------------------- cookies --- */
 
@@ -531,6 +599,33 @@ NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
  */
 NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 
+/** What becomes of a redirect. */
+typedef enum nj_redirect {
+  NJ_REDIRECT_FOLLOW = 0,
+  NJ_REDIRECT_STOP = 1,  /* the answer that redirects is the answer */
+  NJ_REDIRECT_REFUSE = 2 /* the call fails with NJ_CANCELLED */
+} nj_redirect;
+
+/**
+ * Asked before each redirect is followed, inside nj_queue_poll or nj_client_send; the call waits for it, no longer than its
+ * total timeout. NULL: they are followed by the settings alone.
+ */
+typedef nj_redirect (*nj_redirect_fn)(void *context, nj_task *task, nj_hop *hop);
+NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
+
+/** The status of the answer that redirects, the URL that answered, where it leads and how that will be asked: the URLs with
+ * their credentials. Borrowed until the callback returns. */
+NJ_API int nj_hop_status(const nj_hop *hop);
+NJ_API const char *nj_hop_from(const nj_hop *hop);
+NJ_API const char *nj_hop_url(const nj_hop *hop);
+NJ_API const char *nj_hop_method(const nj_hop *hop);
+
+/**
+ * Leads elsewhere: to an absolute URL, or to one relative to the URL that redirects. What credentials go along is decided by
+ * it. A URL that cannot be followed fails the call with NJ_PROTOCOL.
+ */
+NJ_API nj_status nj_hop_set_url(nj_hop *hop, const char *url);
+
 /** False: the answer comes as the server sends it, and the client's Accept-Encoding is not sent. */
 NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);
 
@@ -538,11 +633,12 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
 NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
- * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path, what
- * was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
+ * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path,
+ * what was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
  *
- * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time, date,
- *               uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL: none again
+ * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time,
+ *               date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL:
+ *               none again
  * @param length of `json` in bytes
  * @return NJ_INVALID_ARGUMENT for a schema with other keywords or mistakes (the error names the place)
  */
@@ -614,8 +710,8 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
 /**
- * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16). One
- * that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
+ * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16).
+ * One that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
  *
  * @param out_length may be NULL
  */
@@ -661,8 +757,8 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
 /** Whether the connection had served another call before. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
-/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; "" is
- * the whole. */
+/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; ""
+ * is the whole. */
 
 typedef enum nj_json_type {
   NJ_JSON_NONE = 0, /* nothing is there, or the body is no JSON */
@@ -682,8 +778,8 @@ NJ_API nj_json_type nj_response_json_type(const nj_response *response, const cha
  * not.
  *
  * @param out_length may be NULL; the string is borrowed as long as the response, and NUL is behind it (and may be in it)
- * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one that was
- *         wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
+ * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one
+ *         that was wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
  */
 NJ_API nj_status nj_response_json_bool(const nj_response *response, const char *pointer, bool *out,
                                        nj_error **out_error);
@@ -700,7 +796,7 @@ NJ_API nj_status nj_response_json_string(const nj_response *response, const char
 NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
                                         nj_error **out_error);
 
-/** The name of a member of an object, in their order; NULL for an index that is not below the count, and for no object. */
+/** The name of a member of an object, in order; NULL for an index that is not below the count, and for no object. */
 NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
                                            size_t *out_length);
 

@@ -9,10 +9,8 @@ typedef struct client {
   njl_host *host;
   njl_client *handle; /* NULL: closed */
   bool is_shared;     /* with the host program, which closes it */
+  bool has_hooks;     /* among its user values */
 } client;
-
-/* User values. */
-enum { CLIENT_LOG = 1, CLIENT_COOKIES, CLIENT_VALUES = CLIENT_COOKIES };
 
 static client *check_client(lua_State *L) {
   client *self = luaL_testudata(L, 1, NJL_CLIENT);
@@ -25,18 +23,18 @@ static client *check_client(lua_State *L) {
 }
 
 static client *push_client(lua_State *L, njl_host *host) {
-  client *self = lua_newuserdatauv(L, sizeof *self, CLIENT_VALUES);
+  client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
   *self = (client){.host = host};
   luaL_setmetatable(L, NJL_CLIENT);
   return self;
 }
 
 /* A copy of the options at `index` that JSON can hold. */
-static void push_without_log(lua_State *L, int index) {
-  static const char *const log[] = {"log", NULL};
+static void push_without_functions(lua_State *L, int index) {
+  static const char *const functions[] = {"log", "before", "after", NULL};
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
-    if (njl_find_name(L, -2, log) == 0) {
+    if (njl_find_name(L, -2, functions) >= 0) {
       lua_pop(L, 1);
       continue;
     }
@@ -67,9 +65,12 @@ int njl_client_open(lua_State *L) {
   int level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1);
   lua_Integer log = 0;
   if (level > 0) {
-    lua_setiuservalue(L, 2, CLIENT_LOG);
+    lua_setiuservalue(L, 2, NJL_CLIENT_LOG);
     log = njl_log_add(L, host, 2);
-    push_without_log(L, 1);
+  }
+  if (!lua_isnil(L, 1)) self->has_hooks = njl_read_hooks(L, 1, 2);
+  if (level > 0 || self->has_hooks) {
+    push_without_functions(L, 1);
     lua_replace(L, 1);
   }
   if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
@@ -87,6 +88,8 @@ int njl_answered(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
   if (njl_call_wants_body(wait->call)) return njl_pull_body(L, wait);
+  njl_reply *reply = (njl_reply *)wait;
+  if (reply->asks_redirects && njl_call_hop(wait->call) != 0) return njl_ask_redirect(L, reply);
   return njl_reply_finish(L, 2);
 }
 
@@ -100,6 +103,12 @@ static int send(lua_State *L, client *self, const njl_request *request, int opti
   if (request->is_streamed) {
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, reply, NJL_REPLY_CLIENT);
+  }
+  ((njl_reply *)wait)->top = request->pulls_body ? 4 : 2;
+  if (request->asks_redirects) {
+    ((njl_reply *)wait)->asks_redirects = true;
+    lua_getfield(L, options, "on_redirect");
+    lua_setiuservalue(L, reply, NJL_REPLY_REDIRECT);
   }
   njl_outcome *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
@@ -123,6 +132,35 @@ static void check_options(lua_State *L, int index, const char *function) {
   luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, index));
 }
 
+/* api:request{ method = "GET", path = "/articles", ... } */
+static int plain_request(lua_State *L) {
+  client *self = check_client(L);
+  if (!lua_istable(L, 2)) return luaL_error(L, "request: a table expected, got %s", luaL_typename(L, 2));
+  lua_settop(L, 2);
+  njl_request request = {.method = {"GET", 3}};
+  njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
+  if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
+  return send(L, self, &request, 2);
+}
+
+/* The same for a client with hooks: they see a request as api:request takes it. */
+static int hooked_verb(lua_State *L, const char *name) {
+  njl_push_request(L, 3);
+  static const char *const given[] = {"method", "path"};
+  for (int index = 0; index < 2; index++) {
+    lua_pushstring(L, given[index]);
+    if (lua_rawget(L, -2) != LUA_TNIL) return luaL_error(L, "%s: %s is not for its options", name, given[index]);
+    lua_pop(L, 1);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_setfield(L, -2, "method");
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "path");
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  return njl_call_hooked(L, plain_request);
+}
+
 /* api:get(path, options), by the upvalues: method, name for messages */
 static int verb(lua_State *L) {
   client *self = check_client(L);
@@ -132,6 +170,7 @@ static int verb(lua_State *L) {
   }
   check_options(L, 3, name);
   lua_settop(L, 3);
+  if (self->has_hooks) return hooked_verb(L, name);
   njl_request request = {0};
   request.target.data = lua_tolstring(L, 2, &request.target.length);
   request.method.data = lua_tolstring(L, lua_upvalueindex(1), &request.method.length);
@@ -142,15 +181,19 @@ static int verb(lua_State *L) {
   return send(L, self, &request, 3);
 }
 
-/* api:request{ method = "GET", path = "/articles", ... } */
 static int request(lua_State *L) {
   client *self = check_client(L);
-  if (!lua_istable(L, 2)) return luaL_error(L, "request: a table expected, got %s", luaL_typename(L, 2));
+  if (!self->has_hooks || !lua_istable(L, 2)) return plain_request(L);
   lua_settop(L, 2);
-  njl_request request = {.method = {"GET", 3}};
-  njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
-  if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
-  return send(L, self, &request, 2);
+  njl_push_request(L, 2);
+  lua_pushliteral(L, "method");
+  if (lua_rawget(L, -2) == LUA_TNIL) {
+    lua_pushliteral(L, "GET");
+    lua_setfield(L, 3, "method");
+  }
+  lua_settop(L, 3);
+  lua_replace(L, 2);
+  return njl_call_hooked(L, plain_request);
 }
 
 /* api:close(), also as <close> and by the collector: cancels what is in flight. Twice is once. */
@@ -172,10 +215,10 @@ static int describe(lua_State *L) {
 /* api.cookies: the same each time; nil where it keeps none */
 static int push_cookies(lua_State *L) {
   client *self = check_client(L);
-  if (lua_getiuservalue(L, 1, CLIENT_COOKIES) != LUA_TNIL) return 1;
+  if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
   njl_cookies_push(L, self->host, self->handle);
   lua_pushvalue(L, -1);
-  lua_setiuservalue(L, 1, CLIENT_COOKIES);
+  lua_setiuservalue(L, 1, NJL_CLIENT_COOKIES);
   return 1;
 }
 

@@ -11,6 +11,7 @@ enum { CACHED_RESPONSE = 1, CACHED_DETAILS };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
+  reply->asks_redirects = false;
   luaL_setmetatable(L, NJL_REPLY);
   return &reply->wait;
 }

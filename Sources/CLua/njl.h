@@ -13,6 +13,7 @@
  *   response.c   response objects
  *   stream.c     bodies in parts
  *   log.c        the log of a client
+ *   hooks.c      functions that see calls: before, after, at redirects
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
  *   metatable.c  the metatables of our userdata
@@ -225,10 +226,12 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table
 /* failure.c */
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
+  bool asks_redirects;
+  int top; /* of the stack of the function that waits for the call */
 } njl_reply;
 /* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
- * still come in. */
-enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_VALUES = NJL_REPLY_CLIENT };
+ * still come in; and the function that is asked about redirects. */
+enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_VALUES = NJL_REPLY_REDIRECT };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
@@ -255,6 +258,23 @@ int njl_read_log(lua_State *L, int options);
 /* The number of a new log for the client at index `client`, whose user value 1 is the function. */
 lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
+
+/* hooks.c */
+/* User values of a client: functions. */
+enum {
+  NJL_CLIENT_LOG = 1,
+  NJL_CLIENT_BEFORE,
+  NJL_CLIENT_AFTER,
+  NJL_CLIENT_COOKIES,
+  NJL_CLIENT_VALUES = NJL_CLIENT_COOKIES
+};
+/* Reads the options before and after of the table at `options` into the client. False: there are none. */
+bool njl_read_hooks(lua_State *L, int options, int client);
+/* A copy of the options at `options`, which may be none, for hooks to change. */
+void njl_push_request(lua_State *L, int options);
+/* Calls `request` with the client at index 1 and the request at index 2, which are all of the stack, between its hooks. */
+int njl_call_hooked(lua_State *L, lua_CFunction request);
+int njl_ask_redirect(lua_State *L, njl_reply *reply); /* asks the function, and goes on waiting */
 
 /* script.c */
 /* Raises the reason why the host was stopped, and again at each further instruction of this coroutine. */

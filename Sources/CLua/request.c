@@ -9,12 +9,12 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, PARAMS, MULTIPART, FILE_, RARE };
+enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, PARAMS, MULTIPART, FILE_, ON_REDIRECT, RARE };
 
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
 static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
                                     "timeout", "idempotency_key", "stream",     "method",  "path",   "params",
-                                    "multipart", "file", "redirect", "cookies", "decompress", "max_body",
+                                    "multipart", "file", "on_redirect", "redirect", "cookies", "decompress", "max_body",
                                     "compress", "expect_continue", "body_on_get", "schema", NULL};
 
 /* Promised by the design and to come. */
@@ -435,6 +435,11 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   }
   if (push_option(&r, options, present, TIMEOUT)) {
     read_timeout(&r, lua_gettop(L), request);
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, ON_REDIRECT)) {
+    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
+    request->asks_redirects = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, STREAM)) {

@@ -3,7 +3,8 @@ import NightjarTransport
 
 /// How a client behaves. Checked and copied by `Client.init`; changing it later changes nothing.
 public struct Configuration: Sendable {
-    /// Joined to relative targets; absolute http or https. Nil: every target must be absolute.
+    /// Joined to relative targets; absolute http or https, or the socket of a local daemon: `unix:/run/docker.sock`,
+    /// `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
     /// Sent with every request that does not set the same name itself.
     public var headers = Headers()
@@ -14,7 +15,7 @@ public struct Configuration: Sendable {
     /// Bytes of content that a collected response may have before the call fails with `too_large`; at most
     /// ``largestBody``, however much is set.
     public var maximumBody = 256 << 20
-    /// What connections are made, kept and how TLS trusts.
+    /// What connections are made, through which proxy or socket, which are kept, and how TLS trusts.
     public var transport = TransportConfiguration()
     /// What is done with redirects.
     public var redirect = RedirectSettings()
@@ -31,6 +32,8 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// Takes log lines; nil: none are made.
     public var log: LogSink?
+    /// Run before and after each call; nil: none do.
+    public var hooks: CallHooks?
     /// See each call and each exchange.
     public var observers: [CallObserver] = []
 

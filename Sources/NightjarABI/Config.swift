@@ -4,6 +4,9 @@ import Nightjar
 /// A configuration that C fills step by step.
 final class ConfigBox {
     var configuration = Configuration()
+    var hooks = ConfiguredHooks() {
+        didSet { configuration.hooks = hooks.hooks }
+    }
 }
 
 /// Changes a configuration, or says why not.
@@ -107,6 +110,33 @@ public func nj_config_set_verify_certificates(_ config: OpaquePointer?, _ verify
     change(config) { configuration throws(NightjarError) in configuration.transport.verifiesCertificates = verify }
 }
 
+@_cdecl("nj_config_set_proxy") @implementation
+public func nj_config_set_proxy(_ config: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.proxy.source =
+            url == nil ? .off : .address(try ProxyAddress(required(text(url), "url")))
+    }
+}
+
+@_cdecl("nj_config_set_no_proxy") @implementation
+public func nj_config_set_no_proxy(_ config: OpaquePointer?, _ hosts: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.proxy.exceptions = hosts == nil ? nil : try required(text(hosts), "text")
+    }
+}
+
+@_cdecl("nj_config_use_environment_proxy") @implementation
+public func nj_config_use_environment_proxy(_ config: OpaquePointer?, _ use: Bool) -> nj_status {
+    change(config) { $0.transport.proxy.source = use ? .environment : .off }
+}
+
+@_cdecl("nj_config_set_unix_socket") @implementation
+public func nj_config_set_unix_socket(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.unixSocket = path == nil ? nil : try UnixSocket(required(text(path), "path"))
+    }
+}
+
 @_cdecl("nj_config_set_log") @implementation
 public func nj_config_set_log(
     _ config: OpaquePointer?, _ level: nj_log_level, _ queue: OpaquePointer?, _ log: nj_log_fn?,
@@ -123,6 +153,24 @@ public func nj_config_set_log(
             line.message.withCString { log(context.pointer, nj_log_level(UInt32(line.level.rawValue)), $0) }
         }
     }
+}
+
+@_cdecl("nj_config_on_request") @implementation
+public func nj_config_on_request(
+    _ config: OpaquePointer?, _ before: nj_before_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
+    config.hooks.setBefore(before, CallbackContext(pointer: context))
+    return NJ_OK
+}
+
+@_cdecl("nj_config_on_response") @implementation
+public func nj_config_on_response(
+    _ config: OpaquePointer?, _ after: nj_after_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
+    config.hooks.setAfter(after, CallbackContext(pointer: context))
+    return NJ_OK
 }
 
 @_cdecl("nj_config_set_max_redirects") @implementation

@@ -46,7 +46,9 @@ public func njl_call_start(
             let request = request?.pointee, let wait
         else { throw NightjarError(.invalidArgument, "the client is closed") }
         return Handle<Outcome>.own(
-            try engine.start(try Request(request), on: client, for: wait, isStreamed: request.is_streamed))
+            try engine.start(
+                try Request(request), on: client, for: wait, isStreamed: request.is_streamed,
+                asksRedirects: request.asks_redirects))
     }
 }
 
@@ -55,6 +57,23 @@ public func njl_call_abandon(_ call: OpaquePointer?) {
     guard let outcome = Handle<Outcome>.borrow(call) else { return }
     outcome.wait = nil
     outcome.task?.cancel()
+}
+
+@_cdecl("njl_call_hop") @implementation
+public func njl_call_hop(_ call: OpaquePointer?) -> Int32 {
+    Int32(clamping: Handle<Outcome>.borrow(call)?.hop?.status ?? 0)
+}
+
+@_cdecl("njl_call_redirect") @implementation
+public func njl_call_redirect(_ call: OpaquePointer?, _ follows: Bool, _ url: njl_bytes) {
+    guard let outcome = Handle<Outcome>.borrow(call) else { return }
+    outcome.hop = nil
+    guard url.length > 0 else {
+        outcome.task?.redirect(follows ? .follow : .stop)
+        return
+    }
+    // What is not UTF-8 is no URL either.
+    outcome.task?.redirect(.followTo(String(decoding: url.buffer, as: UTF8.self)))
 }
 
 @_cdecl("njl_call_cancel") @implementation

@@ -21,14 +21,23 @@ final class Engine: @unchecked Sendable {
     /// The one that C borrows.
     private var lentLine = ContiguousArray<CChar>()
 
-    /// - Parameter isStreamed: whether the answer's body comes in parts.
+    /// - Parameters:
+    ///   - isStreamed: whether the answer's body comes in parts.
+    ///   - asksRedirects: whether the script is asked about each.
     func start(
-        _ request: Request, on client: Client, for wait: OpaquePointer, isStreamed: Bool
+        _ request: Request, on client: Client, for wait: OpaquePointer, isStreamed: Bool, asksRedirects: Bool = false
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         var handlers = TaskHandlers { [self] _, result in finished(outcome, result) }
         if isStreamed { receive(outcome, by: &handlers) }
         if case .stream = request.body { send(outcome, by: &handlers) }
+        if asksRedirects {
+            handlers.redirect = { [self] _, hop in
+                outcome.ask(hop)
+                tell(outcome)
+                return .later
+            }
+        }
         outcome.task = try client.start(request, on: queue, handlers)
         outcome.place = underWay.count
         underWay.append(outcome)
@@ -60,7 +69,7 @@ final class Engine: @unchecked Sendable {
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait
-        if outcome.result != nil || outcome.outgoing?.isAsked == true { tell(outcome) }
+        if outcome.result != nil || outcome.outgoing?.isAsked == true || outcome.hop != nil { tell(outcome) }
     }
 
     /// Has the next poll name who waits for the outcome.

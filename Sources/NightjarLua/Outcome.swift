@@ -15,6 +15,8 @@ final class Outcome: @unchecked Sendable {
     var task: ClientTask?
     /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
+    /// The redirect that the script is asked about.
+    var hop: RedirectHop?
     /// The answer's body where it is streamed.
     var incoming: IncomingBody?
     /// The request's body where the script is asked for it.
@@ -34,9 +36,17 @@ final class Outcome: @unchecked Sendable {
         for url in redirectURLs { url.deallocate() }
     }
 
+    func ask(_ hop: RedirectHop) {
+        self.hop = hop
+        let fields = [NJL_HOP_URL, NJL_HOP_FROM, NJL_HOP_METHOD].map(\.rawValue)
+        for text in texts where fields.contains(text.field) { text.bytes.deallocate() }
+        texts.removeAll { fields.contains($0.field) }
+    }
+
     /// The call has ended. What ends a streamed answer behind its head is for those who read on.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoing = nil
+        hop = nil
         if case .failure(let error) = end, response != nil {
             incoming?.end(error)
         } else {
@@ -93,6 +103,9 @@ final class Outcome: @unchecked Sendable {
         case NJL_TEXT: response?.text
         case NJL_CURL: curl(showsSecrets: false)
         case NJL_CURL_WITH_SECRETS: curl(showsSecrets: true)
+        case NJL_HOP_URL: hop.map { $0.url.origin.description + $0.url.target }
+        case NJL_HOP_FROM: hop.map { $0.from.origin.description + $0.from.target }
+        case NJL_HOP_METHOD: hop?.method.name
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_KIND: error?.kind.name
         case NJL_PHASE: error?.phase?.name

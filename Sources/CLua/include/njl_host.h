@@ -60,6 +60,7 @@ typedef struct njl_request {
   double connect, idle, total; /* seconds; negative: the client's limit */
   bool pulls_body;             /* in place of `body`: njl_call_wants_body */
   bool is_streamed;            /* the answer's body comes in parts: njl_stream_next */
+  bool asks_redirects;         /* njl_call_hop */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -76,6 +77,9 @@ typedef enum njl_field {
   NJL_CURL,    /* the command line of the request, also of an error's */
   NJL_CURL_WITH_SECRETS,
   NJL_PEER, /* the address that answered */
+  NJL_HOP_URL, /* of the redirect that is asked about: where it leads, */
+  NJL_HOP_FROM, /* the URL that answered, */
+  NJL_HOP_METHOD, /* and how the next is asked */
 } njl_field;
 
 /* A response, as long as its outcome lives. */
@@ -194,6 +198,10 @@ void njl_call_await(njl_engine *engine, njl_outcome *call, njl_wait *wait);
 bool njl_call_wants_body(const njl_outcome *call);
 void njl_call_provide(njl_outcome *call, njl_bytes part);
 void njl_call_end_body(njl_outcome *call);
+/* The status of the redirect that is asked about; 0: none is. Then njl_call_redirect says whether it is followed, and to
+ * where if not to its URL. A poll names who waits when one is to be asked about. */
+int njl_call_hop(const njl_outcome *call);
+void njl_call_redirect(njl_outcome *call, bool follows, njl_bytes url);
 /* No poll will name the call's wait any more; it is cancelled unless it has ended. */
 void njl_call_abandon(njl_outcome *call);
 /* Cancels it unless it has ended; a poll will still name who waits for it. Of a streamed answer nothing more is read. */

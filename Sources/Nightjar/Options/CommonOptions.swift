@@ -108,3 +108,29 @@ extension CookieJar.Policy {
         }
     }
 }
+
+extension ProxySettings {
+    /// Whether the environment's proxies are used, the URL of one, or `{url=, no_proxy=}`.
+    mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .bool(true): source = .environment
+        case .bool(false): source = .off
+        case .string(let url): source = .address(try ProxyAddress(url))
+        case .object: try ProxySettings.options.apply(value, at: path, to: &self)
+        default: throw .mismatch(path, wanted: "true, false, a URL or a table", value)
+        }
+    }
+
+    private static let options = OptionTable<ProxySettings>([
+        Option(name: "url") { value, path, settings throws(NightjarError) in
+            settings.source = .address(try ProxyAddress(value.text(path)))
+        },
+        Option(name: "no_proxy") { value, path, settings throws(NightjarError) in
+            if case .array = value {
+                settings.exceptions = try value.texts(path).joined(separator: ",")
+            } else {
+                settings.exceptions = try value.text(path)
+            }
+        },
+    ])
+}

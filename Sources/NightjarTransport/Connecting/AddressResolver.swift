@@ -49,8 +49,10 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         known["\(host):\(port)"] = nil
     }
 
+    /// All addresses, in the order of the system's preference.
+    ///
     /// Both queries of one connection, and those of others at the same moment, share one look-up.
-    private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+    func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
         if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
         if let lookup = lookups[key] { return lookup.futureResult }
