@@ -82,8 +82,7 @@ final class CookieSaver: Sendable {
     func close() {
         guard !isOfParent else {
             // The child of a fork must not touch a database that its parent has open, not even to close it.
-            _ = Unmanaged.passRetained(self)
-            return
+            return CookieSaver.abandoned.withLock { $0.append(self) }
         }
         let thread = desk.monitor.withLock { () -> pthread_t? in
             desk.isClosed = true
@@ -199,6 +198,9 @@ final class CookieSaver: Sendable {
     private static func complaint(_ error: DatabaseError) -> String {
         "cookies are kept in memory for now and saved later: \(error)"
     }
+
+    /// Those of the parent that a forked child had and never ends.
+    private static let abandoned = Mutex<[CookieSaver]>([])
 
     // MARK: Bounds
 

@@ -86,7 +86,18 @@ public final class Database {
         _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
         // Immediate: taking the right to write at the first write instead could fail for want of waiting.
-        try execute("BEGIN IMMEDIATE")
+        try transaction("BEGIN IMMEDIATE", body)
+    }
+
+    /// Reads one state of the file, whatever others write meanwhile. Not to be nested.
+    func reading<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
+        try transaction("BEGIN", body)
+    }
+
+    private func transaction<Result>(
+        _ beginning: String, _ body: () throws(DatabaseError) -> Result
+    ) throws(DatabaseError) -> Result {
+        try execute(beginning)
         do throws(DatabaseError) {
             let result = try body()
             try execute("COMMIT")

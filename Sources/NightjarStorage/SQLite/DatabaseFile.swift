@@ -119,6 +119,11 @@ public enum DatabaseFile {
 
     /// - Returns: false when the file is empty or of an earlier version.
     private static func isCurrent(_ database: Database, _ schema: DatabaseSchema) throws(DatabaseError) -> Bool {
+        // Another process may be making it at this moment: all or nothing of that is seen.
+        try database.reading { () throws(DatabaseError) in try check(database, schema) }
+    }
+
+    private static func check(_ database: Database, _ schema: DatabaseSchema) throws(DatabaseError) -> Bool {
         let identifier = try database.number("PRAGMA application_id")
         let version = try database.number("PRAGMA user_version")
         let objects = try database.number("SELECT count(*) FROM sqlite_schema")

@@ -165,7 +165,9 @@ static void a_forked_child_leaves_its_parents_file_alone(void) {
     nj_cookies *own = nj_cookies_open(place("childs-own.db"), NJ_COOKIES_ALL, NULL);
     CHECK(own != NULL);
     nj_cookies_free(own);
-    _exit(checks_failed ? 1 : 0);
+    /* Not by _exit: valgrind would count what belonged to the parent's threads as lost. */
+    execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
+    _exit(2);
   }
   int status;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
