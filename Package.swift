@@ -27,6 +27,10 @@ let package = Package(
         .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
+        // Debian's SQLite.
+        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        // Debian's libidn2: host names in other letters than ASCII's.
+        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -35,7 +39,7 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CSimdjson",
+                "CIDN2", "CSimdjson",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -48,6 +52,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        .target(name: "NightjarStorage", dependencies: ["CSQLite", "NightjarHTTP"]),
         .target(
             name: "NightjarTransport",
             dependencies: [
@@ -62,7 +67,7 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarHTTP", "NightjarStorage", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -116,8 +121,11 @@ let package = Package(
             ],
             linkerSettings: [.linkedLibrary("brotlienc")]
         ),
+        .testTarget(
+            name: "NightjarStorageTests",
+            dependencies: ["NightjarHTTP", "NightjarStorage", "NightjarTestSupport"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
-        .testTarget(name: "NightjarTests", dependencies: ["Nightjar"]),
+        .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
         .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
         // The hostile peer, certificates, waiting: what tests share.
         .target(

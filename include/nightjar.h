@@ -2,7 +2,7 @@
  *
  * Threads. Every function may be called from any thread unless its comment says otherwise. Our threads never run your
  * code: callbacks run inside nj_queue_poll, on the thread that calls it, or inside the blocking call that they belong
- * to. Configurations, requests and scripts are for one thread at a time; responses and errors never change.
+ * to. Configurations, requests, forms and scripts are for one thread at a time; responses and errors never change.
  *
  * Ownership. What a _new, _send or _start returns is yours: free it with the function named after its type. A getter's
  * pointer is borrowed and lives as long as its handle. Arguments are copied before the call returns, except where a
@@ -210,7 +210,12 @@ NJ_API void nj_error_free(nj_error *error);
 NJ_API nj_config *nj_config_new(void);
 NJ_API void nj_config_free(nj_config *config);
 
-/** What relative targets are joined to: absolute, http or https, without a query. Checked by nj_client_new. */
+/**
+ * What relative targets are joined to: absolute, http or https, without a query; or the socket of a local daemon,
+ * "unix:/run/docker.sock" or "http+unix://%2Frun%2Fdocker.sock/v1.40", which only a base URL can name. A host with other
+ * letters than ASCII's is converted (IDNA 2008). User name and password in a URL become Basic credentials for its origin.
+ * Checked by nj_client_new.
+ */
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
@@ -259,16 +264,49 @@ NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
 /** Seconds that a connection is kept open without use; 60 by default. */
 NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
 
+/**
+ * The proxy for all origins but those of nj_config_set_no_proxy: "http://user:password@host:3128", https, socks5 (names
+ * are looked up here) or socks5h (by the proxy); NULL for none. Over it, https goes through a tunnel, and certificates
+ * are checked against the origin's name.
+ *
+ * Without this the environment decides, read by nj_client_new as curl reads it: http_proxy, https_proxy, all_proxy,
+ * no_proxy. Addresses of this machine are no exception unless no_proxy makes them one.
+ *
+ * @return NJ_INVALID_URL when it is none
+ */
+NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
+
+/**
+ * The hosts that are reached without a proxy, in place of the environment's no_proxy: names with all beneath them,
+ * addresses, networks ("example.com,10.0.0.0/8,[::1]"), or "*". NULL: with a proxy that was set there are none, otherwise
+ * the environment decides.
+ */
+NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *text);
+
+/** Whether the environment decides about proxies (true, the default), or there is none. Replaces a proxy that was set. */
+NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
+
+/**
+ * Every connection goes to the socket at `path`, whatever the URL's host is, with TLS for https; no proxy is asked. For
+ * a daemon whose Host must be another than localhost; otherwise a base URL can name the socket. NULL for none.
+ *
+ * @return NJ_INVALID_URL for a path that is not absolute or longer than 107 bytes
+ */
+NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
+
 /** A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /** False accepts any certificate: every connection is then open to interception. True by default. */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
+/** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file. False by default. */
+NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
+
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, tls). What it does
- * not name stays.
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
+ * unix_socket, tls). What it does not name stays.
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
@@ -318,11 +356,36 @@ typedef enum nj_cookie_policy {
 /** An empty jar (RFC 6265bis, public suffixes by Debian's list), in memory. NULL for a policy that is none. */
 NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
 
+/**
+ * The jar in an SQLite file, which is read now and made when there is none, for its owner's eyes alone. Processes may share
+ * the file, cookie by cookie: the last change wins. It is written in the background about once a second, when a client
+ * that uses it is freed, and when nobody has it any more; cookies of the session are not written (in JSON options
+ * `cookies` may ask for it: {"file": "...", "policy": "all", "keep_session": true}). All jars of one process for one file
+ * share its cookies.
+ *
+ * A file of garbage is moved aside, to `path`.damaged-TIME. When the disk is full or may not be written, the cookies are
+ * in memory and saved later. The logs of the clients tell of both.
+ *
+ * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), NJ_FORKED in the
+ *         child of a process that had it open, or NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
+
+/**
+ * Writes what is not in the file yet, and returns when it is there. NJ_OK for a jar in memory.
+ *
+ * @return NJ_STORAGE when the disk does not take it; it is tried again all the same
+ */
+NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
+
 /** Clients that were made with it keep it alive. */
 NJ_API void nj_cookies_free(nj_cookies *cookies);
 
 /** Clients made from `config` keep cookies here; NULL: they keep none, which is the default. */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
+
+/** The jar of a client, yours to free; NULL: it keeps no cookies. */
+NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
  * Stores what a Set-Cookie field says, as if `url` had sent it: "name=value; Path=/; Secure".
@@ -333,6 +396,9 @@ NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char
 
 /** Deletes the cookies that match all that is not NULL; a domain matches itself alone. @return how many there were */
 NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
+
+/** Deletes all cookies, also those that another process has in the same file. */
+NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
 /**
  * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
@@ -351,13 +417,18 @@ NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 NJ_API void nj_cookie_list_free(nj_cookie_list *list);
 NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
 
-/** Of the cookie at `index`; NULL or 0 for an index that is not below the count. A value may be secret. */
+/** Of the cookie at `index`; NULL, 0 or false for an index that is not below the count. A value may be secret. */
 NJ_API const char *nj_cookie_list_name_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
 NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
 /** Seconds since 1970; 0 for a cookie of the session. */
 NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
+/** Sent by https alone; not for scripts in pages. */
+NJ_API bool nj_cookie_list_secure_at(const nj_cookie_list *list, size_t index);
+NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index);
+/** "none", "lax", "strict", or "unspecified" where the server said nothing. */
+NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
 
 /* ----------------------------------------------------------------------------------------------------- client --- */
 
@@ -365,7 +436,8 @@ NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index
  * Makes a client, with a thread of its own for its event loop.
  *
  * @param config copied; NULL for the defaults
- * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, ...) or there is no thread or descriptor left
+ * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, NJ_STORAGE, ...) or there is no thread or
+ *         descriptor left
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 

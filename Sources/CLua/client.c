@@ -1,4 +1,6 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
+#include <string.h>
+
 #include "json.h"
 #include "njl.h"
 
@@ -210,8 +212,23 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-static int unknown(lua_State *L) {
-  static const char *const names[] = {"get", "post", "put", "patch", "delete", "head", "request", "close", NULL};
+/* api.cookies: the same each time; nil where it keeps none */
+static int push_cookies(lua_State *L) {
+  client *self = check_client(L);
+  if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
+  njl_cookies_push(L, self->host, self->handle);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, NJL_CLIENT_COOKIES);
+  return 1;
+}
+
+/* api.name, by the upvalue: the methods */
+static int field(lua_State *L) {
+  static const char *const names[] = {"get",  "post",    "put",   "patch",   "delete",
+                                      "head", "request", "close", "cookies", NULL};
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
   return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
 }
 
@@ -234,10 +251,7 @@ void njl_open_client(lua_State *L) {
   lua_setfield(L, -2, "request");
   lua_pushcfunction(L, close);
   lua_setfield(L, -2, "close");
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, unknown);
-  lua_setfield(L, -2, "__index");
-  lua_setmetatable(L, -2);
+  lua_pushcclosure(L, field, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }

@@ -17,6 +17,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_response(L);
   njl_open_task(L);
   njl_open_client(L);
+  njl_open_cookies(L);
   luaL_newlibtable(L, functions);
   lua_pushlightuserdata(L, host); /* The registry keeps it. */
   luaL_setfuncs(L, functions, 1);

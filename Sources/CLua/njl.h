@@ -8,6 +8,7 @@
  *   group.c      all, race, map, timeout
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
+ *   cookies.c    a client's cookies
  *   request.c    the options of a call
  *   response.c   response objects
  *   stream.c     bodies in parts
@@ -200,6 +201,10 @@ int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
+/* cookies.c */
+int njl_cookies_push(lua_State *L, njl_host *host, njl_client *client); /* nil where it keeps none */
+void njl_open_cookies(lua_State *L);
+
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
  * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text; a file to
@@ -255,8 +260,14 @@ lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* hooks.c */
-/* User values of a client: functions. */
-enum { NJL_CLIENT_LOG = 1, NJL_CLIENT_BEFORE, NJL_CLIENT_AFTER, NJL_CLIENT_VALUES = NJL_CLIENT_AFTER };
+/* User values of a client: functions, and the object of its cookies. */
+enum {
+  NJL_CLIENT_LOG = 1,
+  NJL_CLIENT_COOKIES,
+  NJL_CLIENT_BEFORE,
+  NJL_CLIENT_AFTER,
+  NJL_CLIENT_VALUES = NJL_CLIENT_AFTER
+};
 /* Reads the options before and after of the table at `options` into the client. False: there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client);
 /* A copy of the options at `options`, which may be none, for hooks to change. */
@@ -303,6 +314,8 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_COOKIES "nightjar.cookies"
+#define NJL_LOAN "nightjar.loan"
 #define NJL_REPLY "nightjar.reply"
 #define NJL_RESPONSE "nightjar.response"
 #define NJL_HEADERS "nightjar.headers"

@@ -15,6 +15,10 @@ public final class Client: Sendable {
     private let decompresses: Bool
     private let hooks: CallHooks?
     private let birth = Fork.generation
+    /// Its cookies; nil: it keeps none.
+    public let cookies: CookieStorage?
+    /// The number under which the log hears of the cookie file.
+    private let cookieListener: Int?
     /// That of the last call: the next is mostly of the same.
     private let latestOrigin = Mutex<Origin?>(nil)
     /// Queues of blocking calls, kept for the next.
@@ -30,13 +34,17 @@ public final class Client: Sendable {
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
         template = try RequestTemplate(
-            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(text) },
+            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) },
             defaults: configuration.headers, userAgent: configuration.userAgent,
             acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil,
             sensitive: configuration.sensitiveHeaders)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
+        var configuration = configuration
+        let cookies = try configuration.openCookies()
+        configuration.cookies = cookies
+        self.cookies = cookies
         hooks = configuration.hooks
         let thread = try LoopThread()
         do throws(NightjarError) {
@@ -44,11 +52,15 @@ public final class Client: Sendable {
             if let transport {
                 carrier = transport(thread.loop)
             } else {
-                carrier = try NetworkTransport(loop: thread.loop, configuration: configuration.transport)
+                var network = configuration.transport
+                network.userAgent = network.userAgent ?? configuration.userAgent
+                carrier = try NetworkTransport(loop: thread.loop, configuration: network)
             }
-            loop = ClientLoop(
+            let loop = ClientLoop(
                 thread: thread, transport: carrier,
                 chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }), log: configuration.log)
+            self.loop = loop
+            cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()
             throw error
@@ -137,11 +149,14 @@ public final class Client: Sendable {
         var result: Result<Response, NightjarError>?
     }
 
-    /// Cancels every call in flight, so that each finishes, closes the connections and returns when nothing of this
+    /// Cancels every call in flight, so that each finishes, closes the connections, saves the cookies and returns when nothing of this
     /// client runs any more. Later calls fail with `closed`. In a forked child it does nothing: the threads are the
     /// parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         loop.stop()
+        if let cookieListener { cookies?.unlisten(cookieListener) }
+        // What could not be saved is told to who flushes; here there is nobody left to tell.
+        try? cookies?.flush()
     }
 }

@@ -3,7 +3,8 @@ import NightjarTransport
 
 /// How a client behaves. Checked and copied by `Client.init`; changing it later changes nothing.
 public struct Configuration: Sendable {
-    /// Joined to relative targets; absolute http or https. Nil: every target must be absolute.
+    /// Joined to relative targets; absolute http or https, or the socket of a local daemon: `unix:/run/docker.sock`,
+    /// `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
     /// Sent with every request that does not set the same name itself.
     public var headers = Headers()
@@ -14,7 +15,7 @@ public struct Configuration: Sendable {
     /// Bytes of content that a collected response may have before the call fails with `too_large`; at most
     /// ``largestBody``, however much is set.
     public var maximumBody = 256 << 20
-    /// What connections are made, kept and how TLS trusts.
+    /// What connections are made, through which proxy or socket, which are kept, and how TLS trusts.
     public var transport = TransportConfiguration()
     /// What is done with redirects.
     public var redirect = RedirectSettings()
@@ -23,6 +24,10 @@ public struct Configuration: Sendable {
     public var sensitiveHeaders: [String] = []
     /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
     public var cookies: CookieStorage?
+    /// The file of cookies that `Client.init` opens, where ``cookies`` is nil.
+    public var cookieFile: CookieFileOptions?
+    /// Whether the client leaves nothing on disk. It then refuses what would.
+    public var isEphemeral = false
     /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
     public var decompresses = true
     /// Takes log lines; nil: none are made.
@@ -36,6 +41,35 @@ public struct Configuration: Sendable {
 
     /// Bytes that a body in memory can have, a buffer's positions being of 32 bits. Stream what is larger.
     public static let largestBody = Int(Int32.max) - 1
+}
+
+/// A file of cookies, as ``CookieStorage/init(file:policy:keepsSession:)`` takes it.
+public struct CookieFileOptions: Sendable, Equatable {
+    public var path: String
+    public var policy: CookieJar.Policy
+    public var keepsSession: Bool
+
+    public init(_ path: String, policy: CookieJar.Policy = .all, keepsSession: Bool = false) {
+        self.path = path
+        self.policy = policy
+        self.keepsSession = keepsSession
+    }
+}
+
+extension Configuration {
+    /// Where this client's cookies are, with the file opened when there is one.
+    ///
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before anything is made; `storage`.
+    func openCookies() throws(NightjarError) -> CookieStorage? {
+        if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
+            throw NightjarError(
+                .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cookie file")
+        }
+        if let cookies { return cookies }
+        return try cookieFile.map { file throws(NightjarError) in
+            try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
+        }
+    }
 }
 
 /// The version of this library, as in `nj_version`.

@@ -110,6 +110,33 @@ public func nj_config_set_verify_certificates(_ config: OpaquePointer?, _ verify
     change(config) { configuration throws(NightjarError) in configuration.transport.verifiesCertificates = verify }
 }
 
+@_cdecl("nj_config_set_proxy") @implementation
+public func nj_config_set_proxy(_ config: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.proxy.source =
+            url == nil ? .off : .address(try ProxyAddress(required(text(url), "url")))
+    }
+}
+
+@_cdecl("nj_config_set_no_proxy") @implementation
+public func nj_config_set_no_proxy(_ config: OpaquePointer?, _ hosts: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.proxy.exceptions = hosts == nil ? nil : try required(text(hosts), "text")
+    }
+}
+
+@_cdecl("nj_config_use_environment_proxy") @implementation
+public func nj_config_use_environment_proxy(_ config: OpaquePointer?, _ use: Bool) -> nj_status {
+    change(config) { $0.transport.proxy.source = use ? .environment : .off }
+}
+
+@_cdecl("nj_config_set_unix_socket") @implementation
+public func nj_config_set_unix_socket(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    change(config) { configuration throws(NightjarError) in
+        configuration.transport.unixSocket = path == nil ? nil : try UnixSocket(required(text(path), "path"))
+    }
+}
+
 @_cdecl("nj_config_set_log") @implementation
 public func nj_config_set_log(
     _ config: OpaquePointer?, _ level: nj_log_level, _ queue: OpaquePointer?, _ log: nj_log_fn?,
@@ -163,7 +190,15 @@ public func nj_config_set_decompress(_ config: OpaquePointer?, _ decompress: Boo
 
 @_cdecl("nj_config_set_cookies") @implementation
 public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePointer?) -> nj_status {
-    change(config) { $0.cookies = Handle<CookieStorage>.borrow(cookies) }
+    change(config) {
+        $0.cookies = Handle<CookieStorage>.borrow(cookies)
+        $0.cookieFile = nil
+    }
+}
+
+@_cdecl("nj_config_set_ephemeral") @implementation
+public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool) -> nj_status {
+    change(config) { $0.isEphemeral = ephemeral }
 }
 
 extension RedirectSettings {

@@ -4,8 +4,9 @@ import Nightjar
 /// The cookies of a moment, with their texts as C borrows them.
 private final class CookieListBox: Sendable {
     struct Entry: Sendable {
-        let name, value, domain, path: CString
+        let name, value, domain, path, sameSite: CString
         let expires: Double
+        let isSecure, isHTTPOnly: Bool
     }
 
     let entries: [Entry]
@@ -14,18 +15,56 @@ private final class CookieListBox: Sendable {
         entries = cookies.map {
             Entry(
                 name: CString($0.name), value: CString($0.value), domain: CString($0.domain), path: CString($0.path),
-                expires: $0.expires ?? 0)
+                sameSite: CString($0.sameSite.rawValue), expires: $0.expires ?? 0, isSecure: $0.isSecure,
+                isHTTPOnly: $0.isHTTPOnly)
         }
     }
 }
 
 @_cdecl("nj_cookies_new") @implementation
 public func nj_cookies_new(_ policy: nj_cookie_policy) -> OpaquePointer? {
-    switch policy {
-    case NJ_COOKIES_ALL: Handle.make(CookieStorage())
-    case NJ_COOKIES_FIRST_PARTY: Handle.make(CookieStorage(.firstParty))
-    default: nil
+    CookieJar.Policy(policy).map { Handle.make(CookieStorage($0)) }
+}
+
+extension CookieJar.Policy {
+    fileprivate init?(_ policy: nj_cookie_policy) {
+        switch policy {
+        case NJ_COOKIES_ALL: self = .all
+        case NJ_COOKIES_FIRST_PARTY: self = .firstParty
+        default: return nil
+        }
     }
+}
+
+@_cdecl("nj_cookies_open") @implementation
+public func nj_cookies_open(
+    _ path: UnsafePointer<CChar>?, _ policy: nj_cookie_policy, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        guard let policy = CookieJar.Policy(policy) else {
+            throw NightjarError(.invalidArgument, "policy is none of nj_cookie_policy")
+        }
+        return Handle.make(try CookieStorage(file: try required(text(path), "path"), policy: policy))
+    }
+}
+
+@_cdecl("nj_cookies_flush") @implementation
+public func nj_cookies_flush(
+    _ cookies: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        try required(Handle<CookieStorage>.borrow(cookies), "cookies").flush()
+    }
+}
+
+@_cdecl("nj_client_cookies") @implementation
+public func nj_client_cookies(_ client: OpaquePointer?) -> OpaquePointer? {
+    Handle<Client>.borrow(client)?.cookies.map(Handle.make)
+}
+
+@_cdecl("nj_cookies_clear") @implementation
+public func nj_cookies_clear(_ cookies: OpaquePointer?) {
+    Handle<CookieStorage>.borrow(cookies)?.clear()
 }
 
 @_cdecl("nj_cookies_free") @implementation
@@ -119,4 +158,19 @@ public func nj_cookie_list_path_at(_ list: OpaquePointer?, _ index: Int) -> Unsa
 @_cdecl("nj_cookie_list_expires_at") @implementation
 public func nj_cookie_list_expires_at(_ list: OpaquePointer?, _ index: Int) -> Double {
     entry(list, index)?.expires ?? 0
+}
+
+@_cdecl("nj_cookie_list_secure_at") @implementation
+public func nj_cookie_list_secure_at(_ list: OpaquePointer?, _ index: Int) -> Bool {
+    entry(list, index)?.isSecure ?? false
+}
+
+@_cdecl("nj_cookie_list_http_only_at") @implementation
+public func nj_cookie_list_http_only_at(_ list: OpaquePointer?, _ index: Int) -> Bool {
+    entry(list, index)?.isHTTPOnly ?? false
+}
+
+@_cdecl("nj_cookie_list_same_site_at") @implementation
+public func nj_cookie_list_same_site_at(_ list: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    entry(list, index)?.sameSite.pointer
 }

@@ -103,7 +103,7 @@ public func njl_random_uuid(_ text: UnsafeMutablePointer<CChar>?) {
 }
 
 /// Runs `body`; what it throws becomes an outcome.
-private func refusing(
+func refusing(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> OpaquePointer
 ) -> OpaquePointer? {
     do throws(NightjarError) {
@@ -184,7 +184,7 @@ extension Method {
 
 extension njl_bytes {
     /// - Parameter role: names the bytes in the message, as in "the path".
-    fileprivate func text(_ role: String) throws(NightjarError) -> String {
+    func text(_ role: String) throws(NightjarError) -> String {
         guard let text = String(validating: buffer, as: UTF8.self) else {
             throw NightjarError(.invalidRequest, "\(role) is not UTF-8")
         }

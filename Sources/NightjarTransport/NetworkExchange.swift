@@ -57,10 +57,6 @@ final class NetworkExchange: Exchange {
 
     // MARK: From the connection
 
-    func finished(trailers: Headers) {
-        end()?.exchangeFinished(trailers: trailers)
-    }
-
     /// The connection is gone; `loss` says what is known of the request's fate.
     func connectionFailed(_ error: NightjarError, _ loss: HTTP1Connection.Loss) {
         let replacement = Replacement(
@@ -98,7 +94,10 @@ final class NetworkExchange: Exchange {
         }
     }
 
-    private func end() -> (any ExchangeReceiver)? {
+    /// Ends for good.
+    ///
+    /// - Returns: who is to be told.
+    func end() -> (any ExchangeReceiver)? {
         state = .ended
         return receiver.take()
     }

@@ -1,4 +1,5 @@
 import DequeModule
+import Glibc
 import NIOCore
 import NightjarHTTP
 
@@ -8,20 +9,12 @@ import NightjarHTTP
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
-    /// The pool of one origin. A class, so that an exchange finds it again without looking up its origin.
-    final class Host {
-        let origin: Origin
-        var pool: Pool
-
-        init(origin: Origin, limit: Int) {
-            self.origin = origin
-            pool = Pool(limit: limit)
-        }
-    }
+    typealias Host = TransportHost
 
     private let loop: any EventLoop
     private let connector: Connector
     private let configuration: TransportConfiguration
+    private let proxies: ProxyRules
     private var hosts: [Origin: Host] = [:]
     private var latestHost: Host?
     /// Connections that are open or being made, so that shutting down reaches each.
@@ -43,17 +36,23 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     ) throws(NightjarError) {
         self.loop = loop
         self.configuration = configuration
+        proxies = configuration.proxy.rules { name in getenv(name).map { String(cString: $0) } }
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
     }
 
     public func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        let exchange = NetworkExchange(
-            request, connectTimeout: connectTimeout, host: host(for: request.origin), transport: self,
-            receiver: receiver)
-        acquire(for: exchange, fresh: false)
-        return exchange
+        do throws(NightjarError) {
+            let exchange = NetworkExchange(
+                request, connectTimeout: connectTimeout, host: try host(for: request.origin), transport: self,
+                receiver: receiver)
+            acquire(for: exchange, fresh: false)
+            return exchange
+        } catch {
+            receiver.exchangeFailed(error)
+            return NoExchange()
+        }
     }
 
     public func shutDown() {
@@ -68,14 +67,15 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     // MARK: Finding a connection
 
-    private func host(for origin: Origin) -> Host {
+    private func host(for origin: Origin) throws(NightjarError) -> Host {
         if let latestHost, latestHost.origin == origin { return latestHost }
         let host: Host
         if let known = hosts[origin] {
             host = known
         } else {
             forgetUnusedHosts()
-            host = Host(origin: origin, limit: configuration.connectionsPerHost)
+            let route = try Route(to: origin, socket: configuration.unixSocket, proxies)
+            host = Host(origin, route, limit: configuration.connectionsPerHost)
             hosts[origin] = host
         }
         latestHost = host
@@ -123,7 +123,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private func connect(_ host: Host, for ticket: Pool.Ticket, timeout: Duration?) {
         let connection = HTTP1Connection(transport: self, host: host, attempt: ticket)
         connections[ObjectIdentifier(connection)] = connection
-        connector.connect(connection, to: host.origin, timeout: timeout)
+        connector.connect(connection, timeout: timeout)
     }
 
     // MARK: What connections report
@@ -184,4 +184,13 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
         armExpiry()
     }
+}
+
+/// One that ended before it began.
+private final class NoExchange: Exchange {
+    func cancel() {}
+    func pause() {}
+    func resume() {}
+    func send(_ part: ByteBuffer) {}
+    func endBody() {}
 }

@@ -1,3 +1,5 @@
+import NightjarHTTP
+
 /// What connections are made and kept, and how TLS trusts.
 public struct TransportConfiguration: Sendable {
     /// Connections open at once to one origin; further calls wait for one in order of arrival.
@@ -8,6 +10,15 @@ public struct TransportConfiguration: Sendable {
     public var certificateAuthorityFile: String?
     /// Whether the server's certificate and name are checked. False makes every connection open to interception.
     public var verifiesCertificates = true
+
+    /// Through which proxy origins are reached. By default as the environment says, which is read once, when the client
+    /// is made.
+    public var proxy = ProxySettings()
+    /// Where every connection goes, whatever the URL's host is, as with curl's --unix-socket: no name is looked up and no
+    /// proxy asked. Nil: to the host.
+    public var unixSocket: UnixSocket?
+    /// The User-Agent field of a request for a tunnel; nil sends none.
+    public var userAgent: String?
 
     public init() {}
 }

@@ -8,13 +8,13 @@ import Testing
 /// A host with several addresses, of which some do not answer.
 @Suite struct AddressTests {
     private func client(port: Int, _ addresses: [String]) throws -> Client {
-        var configuration = Configuration()
+        var configuration = Configuration.loopback
         configuration.baseURL = "http://several.test:\(port)"
-        configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
         let targets = try addresses.map { try SocketAddress(ipAddress: $0, port: port) }
+        let transport = configuration.transport
         return try Client(configuration) { loop in
             do {
-                return try NetworkTransport(loop: loop, configuration: TransportConfiguration()) { _, _ in targets }
+                return try NetworkTransport(loop: loop, configuration: transport) { _, _ in targets }
             } catch {
                 Issue.record("the default configuration works: \(error)")
                 return Nothing()

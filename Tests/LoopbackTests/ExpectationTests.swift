@@ -60,14 +60,17 @@ import Testing
     @Test func a417IsRepeatedOnceWithoutTheExpectation() throws {
         let refusal: ScriptedPeer.Step = .respond("417 Expectation Failed", body: "what?")
         let peer = try ScriptedPeer([
-            [.expectHead, refusal, .expectClose], [.expectRequest, .respond(body: "ok")],
+            [.expectHead, refusal, .expectClose],
+            [.expectRequest, .respond(headers: ["Connection: close"], body: "ok")],
             [.expectHead, refusal, .expectClose], [.expectRequest, refusal],
         ])
         let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
         #expect(try client.sendBlocking(request()).text == "ok")
         #expect(peer.requests.map { $0["expect"] } == ["100-continue", nil])
         #expect(peer.requests[1].body == Array("the body".utf8))
-        _ = try? client.sendBlocking(Request(.get, "/"))
+        let error = try failure(client, request())
+        #expect(error.kind == .client && error.status == 417)
+        #expect(peer.requests.map { $0["expect"] } == ["100-continue", nil, "100-continue", nil])
         #expect(peer.failures == [])
     }
 

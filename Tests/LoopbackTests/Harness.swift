@@ -9,11 +9,20 @@ func client(of peer: ScriptedPeer, _ configure: (inout Configuration) -> Void = 
 }
 
 func client(port: Int, _ configure: (inout Configuration) -> Void = { _ in }) throws -> Client {
-    var configuration = Configuration()
+    var configuration = Configuration.loopback
     configuration.baseURL = "http://127.0.0.1:\(port)"
-    configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
     configure(&configuration)
     return try Client(configuration)
+}
+
+extension Configuration {
+    /// For peers in this process: whatever proxies the environment names are not meant for them.
+    static var loopback: Configuration {
+        var configuration = Configuration()
+        configuration.transport.proxy.source = .off
+        configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
+        return configuration
+    }
 }
 
 /// The error that a call ends with; an answer is a failed test.

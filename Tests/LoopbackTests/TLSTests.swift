@@ -7,7 +7,7 @@ import Testing
     private func client(
         trusting authority: String? = nil, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> Client {
-        var configuration = Configuration()
+        var configuration = Configuration.loopback
         configuration.transport.certificateAuthorityFile = try authority ?? TestCertificates.shared().authority
         configuration.timeouts = Timeouts(connect: .seconds(10), idle: .seconds(10), total: .seconds(20))
         configure(&configuration)
@@ -40,7 +40,7 @@ import Testing
 
     @Test func anAuthorityThatNobodyNamedIsNotTrusted() throws {
         let peer = try peer(.trusted)
-        var configuration = Configuration()
+        var configuration = Configuration.loopback
         configuration.timeouts.connect = .seconds(10)
         let error = try failure(Client(configuration), Request(.get, "https://localhost:\(peer.port)/"))
         #expect(error.kind == .tls)

@@ -201,6 +201,23 @@ import Testing
         #expect(peer.requests.last?.bodyText == "next")
     }
 
+    @Test func closingWhileFilesAreReadIsSafe() throws {
+        let path = try write("large", content(1_000_000))
+        let peer = try ScriptedPeer([[.expectHead, .expectClose]], repeatsLast: true)
+        for round in 0..<20 {
+            let client = try client(of: peer)
+            let finished = Mutex(0)
+            var request = put(.file(path: path))
+            request.compresses = round % 2 == 1
+            for _ in 0..<8 {
+                try client.start(request, on: nil, TaskHandlers { _, _ in finished.withLock { $0 += 1 } })
+            }
+            usleep(UInt32(round) * 300)
+            client.close()
+            #expect(finished.withLock { $0 } == 8)
+        }
+    }
+
     // MARK: Again from the start
 
     @Test(arguments: [307, 308])

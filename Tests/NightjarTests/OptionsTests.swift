@@ -32,6 +32,29 @@ import Testing
         #expect(!configuration.transport.verifiesCertificates)
     }
 
+    @Test(arguments: [
+        ("true", ProxySettings(.environment)), ("false", ProxySettings(.off)),
+        (#""http://u:p@h:3128""#, ProxySettings(.address(try! ProxyAddress("http://u:p@h:3128")))),
+        (
+            #"{"url": "socks5h://h", "no_proxy": "a.test,10.0.0.0/8"}"#,
+            ProxySettings(.address(try! ProxyAddress("socks5h://h")), exceptions: "a.test,10.0.0.0/8")
+        ),
+        (#"{"no_proxy": ["a.test", "b.test"]}"#, ProxySettings(.environment, exceptions: "a.test,b.test")),
+    ])
+    func aProxyIsTaken(json: String, settings: ProxySettings) throws {
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"proxy": \#(json)}"#)
+        #expect(configuration.transport.proxy == settings)
+    }
+
+    @Test func aSocketIsTaken() throws {
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"unix_socket": "/run/d.sock"}"#)
+        #expect(configuration.transport.unixSocket?.path == "/run/d.sock")
+        try configuration.merge(json: #"{"unix_socket": null}"#)
+        #expect(configuration.transport.unixSocket == nil)
+    }
+
     @Test func aNumberAsTimeoutIsTheTotal() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"timeout": 3}"#)
@@ -49,6 +72,15 @@ import Testing
         (
             #"{"max_body": "20 pounds"}"#,
             #"option "max_body" is "20 pounds", which is no size; write 65536, "64KB", "20MB" or "1GB""#
+        ),
+        (#"{"proxy": 1}"#, #"option "proxy" must be true, false, a URL or a table, found an integer"#),
+        (
+            #"{"proxy": "ftp://u:secret@h"}"#,
+            #"the proxy cannot be used: its scheme "ftp" is none of http, https, socks5 and socks5h"#
+        ),
+        (
+            #"{"unix_socket": "d.sock"}"#,
+            #"the path of a unix socket must be absolute, not "d.sock": what it is relative to may change"#
         ),
         (#"{"auth": {}}"#, #"option "auth" is not supported by version 0.1.0 yet"#),
         ("[]", "the options must be a table of options, found an array"),

@@ -100,6 +100,7 @@ final class PeerPerformance: @unchecked Sendable {
         case .close: stream.close()
         case .closeWithoutNotice: socket.close()
         case .reset: socket.reset()
+        case .relay(let port): try relay(to: port)
         case .untilClosed(let steps):
             while try !clientHasClosed() {
                 for step in steps { try perform(step) }
@@ -200,6 +201,30 @@ final class PeerPerformance: @unchecked Sendable {
             return try !fill(within: patience)
         } catch let error as SocketError where error.code == ECONNRESET {
             return true
+        }
+    }
+
+    // MARK: Being in between
+
+    /// Looks at both sides by turns: TLS may have bytes where its socket has none.
+    private func relay(to port: Int) throws {
+        let far = try Socket(connectingTo: port)
+        defer { far.close() }
+        if !pending.isEmpty { try far.send(Bytes(pending), within: patience) }
+        pending = []
+        while true {
+            do {
+                let bytes = try stream.receive(within: .milliseconds(1))
+                if bytes.isEmpty { return }
+                log.received(bytes, on: connection)
+                try far.send(Bytes(bytes), within: patience)
+            } catch Socket.WaitError.timedOut {
+                // Then it is the other side's turn.
+            }
+            while let bytes = try far.received(atMost: 64 * 1024) {
+                if bytes.isEmpty { return }
+                try stream.send(Bytes(bytes), within: patience)
+            }
         }
     }
 

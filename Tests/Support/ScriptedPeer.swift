@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TCP server on 127.0.0.1 that plays a script for each connection and keeps what it was sent: the hostile peer of
+/// A server on 127.0.0.1, or at a unix socket, that plays a script for each connection and keeps what it was sent: the hostile peer of
 /// the tests.
 ///
 ///     let peer = try ScriptedPeer([[.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Le"), .reset]])
@@ -43,6 +43,8 @@ public final class ScriptedPeer: Sendable {
         case closeWithoutNotice
         /// Closes with an RST.
         case reset
+        /// Connects to that port of this machine and passes on what comes from either side, until one ends: a proxy's part.
+        case relay(to: Int)
         /// Plays these steps again and again, until the client ends its side before the first of them has read a byte.
         case untilClosed([Step])
 
@@ -55,6 +57,7 @@ public final class ScriptedPeer: Sendable {
         }
     }
 
+    /// 0 at a unix socket.
     public let port: Int
     private let log = PeerLog()
     private let interruption = Latch()
@@ -62,17 +65,24 @@ public final class ScriptedPeer: Sendable {
     /// - Parameters:
     ///   - connections: the script of the first connection, of the second, and so on.
     ///   - repeatsLast: whether further connections play the last script again; otherwise they are a failure, and reset.
+    ///   - path: of a unix socket to listen at, rather than at a port.
     ///   - tls: what the peer speaks beneath its scripts, which begin behind the handshake; harm to the handshake itself
     ///     is a script without TLS.
     ///   - patience: how long an expectation may take to come true before the script gives up.
     public init(
-        _ connections: [[Step]], repeatsLast: Bool = false, tls: PeerTLS? = nil, patience: Duration = .seconds(10)
+        _ connections: [[Step]], repeatsLast: Bool = false, at path: String? = nil, tls: PeerTLS? = nil,
+        patience: Duration = .seconds(10)
     ) throws {
         let tls = try tls?.configuration()
-        let listener = try Socket.listening(interruption: interruption)
-        port = listener.port
         // The threads hold these and not the peer, so that a peer that nobody holds any more ends them.
         let (log, interruption) = (log, interruption)
+        let listener: Socket
+        if let path {
+            listener = try Socket.listening(path: path, interruption: interruption)
+        } else {
+            listener = try Socket.listening(interruption: interruption)
+        }
+        port = path == nil ? listener.port : 0
         log.threadStarted()
         Thread.detachNewThread {
             defer { log.threadEnded() }

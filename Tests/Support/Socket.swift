@@ -15,7 +15,7 @@ public struct SocketError: Error, Equatable, CustomStringConvertible {
     static func last(_ call: String) -> SocketError { SocketError(call: call, code: errno) }
 }
 
-/// A blocking TCP socket on loopback whose every wait is bounded. One thread at a time; `abort` from any.
+/// A blocking socket on loopback whose every wait is bounded. One thread at a time; `abort` from any.
 public final class Socket: @unchecked Sendable {
     public enum WaitError: Error, Equatable {
         case timedOut
@@ -57,6 +57,24 @@ public final class Socket: @unchecked Sendable {
         listener.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
         guard withAddress(port: port, { bind(descriptor, $0, $1) }) == 0 else { throw SocketError.last("bind") }
         guard listen(descriptor, backlog) == 0 else { throw SocketError.last("listen") }
+        return listener
+    }
+
+    /// At a unix socket, whose file is left behind.
+    static func listening(path: String, interruption: Latch? = nil) throws -> Socket {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SocketError.last("socket") }
+        let listener = Socket(descriptor: descriptor, interruption: interruption)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        let result = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw SocketError.last("bind") }
+        guard listen(descriptor, 128) == 0 else { throw SocketError.last("listen") }
         return listener
     }
 

@@ -140,6 +140,53 @@ void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
 
+/* --- Cookies --- */
+
+/* Of a client, the caller's to release; NULL: it keeps none. */
+typedef struct njl_cookies njl_cookies;
+njl_cookies *njl_client_cookies(const njl_client *client);
+void njl_cookies_release(njl_cookies *cookies);
+
+/* The cookies of a moment. NULL counts as empty. */
+typedef struct njl_cookie_list njl_cookie_list;
+typedef struct njl_cookie {
+  njl_bytes name, value, domain, path;
+  njl_bytes same_site; /* empty: the server said nothing */
+  double expires;      /* seconds since 1970; 0: at the end of the session */
+  bool is_secure, is_http_only, is_host_only;
+} njl_cookie;
+njl_cookie_list *njl_cookies_list(const njl_cookies *cookies);
+/* Borrowed from the list. False: there are fewer. */
+bool njl_cookie_list_at(const njl_cookie_list *list, size_t index, njl_cookie *cookie);
+void njl_cookie_list_release(njl_cookie_list *list);
+
+/* Those that are false say why in `*error`, owned by the caller. */
+bool njl_cookies_set(njl_cookies *cookies, njl_bytes url, njl_bytes set_cookie, njl_outcome **error);
+bool njl_cookies_flush(njl_cookies *cookies, njl_outcome **error);
+bool njl_cookies_export(const njl_cookies *cookies, njl_bytes path, njl_outcome **error);
+
+typedef struct njl_import {
+  size_t stored, skipped;
+} njl_import;
+bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts, njl_outcome **error);
+void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
+
+/* Text of Swift's, the caller's to release. */
+typedef struct njl_text njl_text;
+njl_text *njl_cookies_text(const njl_cookies *cookies);
+njl_bytes njl_text_bytes(const njl_text *text); /* borrowed from it */
+void njl_text_release(njl_text *text);
+
+typedef struct njl_cookie_match {
+  bool has_name, has_domain, has_path;
+  njl_bytes name, domain, path;
+} njl_cookie_match;
+/* Those that match all that `match` has. Returns how many there were. */
+size_t njl_cookies_delete(njl_cookies *cookies, const njl_cookie_match *match);
+void njl_cookies_clear(njl_cookies *cookies);
+
+/* --- Calls --- */
+
 /* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
  * A poll names it as well when a part of the request's body is wanted, and, for a streamed answer, when its head is
  * there; each time njl_call_await makes the next poll do so again, at once for what came meanwhile. */

@@ -5,7 +5,7 @@ import NightjarHTTP
 /// The content of one attempt that does not lie ready: read from files, compressed on its way, or both.
 ///
 /// Its methods block and belong to one thread at a time: the loop asks for a part on a worker's thread and asks again
-/// when it has it. So one part lies here and one in the connection, and no more.
+/// when it has it. So one part lies here; what the connection holds, its watermark bounds (half a mebibyte).
 final class Upload: @unchecked Sendable {
     /// Nil: the caller gives the content.
     private var pieces: BodyPieces?

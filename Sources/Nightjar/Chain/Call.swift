@@ -396,6 +396,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFinished(trailers: Headers) {
         exchange = nil
+        upload = nil
         guard let decoding else { return complete(trailers) }
         decoding.trailers = trailers
         decode(decoding)
@@ -414,6 +415,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
+        upload = nil
         ascend(error, from: loop.chain.bottom)
     }
 
@@ -450,8 +452,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// A line of the log about this call.
     func note(_ level: LogLevel, _ message: String) {
-        guard let sink = loop.log, sink.level >= level else { return }
-        loop.post(.log(sink, LogLine(level: level, message: message)), to: sink.queue)
+        loop.note(level, message)
     }
 
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.

@@ -1,5 +1,6 @@
 import Glibc
 import NightjarHTTP
+import NightjarStorage
 
 /// Small files, whole. Blocks.
 enum FileContent {
@@ -42,7 +43,9 @@ enum FileContent {
             var done = 0
             while done < content.count {
                 let count = content.withUnsafeBytes { bytes in
-                    Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                    withoutFileSizeSignal {
+                        Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                    }
                 }
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { throw failure("be written", path) }

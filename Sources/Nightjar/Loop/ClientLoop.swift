@@ -13,6 +13,8 @@ final class ClientLoop: @unchecked Sendable {
         case cancel(ClientTask)
         case resume(ClientTask)
         case bodyPart(ClientTask, BodyPart)
+        /// A line for the log.
+        case note(LogLevel, String)
         case redirect(ClientTask, RedirectAnswer)
         case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
         case close
@@ -111,6 +113,7 @@ final class ClientLoop: @unchecked Sendable {
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
+        case .note(let level, let text): note(level, text)
         case .redirect(let task, let answer):
             if let call = task.call { Redirect.answered(answer, call) }
         case .hooked(let task, let result): task.call?.hooked(result)
@@ -174,6 +177,12 @@ final class ClientLoop: @unchecked Sendable {
         var events: [QueueEvent] = []
         swap(&events, &outbox)  // the handlers may post more
         for event in events { event.run(in: nil) }
+    }
+
+    /// A line of the log.
+    func note(_ level: LogLevel, _ message: String) {
+        guard let log, log.level >= level else { return }
+        post(.log(log, LogLine(level: level, message: message)), to: log.queue)
     }
 
     // MARK: Time

@@ -48,14 +48,89 @@ extension RedirectSettings {
     ])
 }
 
-extension CookieStorage {
-    /// Whether cookies are kept, or by which policy: `"all"`, `"first_party"`, `"none"`.
-    static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> CookieStorage? {
+extension Configuration {
+    /// Whether cookies are kept, by which policy (`"all"`, `"first_party"`, `"none"`), or `{file=, policy=, keep_session=}`.
+    mutating func readCookies(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
-        case .bool(false), .null, .string("none"): return nil
-        case .bool(true), .string("all"): return CookieStorage()
-        case .string("first_party"): return CookieStorage(.firstParty)
-        default: throw .mismatch(path, wanted: "true, false, \"all\", \"first_party\" or \"none\"", value)
+        case .bool(let flag): keepCookies(flag ? .all : .none, in: nil)
+        case .null: keepCookies(.none, in: nil)
+        case .object:
+            var choice = CookieChoice()
+            try CookieChoice.options.apply(value, at: path, to: &choice)
+            keepCookies(choice.policy, in: choice)
+        default:
+            guard let policy = CookieJar.Policy(option: value) else {
+                throw .mismatch(path, wanted: "true, false, \"all\", \"first_party\", \"none\" or a table", value)
+            }
+            keepCookies(policy, in: nil)
         }
     }
+
+    private mutating func keepCookies(_ policy: CookieJar.Policy, in choice: CookieChoice?) {
+        (cookies, cookieFile) = (nil, nil)
+        guard policy != .none else { return }
+        if let file = choice?.file {
+            cookieFile = CookieFileOptions(file, policy: policy, keepsSession: choice?.keepsSession ?? false)
+        } else {
+            cookies = CookieStorage(policy)
+        }
+    }
+}
+
+private struct CookieChoice {
+    var file: String?
+    var policy = CookieJar.Policy.all
+    var keepsSession = false
+
+    static let options = OptionTable<CookieChoice>([
+        Option(name: "file") { value, path, choice throws(NightjarError) in
+            choice.file = try value.text(path)
+        },
+        Option(name: "policy") { value, path, choice throws(NightjarError) in
+            guard let policy = CookieJar.Policy(option: value) else {
+                throw .mismatch(path, wanted: "\"all\", \"first_party\" or \"none\"", value)
+            }
+            choice.policy = policy
+        },
+        Option(name: "keep_session") { value, path, choice throws(NightjarError) in
+            choice.keepsSession = try value.flag(path)
+        },
+    ])
+}
+
+extension CookieJar.Policy {
+    fileprivate init?(option: JSONValue) {
+        switch option {
+        case .string("all"): self = .all
+        case .string("first_party"): self = .firstParty
+        case .string("none"): self = .none
+        default: return nil
+        }
+    }
+}
+
+extension ProxySettings {
+    /// Whether the environment's proxies are used, the URL of one, or `{url=, no_proxy=}`.
+    mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .bool(true): source = .environment
+        case .bool(false): source = .off
+        case .string(let url): source = .address(try ProxyAddress(url))
+        case .object: try ProxySettings.options.apply(value, at: path, to: &self)
+        default: throw .mismatch(path, wanted: "true, false, a URL or a table", value)
+        }
+    }
+
+    private static let options = OptionTable<ProxySettings>([
+        Option(name: "url") { value, path, settings throws(NightjarError) in
+            settings.source = .address(try ProxyAddress(value.text(path)))
+        },
+        Option(name: "no_proxy") { value, path, settings throws(NightjarError) in
+            if case .array = value {
+                settings.exceptions = try value.texts(path).joined(separator: ",")
+            } else {
+                settings.exceptions = try value.text(path)
+            }
+        },
+    ])
 }

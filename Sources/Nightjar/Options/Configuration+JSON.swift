@@ -58,13 +58,23 @@ extension Configuration {
                 configuration.decompresses = try value.flag(path)
             },
             Option(name: "cookies") { value, path, configuration throws(NightjarError) in
-                configuration.cookies = try CookieStorage.read(value, path)
+                try configuration.readCookies(value, path)
+            },
+            Option(name: "ephemeral") { value, path, configuration throws(NightjarError) in
+                configuration.isEphemeral = try value.flag(path)
+            },
+            Option(name: "proxy") { value, path, configuration throws(NightjarError) in
+                try configuration.transport.proxy.read(value, path)
+            },
+            Option(name: "unix_socket") { value, path, configuration throws(NightjarError) in
+                if case .null = value { return configuration.transport.unixSocket = nil }
+                configuration.transport.unixSocket = try UnixSocket(value.text(path))
             },
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
                 try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
             },
         ],
-        later: ["auth", "retry", "cache", "coalesce", "rate_limit", "proxy"])
+        later: ["auth", "retry", "cache", "coalesce", "rate_limit"])
 
     private static let tlsOptions = OptionTable<Configuration>([
         Option(name: "ca_file") { value, path, configuration throws(NightjarError) in

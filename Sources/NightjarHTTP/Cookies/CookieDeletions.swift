@@ -10,7 +10,8 @@ struct CookieDeletions: Sendable {
     private(set) var stamps: [Cookie.Identity: Double] = [:]
     /// Everything up to this moment was deleted.
     private(set) var cleared = 0.0
-    private var horizon = 0.0
+    /// Deletions up to this moment may have been forgotten.
+    private(set) var horizon = 0.0
 
     /// Whether a cookie that is not in the jar was deleted after it was changed.
     func covers(_ cookie: Cookie) -> Bool {
@@ -31,6 +32,14 @@ struct CookieDeletions: Sendable {
         let oldest = stamps.values.sorted().prefix(CookieDeletions.maximumCount / 10)
         horizon = max(horizon, oldest.last ?? horizon)
         stamps = stamps.filter { $0.value > horizon }
+    }
+
+    /// - Returns: whether that was news.
+    mutating func raiseHorizon(to stamp: Double) -> Bool {
+        guard stamp > horizon else { return false }
+        horizon = stamp
+        stamps = stamps.filter { $0.value > stamp }
+        return true
     }
 
     mutating func forget(_ identity: Cookie.Identity) {

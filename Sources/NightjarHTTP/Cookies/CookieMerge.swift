@@ -6,17 +6,26 @@ extension CookieJar {
         public var deletions: [Cookie.Identity: Double]
         /// Everything up to this moment was deleted.
         public var cleared: Double
+        /// Deletions up to this moment may have been forgotten: what is that old and not among the cookies is not taken
+        /// from anywhere else.
+        public var horizon: Double
 
-        public init(cookies: [Cookie] = [], deletions: [Cookie.Identity: Double] = [:], cleared: Double = 0) {
+        public init(
+            cookies: [Cookie] = [], deletions: [Cookie.Identity: Double] = [:], cleared: Double = 0,
+            horizon: Double = 0
+        ) {
             self.cookies = cookies
             self.deletions = deletions
             self.cleared = cleared
+            self.horizon = horizon
         }
     }
 
     /// In no order.
     public func snapshot() -> Snapshot {
-        Snapshot(cookies: Array(table.all), deletions: deletions.stamps, cleared: deletions.cleared)
+        Snapshot(
+            cookies: Array(table.all), deletions: deletions.stamps, cleared: deletions.cleared,
+            horizon: deletions.horizon)
     }
 
     /// Takes from `other` what is newer there, cookie by cookie. Jars that merge each other's snapshots, in whatever
@@ -40,6 +49,8 @@ extension CookieJar {
         }
         for domain in grown { note(removed: table.evict(from: domain, at: now)) }
         note(removed: table.purge(at: now))
+        // Last: the cookies there were known where it comes from.
+        if deletions.raiseHorizon(to: Cookie.stamp(other.horizon)) { revision &+= 1 }
     }
 
     private mutating func merge(clearedAt stamp: Double) {

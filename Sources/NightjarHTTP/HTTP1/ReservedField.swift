@@ -13,6 +13,8 @@ enum ReservedField {
         case 14 where ASCII.isCaseless(name, "content-length"): "it is written from the body"
         case 16 where ASCII.isCaseless(name, "proxy-connection"): "it is the connection's, which the pool keeps"
         case 17 where ASCII.isCaseless(name, "transfer-encoding"): "it is written from the body"
+        case 19 where ASCII.isCaseless(name, "proxy-authorization"):
+            "it is the proxy's, and a server could get it; put user name and password into the proxy's URL"
         default: nil
         }
     }

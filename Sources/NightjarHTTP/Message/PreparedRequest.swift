@@ -60,7 +60,10 @@ public final class PreparedRequest: Sendable {
         head.writeStaticString(" HTTP/1.1\r\n")
 
         let isForeign = url.origin != template.base?.origin
-        try PreparedRequest.writeFields(request, template, foreign: isForeign ? url.origin : nil, into: &head)
+        // That of the base is among the template's fields.
+        let userInfo = resolution.userInfo === template.base?.userInfo ? nil : resolution.userInfo
+        try PreparedRequest.writeFields(
+            request, template, foreign: isForeign ? url.origin : nil, userInfo, into: &head)
         try HeadWriter.writeFraming(
             framing, method: request.method, expectsContinue: expectsContinue, into: &head)
         head.writeStaticString("\r\n")
@@ -154,15 +157,19 @@ public final class PreparedRequest: Sendable {
         }
     }
 
-    /// - Parameter foreign: the origin, when it is not that of the template's base.
+    /// - Parameters:
+    ///   - foreign: the origin, when it is not that of the template's base.
+    ///   - userInfo: of the target itself; becomes Basic credentials where the request has none.
     private static func writeFields(
-        _ request: Request, _ template: RequestTemplate, foreign: Origin?, into head: inout ByteBuffer
+        _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
+        into head: inout ByteBuffer
     ) throws(NightjarError) {
         let headers = request.headers
         var host: Int?
         // A part of a compressed body (RFC 9110 section 14.2) is of no use to anybody who does not ask for just that.
         var takesCodings = request.decompresses ?? true
-        var replacesDefault = !takesCodings
+        let credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
+        var replacesDefault = !takesCodings || credentials != nil
         for index in 0..<headers.count {
             let name = headers.withBytes(at: index) { name, _ in
                 (
@@ -200,11 +207,13 @@ public final class PreparedRequest: Sendable {
             for index in 0..<defaults.count {
                 defaults.withBytes(at: index) { name, value in
                     guard headers.firstIndex(of: name) == nil else { return }
+                    if credentials != nil, ASCII.isCaseless(name, "authorization") { return }
                     if !takesCodings, ASCII.isCaseless(name, "accept-encoding") { return }
                     HeadWriter.writeField(name, value, into: &head)
                 }
             }
         }
+        if let credentials { head.writeString("Authorization: \(credentials)\r\n") }
         for index in 0..<headers.count where index != host {
             headers.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
         }

@@ -18,7 +18,8 @@ public final class RequestTemplate: Sendable {
     let sensitive: [String]
 
     /// - Parameters:
-    ///   - base: absolute and without a query.
+    ///   - base: absolute and without a query. Its user info becomes Basic credentials for its origin, unless `defaults`
+    ///     have an Authorization.
     ///   - defaults: sent with each request that does not set the same name.
     ///   - userAgent: the User-Agent field, where `defaults` have none; nil for none.
     ///   - acceptEncoding: the Accept-Encoding field, likewise.
@@ -42,6 +43,9 @@ public final class RequestTemplate: Sendable {
         self.base = base
 
         var fields = defaults
+        if let userInfo = base?.userInfo, fields.firstIndex(of: "Authorization") == nil {
+            try fields.add("Authorization", userInfo.basicCredentials)
+        }
         if let userAgent, fields.firstIndex(of: "User-Agent") == nil { try fields.add("User-Agent", userAgent) }
         if let acceptEncoding, fields.firstIndex(of: "Accept-Encoding") == nil {
             try fields.add("Accept-Encoding", acceptEncoding)

@@ -72,8 +72,12 @@ public struct CurlCommand: Sendable {
     }
 
     private static func url(_ url: RequestURL, showsSecrets: Bool) -> [String] {
-        let text = showsSecrets ? url.origin.description + url.target : url.redacted
+        var text = showsSecrets ? url.origin.description + url.target : url.redacted
         var words: [String] = []
+        if let socket = url.origin.socket {
+            words += ["--unix-socket", ShellWord.quote(socket.path.utf8)]
+            text = "http://\(url.origin.hostField)" + text.dropFirst(url.origin.description.count)
+        }
         // Curl would take brackets for a range of URLs, and resolve dot segments.
         if text.utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
         if url.path.contains("/.") || url.path.contains("/%2") { words.append("--path-as-is") }

@@ -15,8 +15,7 @@ extension PreparedRequest {
         var rest = self.head
         rest.moveReaderIndex(forwardBy: min(methodEnd, rest.readableBytes))
         head.writeBuffer(&rest)
-        // One that the caller has set goes before that of the proxy's URL.
-        if let userInfo = proxy.userInfo, fields.firstIndex(of: "Proxy-Authorization") == nil {
+        if let userInfo = proxy.userInfo {
             head.writeString("Proxy-Authorization: \(userInfo.basicCredentials)\r\n")
         }
         head.writeStaticString("\r\n")

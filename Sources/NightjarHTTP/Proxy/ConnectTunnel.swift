@@ -119,19 +119,8 @@ public struct ConnectTunnel: Sendable {
                 .connect, "the proxy \(proxy) opened no tunnel to \(target.authority): it answered \(status)",
                 code: Int32(head.status))
         }
-        return fail(.connect, loginAsked(head.headers), code: 407)
-    }
-
-    /// What a 407 means for whoever set up the proxy. RFC 9110 section 11.7.
-    private func loginAsked(_ headers: Headers) -> String {
-        if proxy.userInfo != nil {
-            return "the proxy \(proxy) did not accept the user name and password given for it (407)"
-        }
-        let schemes = headers.values("Proxy-Authenticate").map { value in
-            String(value.prefix { $0 != " " && $0 != "," })
-        }
-        let asked = schemes.isEmpty ? "" : ", by " + schemes.prefix(4).map { quoted($0) }.joined(separator: " or ")
-        return "the proxy \(proxy) wants a login\(asked) (407); give its URL a user name and a password"
+        let error = proxy.loginAsked(by: head.headers)
+        return fail(error.kind, error.message, code: error.code)
     }
 
     private mutating func fail(_ kind: ErrorKind, _ message: String, code: Int32 = 0) -> NightjarError {

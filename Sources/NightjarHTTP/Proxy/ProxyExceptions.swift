@@ -55,7 +55,12 @@ public struct ProxyExceptions: Sendable, Equatable {
         var name = token
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         if name.first == UInt8(ascii: ".") { name.removeFirst() }
-        return name.isEmpty ? nil : .domain(String(decoding: name.map(ASCII.lowercase), as: UTF8.self))
+        // What cannot be converted is the name of no host, and so an exception of none.
+        let ascii =
+            name.contains { $0 >= 0x80 }
+            ? try? Array(name).withUnsafeBytes { bytes in try InternationalName.ascii(bytes) }
+            : String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
+        return ascii.flatMap { $0.isEmpty ? nil : .domain($0) }
     }
 
     private static func number(_ digits: Substring.UTF8View) -> Int? {

@@ -32,8 +32,10 @@ public struct ProxyRules: Sendable {
     ///
     /// There is no `HTTP_PROXY`: a CGI program has the client's field `Proxy` under that name (CVE-2016-5385).
     ///
-    /// - Parameter variable: the value of an environment variable.
-    public init(environment variable: (String) -> String?) {
+    /// - Parameters:
+    ///   - variable: the value of an environment variable.
+    ///   - exceptions: in the place of no_proxy; nil: what that says.
+    public init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
         func choice(_ names: [String]) -> Choice {
             for name in names {
                 guard let value = variable(name), !value.isEmpty else { continue }
@@ -46,10 +48,10 @@ public struct ProxyRules: Sendable {
             return .success(.direct)
         }
         let either = ["all_proxy", "ALL_PROXY"]
-        let exceptions = ["no_proxy", "NO_PROXY"].lazy.compactMap(variable).first { !$0.isEmpty }
+        let unproxied = ["no_proxy", "NO_PROXY"].lazy.compactMap(variable).first { !$0.isEmpty }
         self.init(
             http: choice(["http_proxy"] + either), https: choice(["https_proxy", "HTTPS_PROXY"] + either),
-            exceptions: ProxyExceptions(exceptions ?? ""))
+            exceptions: exceptions ?? ProxyExceptions(unproxied ?? ""))
     }
 
     /// - Throws: `invalid_url` when the proxy for `origin` is one that cannot be used: to go without one, past what

@@ -42,7 +42,7 @@ struct Location: Equatable {
         }
         let authority = URLResolution.authority(rest, from: 2)
         let pathAndQuery = UnsafeRawBufferPointer(rebasing: rest[(2 + authority.count)...])
-        return (try origin(authority, isTLS: isTLS), try target(pathAndQuery, behind: nil))
+        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
     }
 
     /// Whether the target is https, and where what is behind the scheme begins.
@@ -65,7 +65,11 @@ struct Location: Equatable {
         return (isTLS, end + 1)
     }
 
-    private static func origin(_ authority: UnsafeRawBufferPointer, isTLS: Bool) throws(NightjarError) -> Origin {
+    private static func origin(
+        _ authority: UnsafeRawBufferPointer, isTLS: Bool, base: Origin
+    ) throws(NightjarError) -> Origin {
+        // What listens at a socket writes the name that it was called by, and means itself.
+        if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
         // Nobody but the caller says with which credentials a server is asked.
         guard !authority.contains(UInt8(ascii: "@")) else {
             throw .unfollowable("its Location holds a user name or a password, which a server cannot choose for us")

@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 /// What may stand between `//` and the port of a URL. RFC 3986 section 3.2.2, narrowed to what can be connected to: DNS
-/// names, IPv4 addresses of four decimal numbers, IPv6 addresses in brackets.
+/// names, also in other letters than ASCII's, IPv4 addresses of four decimal numbers, IPv6 addresses in brackets.
 enum HostSyntax {
     /// RFC 1035 section 2.3.4, in bytes, without a final dot.
     private static let maximumName = 253
@@ -20,6 +20,11 @@ enum HostSyntax {
             throw NightjarError(.invalidURL, "the URL has no host; write http://host/path")
         }
         if first == UInt8(ascii: "[") { return try canonicalIPv6(text) }
+        guard text.contains(where: { $0 >= 0x80 }) else { return try canonicalASCII(text) }
+        return try InternationalName.ascii(text).withRawBytes { name throws(NightjarError) in try canonicalASCII(name) }
+    }
+
+    private static func canonicalASCII(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
         let name = text.last == UInt8(ascii: ".") ? text.dropLast() : text[...]
         try checkName(name)
         if endsInNumber(name) { try checkIPv4(text) }
@@ -84,7 +89,7 @@ enum HostSyntax {
                 label = 0
                 continue
             }
-            guard PercentEncoding.unreserved.contains(byte) else { throw notAllowed(byte, in: name) }
+            guard PercentEncoding.unreserved.contains(byte) else { throw notAllowed(byte) }
             label += 1
             hasBadLabel = hasBadLabel || label > maximumLabel
         }
@@ -96,13 +101,7 @@ enum HostSyntax {
         }
     }
 
-    private static func notAllowed(_ byte: UInt8, in name: Slice<UnsafeRawBufferPointer>) -> NightjarError {
-        guard byte < 0x80 else {
-            let host = quoted(UnsafeRawBufferPointer(rebasing: name))
-            return NightjarError(
-                .invalidURL,
-                "the host \(host) is not US-ASCII; internationalized names are not converted yet, write its xn-- form")
-        }
+    private static func notAllowed(_ byte: UInt8) -> NightjarError {
         let offender = quoted(String(decoding: CollectionOfOne(byte), as: UTF8.self))
         return NightjarError(.invalidURL, "\(offender) is not allowed in a host name")
     }

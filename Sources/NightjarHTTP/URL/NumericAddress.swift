@@ -7,9 +7,9 @@ import Darwin
 #endif
 
 /// IP addresses as text and as bytes.
-enum NumericAddress {
+public enum NumericAddress {
     /// The 4 or 16 bytes of an address, most significant first; nil for what is none. An IPv6 address has no brackets.
-    static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count < INET6_ADDRSTRLEN else { return nil }
         return Array(text).withUnsafeBytes { bytes -> [UInt8]? in
             var v4 = in_addr()

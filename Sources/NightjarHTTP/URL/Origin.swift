@@ -1,3 +1,5 @@
+import NIOCore
+
 /// Scheme, host and port: what connections, credentials and caches belong to. RFC 6454 section 4.
 ///
 /// Small to pass around, and cheap to compare: it is a key of every pool.
@@ -8,9 +10,11 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         let port: Int
         let hostField: String
         let hostLine: String
+        let socket: UnixSocket?
         let fingerprint: Int
 
-        init(isTLS: Bool, host: String, port: Int) {
+        init(isTLS: Bool, host: String, port: Int, socket: UnixSocket?) {
+            self.socket = socket
             self.isTLS = isTLS
             self.host = host
             self.port = port
@@ -21,6 +25,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
             hasher.combine(isTLS)
             hasher.combine(port)
             hasher.combine(host)
+            hasher.combine(socket)
             fingerprint = hasher.finalize()
         }
     }
@@ -29,7 +34,12 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     /// The caller has checked `host` (``HostSyntax``) and `port`.
     init(isTLS: Bool, host: String, port: Int) {
-        storage = Storage(isTLS: isTLS, host: host, port: port)
+        storage = Storage(isTLS: isTLS, host: host, port: port, socket: nil)
+    }
+
+    /// What listens at a socket of this machine, which hears itself called localhost.
+    public init(socket: UnixSocket) {
+        storage = Storage(isTLS: false, host: "localhost", port: Origin.defaultPort(isTLS: false), socket: socket)
     }
 
     /// https.
@@ -44,24 +54,35 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The Host field as a line, with its CRLF.
     var hostLine: String { storage.hostLine }
 
-    /// Host and port, the port always: what a message names. RFC 3986 section 3.2.
-    public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
+    /// Where it is reached, when that is no host's port.
+    public var socket: UnixSocket? { storage.socket }
+
+    /// Host and port, the port always: what a message names. RFC 3986 section 3.2. `unix:/path` for a socket.
+    public var authority: String {
+        if let socket { return socket.description }
+        return (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)"
+    }
 
     public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
-    /// Whether `authority` is just how this origin is written.
+    /// Whether `authority` is just how this origin is written in a URL of a call.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
-        isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField)
+        isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField) && storage.socket == nil
     }
 
     public static func == (a: Origin, b: Origin) -> Bool {
         if a.storage === b.storage { return true }
         return a.storage.fingerprint == b.storage.fingerprint && a.isTLS == b.isTLS && a.port == b.port
-            && a.host == b.host
+            && a.host == b.host && a.socket == b.socket
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.fingerprint) }
 
-    /// `https://example.com:8443`
-    public var description: String { (isTLS ? "https://" : "http://") + hostField }
+    /// `https://example.com:8443`, or `http+unix://%2Frun%2Fdocker.sock`
+    public var description: String {
+        guard let socket else { return (isTLS ? "https://" : "http://") + hostField }
+        var text = ByteBuffer(string: "http+unix://")
+        PercentEncoding.writeComponent(socket.path, into: &text)
+        return String(buffer: text)
+    }
 }

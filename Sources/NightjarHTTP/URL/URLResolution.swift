@@ -58,7 +58,10 @@ struct URLResolution {
             guard isKnown else { return nil }
             throw NightjarError(.invalidURL, "\(quoted(name)) is not followed by ://; write http://host/path")
         }
-        guard isKnown else { throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https") }
+        guard isKnown else {
+            let hint = ASCII.isCaseless(name, "http+unix") ? "; sockets are for base_url alone" : ""
+            throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https\(hint)")
+        }
         return (isTLS, end + 3)
     }
 
@@ -88,7 +91,7 @@ struct URLResolution {
         var userInfo: UserInfo?
         var hostAndPort = authority
         if let at = authority.firstIndex(of: UInt8(ascii: "@")) {
-            userInfo = try readUserInfo(UnsafeRawBufferPointer(rebasing: authority[..<at]))
+            if at > 0 { userInfo = try readUserInfo(UnsafeRawBufferPointer(rebasing: authority[..<at])) }
             hostAndPort = UnsafeRawBufferPointer(rebasing: authority[(at + 1)...])
         }
         let (host, port) = try splitPort(hostAndPort, defaultPort: defaultPort)

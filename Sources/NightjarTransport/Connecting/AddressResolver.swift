@@ -3,35 +3,27 @@ import Glibc
 import NIOCore
 import NIOPosix
 import NightjarHTTP
-import Synchronization
 
 /// Looks up addresses with the system's resolver, which blocks, on threads of its own.
-///
-/// Not NIO's resolver: that uses Dispatch's shared threads, which do not survive a fork.
 final class AddressResolver: Resolver, @unchecked Sendable {
     private let loop: any EventLoop
     /// The addresses of a host, by a call that blocks.
     typealias LookUp = @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
 
     private let lookUp: LookUp
-    private let threads = NIOThreadPool(numberOfThreads: 2)
-    private var isRunning = false
+    private let threads: WorkerThreads
     private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
-    /// Whether the loop still takes results: a look-up may end long after it.
-    private let isOpen = Mutex(true)
     /// What is known of names, so that connections opened one after the other do not each ask.
     private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
     init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.askSystem) {
         self.loop = loop
         self.lookUp = lookUp
+        threads = WorkerThreads(2, for: loop)
     }
 
     func shutDown() {
-        // Not waited for: getaddrinfo has no way to be interrupted, and touches nothing of ours.
-        if isRunning { threads.shutdownGracefully { _ in } }
-        isRunning = false
-        isOpen.withLock { $0 = false }
+        threads.shutDown()
         for lookup in lookups.values { lookup.fail(ChannelError.ioOnClosedChannel) }
     }
 
@@ -57,24 +49,18 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         known["\(host):\(port)"] = nil
     }
 
+    /// All addresses, in the order of the system's preference.
+    ///
     /// Both queries of one connection, and those of others at the same moment, share one look-up.
-    private func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+    func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
         if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
         if let lookup = lookups[key] { return lookup.futureResult }
         let lookup = loop.makePromise(of: [SocketAddress].self)
-        if !isRunning {
-            withSignalsBlocked { threads.start() }
-            isRunning = true
-        }
-        threads.submit { [lookUp, loop, self] state in
-            let result = Result { () throws -> [SocketAddress] in
-                guard state == .active else { throw CancellationError() }
-                return try lookUp(host, port)
-            }
-            isOpen.withLock { isOpen in
-                if isOpen { loop.execute { lookup.completeWith(result) } }
-            }
+        threads.run { [lookUp] in
+            try lookUp(host, port)
+        } then: {
+            lookup.completeWith($0)
         }
         lookups[key] = lookup
         lookup.futureResult.assumeIsolated().whenComplete { result in

@@ -6,49 +6,64 @@ import NightjarHTTP
 
 /// Says what kept a connection from opening.
 enum ConnectFailure {
-    static func timeout(_ origin: Origin, _ patience: TimeAmount) -> NightjarError {
-        NightjarError(
-            .timeout, "no connection to \(origin.authority) within \(seconds(patience))", phase: .connect,
+    static func timeout(_ origin: Origin, through proxy: ProxyAddress?, _ patience: TimeAmount) -> NightjarError {
+        let way = proxy.map { " through the proxy \($0)" } ?? ""
+        return NightjarError(
+            .timeout, "no connection to \(origin.authority)\(way) within \(seconds(patience))", phase: .connect,
             code: ETIMEDOUT)
     }
 
-    static func describe(_ error: (any Error)?, _ origin: Origin) -> NightjarError {
+    /// - Parameter error: nil when the peer has closed the connection and nothing else is known.
+    static func describe(_ error: (any Error)?, _ peer: Counterpart) -> NightjarError {
         switch error {
         case let error as NightjarError: error
-        case let error as NIOConnectionError: describe(error, origin)
-        case let error as IOError: refused(error, origin)
+        case let error as NIOConnectionError: describe(error, peer)
+        case let error as IOError: refused(error, peer)
         case let error as ChannelError:
-            if case .connectTimeout(let patience) = error { timeout(origin, patience) } else { other(error, origin) }
+            if case .connectTimeout(let patience) = error { silent(peer, patience) } else { other(error, peer) }
         case nil:
             NightjarError(
-                origin.isTLS ? .tls : .connect,
-                origin.isTLS
-                    ? "\(origin.authority) closed the connection during the TLS handshake; does it speak TLS there?"
-                    : "\(origin.authority) closed the connection as it opened",
-                phase: origin.isTLS ? .tls : .connect)
-        case let error?: other(error, origin)
+                peer.isTLS ? .tls : .connect,
+                peer.isTLS
+                    ? "\(peer.place) closed the connection during the TLS handshake; does it speak TLS there?"
+                    : "\(peer.place) closed the connection as it opened",
+                phase: peer.isTLS ? .tls : .connect)
+        case let error?: other(error, peer)
         }
     }
 
-    private static func other(_ error: any Error, _ origin: Origin) -> NightjarError {
-        TLSFailure.describe(error, origin)
-            ?? NightjarError(.connect, "cannot connect to \(origin.authority): \(error)", phase: .connect)
-    }
-
-    private static func describe(_ error: NIOConnectionError, _ origin: Origin) -> NightjarError {
-        if let attempt = error.connectionErrors.last { return describe(attempt.error, origin) }
-        let failure = (error.dnsAError ?? error.dnsAAAAError) as? LookupFailure
-        return NightjarError(
+    /// Nobody is found under a name.
+    static func notFound(_ host: String, _ failure: LookupFailure?, purpose: String = "") -> NightjarError {
+        NightjarError(
             .dns,
-            "the host \(quoted(origin.host)) cannot be found: \(failure?.reason ?? "it has no address"); check its spelling",
+            "the host \(quoted(host))\(purpose) cannot be found: \(failure?.reason ?? "it has no address"); check its "
+                + "spelling",
             phase: .dns, code: failure?.code ?? 0)
     }
 
-    private static func refused(_ error: IOError, _ origin: Origin) -> NightjarError {
+    private static func silent(_ peer: Counterpart, _ patience: TimeAmount) -> NightjarError {
+        NightjarError(
+            .timeout, "no connection to \(peer.place)\(peer.purpose) within \(seconds(patience))", phase: .connect,
+            code: ETIMEDOUT)
+    }
+
+    private static func other(_ error: any Error, _ peer: Counterpart) -> NightjarError {
+        TLSFailure.describe(error, peer)
+            ?? NightjarError(
+                .connect, "cannot connect to \(peer.place)\(peer.purpose): \(error)", phase: .connect)
+    }
+
+    private static func describe(_ error: NIOConnectionError, _ peer: Counterpart) -> NightjarError {
+        if let attempt = error.connectionErrors.last { return describe(attempt.error, peer) }
+        let failure = (error.dnsAError ?? error.dnsAAAAError) as? LookupFailure
+        return notFound(peer.host, failure, purpose: peer.isProxy ? " of the proxy" : "")
+    }
+
+    private static func refused(_ error: IOError, _ peer: Counterpart) -> NightjarError {
         let reason = String(cString: strerror(error.errnoCode))
         return NightjarError(
             error.errnoCode == ENETUNREACH || error.errnoCode == ENETDOWN ? .offline : .connect,
-            "cannot connect to \(origin.authority): \(reason)", phase: .connect, code: error.errnoCode)
+            "cannot connect to \(peer.place)\(peer.purpose): \(reason)", phase: .connect, code: error.errnoCode)
     }
 
     private static func seconds(_ amount: TimeAmount) -> String {
@@ -79,12 +94,9 @@ enum ConnectionFailure {
 
 /// Says why a TLS handshake failed.
 enum TLSFailure {
-    static func describe(_ error: any Error, _ origin: Origin) -> NightjarError? {
-        let place = origin.authority
+    static func describe(_ error: any Error, _ peer: Counterpart) -> NightjarError? {
+        let place = peer.place
         switch error {
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            return NightjarError(
-                .tls, "the certificate of \(place) is for another name: \(error.description)", phase: .tls)
         case NIOSSLError.handshakeFailed(let reason):
             let reason = String(describing: reason)
             if reason.contains("CERTIFICATE_VERIFY_FAILED") {

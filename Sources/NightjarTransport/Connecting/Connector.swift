@@ -1,18 +1,19 @@
 import NIOCore
 import NIOPosix
-import NIOSSL
 import NightjarHTTP
 
-/// Opens connections: addresses, TCP with fallback between them (RFC 8305, by SwiftNIO), TLS.
+/// What the attempts to connect of one client have in common: addresses that are known, and how TLS trusts.
 final class Connector {
-    private let loop: any EventLoop
-    private let resolver: AddressResolver
-    private let tls: TLSClient
+    let loop: any EventLoop
+    let resolver: AddressResolver
+    let tls: TLSClient
+    let userAgent: String?
 
     init(
         loop: any EventLoop, configuration: TransportConfiguration, lookUp: @escaping AddressResolver.LookUp
     ) throws(NightjarError) {
         self.loop = loop
+        userAgent = configuration.userAgent
         tls = try TLSClient(configuration)
         resolver = AddressResolver(loop: loop, lookUp: lookUp)
     }
@@ -22,43 +23,14 @@ final class Connector {
     }
 
     /// - Parameter timeout: for all of it together; nil: the system's.
-    func connect(_ connection: HTTP1Connection, to origin: Origin, timeout: Duration?) {
+    func connect(_ connection: HTTP1Connection, timeout: Duration?) {
         let patience = TimeAmount.nanoseconds(timeout?.nanosecondsClamped ?? Connector.longestAttempt.nanoseconds)
+        let origin = connection.host.origin
+        let proxy = connection.host.route.proxy
         connection.connectTimer = loop.assumeIsolated().scheduleTask(in: patience) {
-            connection.connectFailed(ConnectFailure.timeout(origin, patience))
+            connection.connectFailed(ConnectFailure.timeout(origin, through: proxy, patience))
         }
-        let bootstrap = ClientBootstrap(group: loop)
-            .connectTimeout(patience)
-            .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
-        let channel: EventLoopFuture<any Channel>
-        var lookUp: LookUpClock?
-        if let address = try? SocketAddress(ipAddress: origin.host, port: origin.port) {
-            channel = bootstrap.connect(to: address)
-        } else {
-            let clock = LookUpClock(resolver, origin.host, origin.port)
-            lookUp = clock
-            channel = bootstrap.resolver(clock).connect(host: origin.host, port: origin.port)
-        }
-        channel.assumeIsolated().whenComplete { result in
-            switch result {
-            case .success(let channel):
-                guard connection.isConnecting else { return channel.close(promise: nil) }
-                connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
-                do {
-                    if origin.isTLS {
-                        try channel.pipeline.syncOperations.addHandler(self.tls.handler(for: origin))
-                    }
-                    try channel.pipeline.syncOperations.addHandler(connection)
-                    if !origin.isTLS { connection.opened(SocketHandle(channel)) }
-                } catch {
-                    connection.connectFailed(ConnectFailure.describe(error, origin))
-                    channel.close(promise: nil)
-                }
-            case .failure(let error):
-                self.resolver.forget(origin.host, origin.port)
-                connection.connectFailed(ConnectFailure.describe(error, origin))
-            }
-        }
+        ConnectionAttempt(self, connection, patience: patience).begin()
     }
 
     /// An attempt that nobody bounds: the kernel gives up on a silent peer after about this long.

@@ -11,7 +11,8 @@ final class TLSClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["http/1.1"]
-        tls.certificateVerification = configuration.verifiesCertificates ? .fullVerification : .none
+        // The name is looked at by us: see ServerIdentity.
+        tls.certificateVerification = configuration.verifiesCertificates ? .noHostnameVerification : .none
         if let file = configuration.certificateAuthorityFile {
             do {
                 // Read now, so that a wrong path is an error of the configuration and not of the first call.
@@ -24,15 +25,40 @@ final class TLSClient {
         self.configuration = tls
     }
 
-    /// A handler that checks the certificate against the origin's name or address (RFC 9110 section 4.3.4).
-    func handler(for origin: Origin) throws -> NIOSSLClientHandler {
+    /// A handler that checks the certificate against the peer's name or address: the origin's or, for the way to it, the
+    /// proxy's.
+    func handler(for peer: Counterpart) throws -> NIOSSLClientHandler {
         let context = try self.context ?? NIOSSLContext(configuration: configuration)
         self.context = context
-        // A server name is for names only (RFC 6066 section 3); an address is checked against the certificate's
-        // addresses.
-        let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
-        // The dot that ends a full name is DNS's, and certificates are without it.
-        let name = origin.host.hasSuffix(".") ? String(origin.host.dropLast()) : origin.host
-        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
+        // A server name is for names only (RFC 6066 section 3), and is without the dot that ends a full name.
+        let isAddress = NumericAddress.bytes(peer.host.utf8) != nil
+        let name = peer.host.hasSuffix(".") ? String(peer.host.dropLast()) : peer.host
+        let serverName = isAddress ? nil : name
+        guard configuration.certificateVerification != .none else {
+            return try NIOSSLClientHandler(context: context, serverHostname: serverName)
+        }
+        return try NIOSSLClientHandler._makeSSLClientHandler(context: context, serverHostname: serverName) {
+            certificate, channel in
+            let identity = ServerIdentity(certificate)
+            guard identity.isFor(peer.host) else {
+                return channel.eventLoop.makeFailedFuture(
+                    NightjarError(
+                        .tls, "the certificate of \(peer.place) is for another name: \(identity.description)",
+                        phase: .tls))
+            }
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
+    }
+}
+
+extension ServerIdentity {
+    fileprivate init(_ certificate: NIOSSLCertificate) {
+        for name in certificate._subjectAlternativeNames() {
+            switch name.nameType {
+            case .dnsName: names.append(Array(name.contents))
+            case .ipAddress: addresses.append(Array(name.contents))
+            default: continue
+            }
+        }
     }
 }

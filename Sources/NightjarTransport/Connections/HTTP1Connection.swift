@@ -48,6 +48,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var patience: Scheduled<Void>?
     /// What broke the channel, told before it closes.
     private var cause: (any Error)?
+    /// The channel in which proxy and TLS are being dealt with; this connection may not be in it yet.
+    var way: (any Channel)?
     /// Runs out when the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
@@ -63,6 +65,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
+        way = nil
         phase = .idle
         record = opening.finished(context?.channel.remoteAddress)
         connectTimer?.cancel()
@@ -75,7 +78,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         phase = .closed
         connectTimer?.cancel()
         connectTimer = nil
-        context?.close(promise: nil)
+        way.take()?.close(promise: nil)
         transport.connectFailed(self, error)
     }
 
@@ -115,7 +118,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         decoder.expectResponse(to: exchange.request.method)
 
         let request = exchange.request
-        var head = request.wireHead
+        var head = host.wireHead(of: request)
         outgoing = OutgoingBody(
             request.body, request.framing, asksFirst: request.expectsContinue, inlinedInto: &head)
         requestIsComplete = outgoing.isComplete
@@ -267,6 +270,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             exchange?.receiver?.exchangeReceived(informational: head)
             if let context { carryOut(expectation?.received(status: head.status), context) }
         case .head(let head):
+            try host.checkProxy(head)
             if let context, !carryOut(expectation?.received(status: head.status), context) { return }
             exchange?.receiver?.exchangeReceived(head: head)
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
@@ -287,6 +291,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
+        let receiver = exchange.end()
         // First, so that what follows on this answer, as on a redirect, finds the connection free.
         if canBeReused {
             transport.released(self)
@@ -294,7 +299,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             context?.close(promise: nil)
             transport.lost(self)
         }
-        exchange.finished(trailers: trailers)
+        receiver?.exchangeFinished(trailers: trailers)
     }
 
     // MARK: Ending
@@ -302,7 +307,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         switch phase {
         case .connecting:
-            connectFailed(ConnectFailure.describe(cause, host.origin))
+            connectFailed(ConnectFailure.describe(cause, host.nearest))
         case .idle:
             phase = .closed
             transport.lostIdle(self)
@@ -329,7 +334,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if cause == nil { cause = error }
         switch phase {
-        case .connecting: connectFailed(ConnectFailure.describe(error, host.origin))
+        case .connecting: connectFailed(ConnectFailure.describe(error, host.nearest))
         case .busy: fail(ConnectionFailure.describe(error, answerHasBegun: answerHasBegun))
         case .idle: close()
         case .closed: break
@@ -339,8 +344,10 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func fail(_ error: NightjarError) {
         guard phase == .busy, let exchange else { return }
         abandon()
+        // A proxy that wants to know who we are has not passed the request on.
+        let isProxys = error.phase == .connect
         exchange.connectionFailed(
-            error, Loss(wasReused: isReused, requestWasStarted: true, answerHasBegun: answerHasBegun))
+            error, Loss(wasReused: isReused, requestWasStarted: !isProxys, answerHasBegun: answerHasBegun))
     }
 
     /// The exchange gives up: half a request or half an answer is on the wire, so nothing else can follow it.

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOPosix
-import NightjarHTTP
 import Synchronization
 
 /// A few threads for what blocks, beside one loop: they take no signals, and start when there is work.
@@ -19,9 +18,9 @@ public final class WorkerThreads: @unchecked Sendable {
     }
 
     /// Called on the loop. `work` runs on a thread, then `deliver` on the loop; neither once the loop has ended.
-    public func run<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(NightjarError) -> Value,
-        then deliver: @escaping @Sendable (Result<Value, NightjarError>) -> Void
+    public func run<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () throws(Failure) -> Value,
+        then deliver: @escaping @Sendable (Result<Value, Failure>) -> Void
     ) {
         guard isOpen.withLock({ $0 }) else { return }
         if !isRunning {

@@ -11,6 +11,33 @@ static void never(void *context, nj_task *task, const nj_response *res, const nj
   CHECK(!"called");
 }
 
+static void proxies_and_sockets_are_checked_as_they_are_set(void) {
+  nj_config *cfg = nj_config_new();
+  CHECK(nj_config_set_proxy(cfg, "http://user:password@127.0.0.1:3128") == NJ_OK);
+  CHECK(nj_config_set_proxy(cfg, "socks5h://[::1]") == NJ_OK);
+  CHECK(nj_config_set_proxy(cfg, NULL) == NJ_OK);
+  CHECK(nj_config_set_proxy(cfg, "ftp://h") == NJ_INVALID_URL);
+  CHECK(nj_config_set_proxy(cfg, "") == NJ_INVALID_URL);
+  CHECK(nj_config_set_proxy(cfg, "http://h:99999") == NJ_INVALID_URL);
+  CHECK(nj_config_set_proxy(cfg, "\xff") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_no_proxy(cfg, "a.test,10.0.0.0/8") == NJ_OK);
+  CHECK(nj_config_set_no_proxy(cfg, NULL) == NJ_OK);
+  CHECK(nj_config_set_no_proxy(cfg, "\xff") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_use_environment_proxy(cfg, false) == NJ_OK);
+  CHECK(nj_config_set_unix_socket(cfg, "/run/d.sock") == NJ_OK);
+  CHECK(nj_config_set_unix_socket(cfg, NULL) == NJ_OK);
+  CHECK(nj_config_set_unix_socket(cfg, "d.sock") == NJ_INVALID_URL);
+  CHECK(nj_config_set_unix_socket(cfg, "") == NJ_INVALID_URL);
+  char path[110] = {[0 ... 108] = '/'};
+  CHECK(nj_config_set_unix_socket(cfg, path) == NJ_INVALID_URL);
+  CHECK(nj_config_set_base_url(cfg, "unix:relative") == NJ_OK);
+  nj_error *err = NULL;
+  CHECK(nj_client_new(cfg, &err) == NULL);
+  CHECK(nj_error_kind(err) == NJ_INVALID_URL);
+  nj_error_free(err);
+  nj_config_free(cfg);
+}
+
 static void null_handles_are_answered(void) {
   nj_error *err = NULL;
   CHECK(nj_error_kind(NULL) == NJ_INVALID_ARGUMENT);
@@ -42,6 +69,10 @@ static void null_handles_are_answered(void) {
   CHECK(nj_config_set_idle_connection_lifetime(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_ca_file(NULL, "x") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_verify_certificates(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_proxy(NULL, "http://h") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_no_proxy(NULL, "h") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_use_environment_proxy(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_unix_socket(NULL, "/s") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_log(NULL, NJ_LOG_INFO, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_merge_json(NULL, "{}", 2, NULL) == NJ_INVALID_ARGUMENT);
   nj_config_free(NULL);
@@ -253,6 +284,7 @@ static void names_are_known(void) {
 
 int main(void) {
   null_handles_are_answered();
+  proxies_and_sockets_are_checked_as_they_are_set();
   texts_are_checked();
   numbers_are_checked();
   urls_that_are_none_are_refused();

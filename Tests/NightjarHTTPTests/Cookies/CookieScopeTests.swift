@@ -64,7 +64,7 @@ import Testing
         arguments: [
             ("example.com", "example.com"), (".Example.COM", "example.com"), ("::1", "::1"), ("0:0::1", "::1"),
             ("127.0.0.1", "127.0.0.1"), ("", nil), (".", nil), ("..a", nil), ("a b", nil), ("127.1", nil), ("a/b", nil),
-            ("a:80", nil), ("bücher.example", nil),
+            ("a:80", nil), ("bücher.example", "xn--bcher-kva.example"),
         ] as [(String, String?)])
     func hostsOfFilesAreChecked(_ text: String, _ host: String?) {
         #expect(CookieScope.host(named: text) == host)

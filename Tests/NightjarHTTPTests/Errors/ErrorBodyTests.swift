@@ -28,7 +28,7 @@ import Testing
                 """,
             type: "https://example.com/probs/out-of-credit", title: "You do not have enough credit.",
             detail: "Your current balance is 30, but that costs 50.",
-            summary: "You do not have enough credit.: Your current balance is 30, but that costs 50."),
+            summary: "You do not have enough credit. Your current balance is 30, but that costs 50."),
         Case(
             json: """
                 {"type": "https://example.net/validation-error", "title": "Not valid",

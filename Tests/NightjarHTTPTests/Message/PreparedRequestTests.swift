@@ -102,6 +102,30 @@ import Testing
         #expect(own.contains("Authorization: Basic x"))
     }
 
+    @Test func userInfoBecomesBasicCredentialsForItsOrigin() throws {
+        let basic = "Authorization: Basic dTpwQA=="
+        #expect(try lines(request(.get, "/a"), base: "http://u:p%40@h/v1").contains(basic))
+        #expect(try lines(request(.get, "http://h/b"), base: "http://u:p%40@h/v1").contains(basic))
+        #expect(try lines(request(.get, "http://u:p%40@other/"), base: "http://h/v1").contains(basic))
+        #expect(try lines(request(.get, "http://u:p%40@h/"), base: nil).contains(basic))
+        let foreign = try lines(request(.get, "http://other/"), base: "http://u:p%40@h/v1")
+        #expect(!foreign.joined().contains("Authorization"))
+        #expect(!(try lines(request(.get, "http://@h/"), base: nil).joined().contains("Authorization")))
+    }
+
+    /// The request's own field goes before its URL, and that before the client's field and URL.
+    @Test func credentialsThatAreSetReplaceUserInfo() throws {
+        func credentials(_ request: Request, _ defaults: KeyValuePairs<String, String> = [:]) throws -> [String] {
+            try lines(request, base: "http://base:x@h/v1", defaults: defaults).filter { $0.hasPrefix("Authorization") }
+        }
+        let target = "http://u:p%40@h/"
+        #expect(try credentials(request(.get, target, ["authorization": "Bearer own"])).isEmpty)
+        #expect(try credentials(request(.get, target)) == ["Authorization: Basic dTpwQA=="])
+        let defaults: KeyValuePairs<String, String> = ["Authorization": "Bearer all"]
+        #expect(try credentials(request(.get, target), defaults) == ["Authorization: Basic dTpwQA=="])
+        #expect(try credentials(request(.get, "/"), defaults) == ["Authorization: Bearer all"])
+    }
+
     @Test func credentialsForAllServersAreRefused() {
         let message = refusal {
             _ = try lines(request(.get, "http://h/"), base: nil, defaults: ["Accept": "*/*", "Cookie": "s3cret"])
@@ -125,8 +149,7 @@ import Testing
 
     @Test(arguments: [
         "Content-Length", "transfer-encoding", "CONNECTION", "Keep-Alive", "Upgrade", "TE", "Trailer",
-        "Proxy-Connection",
-        "Expect",
+        "Proxy-Connection", "Proxy-Authorization", "Expect",
     ])
     func whatFramesTheMessageIsNotTheCallers(_ name: String) throws {
         var headers = Headers()

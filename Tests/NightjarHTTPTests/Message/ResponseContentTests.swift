@@ -7,7 +7,7 @@ import Testing
     private func response(_ body: [UInt8], type: String? = nil, status: Int = 200) throws -> Response {
         var headers = Headers()
         if let type { try headers.add("Content-Type", type) }
-        let url = RequestURL(origin: Origin(isTLS: false, host: "h", port: 80), target: "/a", userInfo: nil)
+        let url = try RequestURL("http://h/a")
         return Response(head: ResponseHead(status: status, headers: headers), body: ByteBuffer(bytes: body), url: url)
     }
 

@@ -48,9 +48,17 @@ import Testing
         #expect(request.url.userInfo == nil)
     }
 
+    /// User name and password of a URL are for its origin, like any credentials.
+    @Test func leavesItsUserInfoBehind() throws {
+        #expect(text(try following(307, "/y")).contains("\r\nAuthorization: Basic dTpw\r\n"))
+        #expect(!text(try following(307, "//b/y")).contains("Authorization"))
+    }
+
     @Test func leavesItsBodyBehind() throws {
         let request = try following(303, "/y", .put, [("Content-Type", "a/b"), ("content-language", "de")])
-        #expect(text(request) == "GET /y HTTP/1.1\r\nHost: a\r\nUser-Agent: nightjar/1\r\n\r\n")
+        #expect(
+            text(request) == "GET /y HTTP/1.1\r\nHost: a\r\nUser-Agent: nightjar/1\r\n"
+                + "Authorization: Basic dTpw\r\n\r\n")
         guard case .none = request.body else {
             Issue.record("\(request.body)")
             return

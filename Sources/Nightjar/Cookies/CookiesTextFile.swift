@@ -8,7 +8,7 @@ extension CookieStorage {
     /// - Throws: `storage` when it cannot be read.
     @discardableResult
     public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
-        importText(bytes: try FileContent.read(path, atMost: CookieStorage.largestFile))
+        importText(try FileContent.read(path, atMost: CookieStorage.largestFile))
     }
 
     /// Writes the cookies so that their owner alone may read them. The file is whole or as it was before.

@@ -1,0 +1,15 @@
+#include <sqlite3.h>
+
+/* What Swift cannot call: the variadic parts of the interface. */
+
+/* Nothing that a file says may run with our rights: no writable schema, no functions with effects from it. */
+static inline int csqlite_harden(sqlite3 *database) {
+  int result = sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
+  if (result == SQLITE_OK) result = sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);
+  if (result == SQLITE_OK) result = sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);
+  if (result == SQLITE_OK) result = sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)0);
+  return result;
+}
+
+/* Macros with casts. */
+static inline sqlite3_destructor_type csqlite_transient(void) { return SQLITE_TRANSIENT; }

@@ -1,0 +1,143 @@
+import Glibc
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+/// A jar with its file, one for all of this process that name the file, by whatever name.
+///
+/// Ends, with what is not saved yet saved, when nobody holds it any more.
+final class CookieKeeper: Sendable {
+    let jar: LockedJar
+    let saver: CookieSaver
+    private let keepsSession: Bool
+    private let journal: CookieJournal
+    private let tenure = Tenure()
+
+    private init(_ path: String, keepsSession: Bool) throws(NightjarError) {
+        jar = LockedJar(CookieJar(isPublicSuffix: PublicSuffix.contains))
+        journal = CookieJournal()
+        self.keepsSession = keepsSession
+        saver = try CookieSaver(path, keepsSession: keepsSession, jar) { [journal] in journal.write($0, $1) }
+    }
+
+    deinit {
+        saver.close()
+        tenure.end()
+    }
+
+    // MARK: Sharing
+
+    private struct Entry: Sendable {
+        weak let keeper: CookieKeeper?
+        let tenure: Tenure
+    }
+
+    /// Whether a file is open, which in the child of a fork goes on for ever: SQLite takes the parent's locks on it for the
+    /// child's, so the child could only do harm.
+    private final class Tenure: Sendable {
+        private let birth = Fork.generation
+        private let isOver = Atomic<Bool>(false)
+
+        var isOfParent: Bool { Fork.hasHappened(since: birth) && !isOver.load(ordering: .acquiring) }
+        var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+
+        func end() {
+            guard !Fork.hasHappened(since: birth) else { return }
+            isOver.store(true, ordering: .releasing)
+        }
+    }
+
+    /// By the file's one real path.
+    private static let open = Mutex<[String: Entry]>([:])
+
+    /// The keeper of a file, which is made or loaded now unless somebody has it already.
+    ///
+    /// - Throws: `storage` when the file can never serve; `invalid_argument` when it is in use with another
+    ///   `keepsSession`; `forked` in the child of a process that had it open.
+    static func of(_ path: String, keepsSession: Bool) throws(NightjarError) -> CookieKeeper {
+        let place = try realPath(path)
+        return try open.withLock { open throws(NightjarError) in
+            if let entry = open[place], entry.tenure.isOfParent {
+                throw NightjarError(
+                    .forked, "the cookie file \(quoted(path)) was open when this process was forked from its parent")
+            }
+            if let keeper = open[place]?.keeper {
+                guard keeper.keepsSession == keepsSession else {
+                    throw NightjarError(
+                        .invalidArgument,
+                        "the cookie file \(quoted(path)) is in use with the other value of keep_session")
+                }
+                return keeper
+            }
+            open = open.filter { !$0.value.tenure.hasEnded }
+            let keeper = try CookieKeeper(place, keepsSession: keepsSession)
+            open[place] = Entry(keeper: keeper, tenure: keeper.tenure)
+            return keeper
+        }
+    }
+
+    /// The one name of a file that may be yet to be made, in a folder that is there.
+    private static func realPath(_ path: String) throws(NightjarError) -> String {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw NightjarError(.invalidArgument, "the path of a cookie file is empty or has a NUL in it")
+        }
+        if let resolved = resolve(path) { return resolved }
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = slash.map { String(path[...$0]) } ?? "."
+        let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
+        guard let resolved = resolve(folder), !name.isEmpty else {
+            let code = errno
+            throw NightjarError(
+                .storage, "the cookie file \(quoted(path)) cannot be made: \(String(cString: strerror(code)))",
+                code: code)
+        }
+        return resolved == "/" ? "/" + name : "\(resolved)/\(name)"
+    }
+
+    private static func resolve(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    // MARK: Telling
+
+    /// Tells `listener` what happens to the file, on any thread, until the number is given back.
+    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int { journal.add(listener) }
+
+    func unlisten(_ number: Int) { journal.remove(number) }
+}
+
+/// What happened to a file, for the logs of the clients that use it. What happens before there is one is kept for it.
+private final class CookieJournal: Sendable {
+    private struct State {
+        var listeners: [Int: @Sendable (LogLevel, String) -> Void] = [:]
+        var next = 0
+        var unheard: [(LogLevel, String)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
+        state.withLock { state in
+            for (level, text) in state.unheard { listener(level, text) }
+            state.unheard = []
+            state.next += 1
+            state.listeners[state.next] = listener
+            return state.next
+        }
+    }
+
+    func remove(_ number: Int) { state.withLock { $0.listeners[number] = nil } }
+
+    /// Under the lock, so that nobody is told who has taken his number back.
+    func write(_ level: LogLevel, _ text: String) {
+        state.withLock { state in
+            for listener in state.listeners.values { listener(level, text) }
+            guard state.listeners.isEmpty, state.unheard.count < CookieJournal.longest else { return }
+            state.unheard.append((level, text))
+        }
+    }
+
+    private static let longest = 16
+}

@@ -1,0 +1,154 @@
+import NightjarHTTP
+
+/// A jar's snapshot as rows of a database.
+struct CookieRows {
+    static let schema = DatabaseSchema(
+        "njck",
+        steps: [
+            """
+            CREATE TABLE cookie (
+              domain TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, host_only INTEGER NOT NULL,
+              value TEXT NOT NULL, expires REAL, secure INTEGER NOT NULL, http_only INTEGER NOT NULL,
+              same_site TEXT NOT NULL, created REAL NOT NULL, last_access REAL NOT NULL, modified REAL NOT NULL,
+              PRIMARY KEY (domain, path, name, host_only)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE deletion (
+              domain TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, host_only INTEGER NOT NULL,
+              stamp REAL NOT NULL,
+              PRIMARY KEY (domain, path, name, host_only)
+            ) STRICT, WITHOUT ROWID;
+            CREATE TABLE moment (what TEXT PRIMARY KEY, stamp REAL NOT NULL) STRICT, WITHOUT ROWID;
+            """
+        ])
+
+    private let database: Database
+    private let allCookies: Statement
+    private let allDeletions: Statement
+    private let allMoments: Statement
+    private let putCookie: Statement
+    private let dropCookie: Statement
+    private let putDeletion: Statement
+    private let dropDeletion: Statement
+    private let putMoment: Statement
+
+    init(_ database: Database) throws(DatabaseError) {
+        self.database = database
+        allCookies = try database.prepare(
+            """
+            SELECT domain, path, name, host_only, value, expires, secure, http_only, same_site, created, last_access,
+              modified FROM cookie
+            """)
+        allDeletions = try database.prepare("SELECT domain, path, name, host_only, stamp FROM deletion")
+        allMoments = try database.prepare("SELECT what, stamp FROM moment")
+        putCookie = try database.prepare("REPLACE INTO cookie VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        dropCookie = try database.prepare(
+            "DELETE FROM cookie WHERE domain = ? AND path = ? AND name = ? AND host_only = ?")
+        putDeletion = try database.prepare("REPLACE INTO deletion VALUES (?, ?, ?, ?, ?)")
+        dropDeletion = try database.prepare(
+            "DELETE FROM deletion WHERE domain = ? AND path = ? AND name = ? AND host_only = ?")
+        putMoment = try database.prepare("REPLACE INTO moment VALUES (?, ?)")
+    }
+
+    // MARK: Reading
+
+    /// All that is there. A row that no jar could have written counts as none.
+    ///
+    /// - Throws: `damaged` for more rows than a jar has room for: no jar wrote them either.
+    func read() throws(DatabaseError) -> CookieJar.Snapshot {
+        var content = CookieJar.Snapshot()
+        var count = 0
+        try allCookies.each { row in
+            if let cookie = cookie(row) { content.cookies.append(cookie) }
+            count += 1
+            return count <= CookieRows.maximumCount
+        }
+        try allDeletions.each { row in
+            if let identity = identity(row), let stamp = row.real(4) { content.deletions[identity] = stamp }
+            count += 1
+            return count <= CookieRows.maximumCount
+        }
+        guard count <= CookieRows.maximumCount else {
+            throw DatabaseError(.damaged, database.path, "has more rows than there can be cookies")
+        }
+        try allMoments.each { row in
+            switch row.text(0) {
+            case CookieRows.cleared: content.cleared = row.real(1) ?? 0
+            case CookieRows.horizon: content.horizon = row.real(1) ?? 0
+            default: break
+            }
+            return true
+        }
+        return content
+    }
+
+    private func identity(_ row: Row) -> Cookie.Identity? {
+        guard let domain = row.text(0), let path = row.text(1), let name = row.text(2), let isHostOnly = row.flag(3)
+        else { return nil }
+        return Cookie.Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path)
+    }
+
+    private func cookie(_ row: Row) -> Cookie? {
+        guard let identity = identity(row), let value = row.text(4), let isSecure = row.flag(6),
+            let isHTTPOnly = row.flag(7), let sameSite = row.text(8).flatMap(Cookie.SameSite.init(rawValue:)),
+            let created = row.real(9), let lastAccess = row.real(10), let modified = row.real(11)
+        else { return nil }
+        return try? Cookie(
+            name: identity.name, value: value, domain: identity.domain, isHostOnly: identity.isHostOnly,
+            path: identity.path, expires: row.real(5), isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite,
+            created: created, lastAccess: lastAccess, modified: modified)
+    }
+
+    // MARK: Writing
+
+    /// Writes what differs.
+    ///
+    /// - Returns: what is there then.
+    func write(
+        _ after: CookieJar.Snapshot, over before: CookieJar.Snapshot
+    ) throws(DatabaseError) -> CookieJar.Snapshot {
+        var gone = [Cookie.Identity: Cookie](before.cookies.map { ($0.identity, $0) }) { $1 }
+        for cookie in after.cookies {
+            let old = gone.removeValue(forKey: cookie.identity)
+            if old.map({ CookieRows.isWorthWriting(cookie, over: $0) }) ?? true { try put(cookie) }
+        }
+        for identity in gone.keys { try dropCookie.run(identity) }
+
+        for (identity, stamp) in after.deletions where before.deletions[identity] != stamp {
+            try putDeletion.run(identity, .real(stamp))
+        }
+        for identity in before.deletions.keys where after.deletions[identity] == nil {
+            try dropDeletion.run(identity)
+        }
+        if after.cleared != before.cleared { try putMoment.run([.text(CookieRows.cleared), .real(after.cleared)]) }
+        if after.horizon != before.horizon { try putMoment.run([.text(CookieRows.horizon), .real(after.horizon)]) }
+        return after
+    }
+
+    private func put(_ cookie: Cookie) throws(DatabaseError) {
+        try putCookie.run(
+            cookie.identity, .text(cookie.value), .real(cookie.expires), .flag(cookie.isSecure),
+            .flag(cookie.isHTTPOnly), .text(cookie.sameSite.rawValue), .real(cookie.created),
+            .real(cookie.lastAccess), .real(cookie.modified))
+    }
+
+    /// That it was only sent is worth a write once a day: it decides what has to go when there is no room.
+    private static func isWorthWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
+        cookie.modified != old.modified || cookie.value != old.value || cookie.expires != old.expires
+            || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400
+    }
+
+    // MARK: Names and bounds
+
+    private static let cleared = "cleared"
+    private static let horizon = "horizon"
+    /// Rows of cookies and deletions together. A jar has at most 3000 of each.
+    private static let maximumCount = 10_000
+}
+
+extension Statement {
+    /// With the four columns that every table of cookies begins with.
+    fileprivate func run(_ identity: Cookie.Identity, _ more: SQLValue...) throws(DatabaseError) {
+        try run(
+            [.text(identity.domain), .text(identity.path), .text(identity.name), .flag(identity.isHostOnly)] + more)
+    }
+}

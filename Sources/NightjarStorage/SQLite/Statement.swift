@@ -1,0 +1,127 @@
+import CSQLite
+
+/// A value as SQLite stores it.
+public enum SQLValue: Sendable, Equatable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+
+    public static func flag(_ value: Bool) -> SQLValue { .integer(value ? 1 : 0) }
+    public static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
+}
+
+/// A line of SQL, compiled once and run often with other values. On the thread of its ``Database``.
+public final class Statement {
+    private let database: Database
+    private let handle: OpaquePointer
+
+    init(_ database: Database, _ handle: OpaquePointer) {
+        self.database = database
+        self.handle = handle
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Runs it to its end.
+    public func run(_ values: [SQLValue] = []) throws(DatabaseError) {
+        try each(values) { _ in true }
+    }
+
+    /// The first row made into something; nil when there is none.
+    public func first<Result>(_ values: [SQLValue] = [], read: (Row) -> Result) throws(DatabaseError) -> Result? {
+        var result: Result?
+        try each(values) {
+            result = read($0)
+            return false
+        }
+        return result
+    }
+
+    /// Hands each row to `body`, which may read it until it returns, and stops after the one it returns false for.
+    public func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
+        // Whatever comes of it, it must not stay in the middle: that would hold its lock on the file.
+        defer {
+            sqlite3_reset(handle)
+            sqlite3_clear_bindings(handle)
+        }
+        for (index, value) in values.enumerated() { try bind(value, at: Int32(truncatingIfNeeded: index + 1)) }
+        while true {
+            let code = sqlite3_step(handle)
+            switch code {
+            case SQLITE_ROW: guard body(Row(handle)) else { return }
+            case SQLITE_DONE: return
+            default: throw database.error("used")
+            }
+        }
+    }
+
+    private func bind(_ value: SQLValue, at index: Int32) throws(DatabaseError) {
+        let code: Int32 =
+            switch value {
+            case .null: sqlite3_bind_null(handle, index)
+            case .integer(let number): sqlite3_bind_int64(handle, index, number)
+            case .real(let number): sqlite3_bind_double(handle, index, number)
+            case .text(var text):
+                text.withUTF8 { bytes in
+                    bytes.withMemoryRebound(to: CChar.self) {
+                        // An empty string may have no address, which SQLite would take for null.
+                        sqlite3_bind_text64(
+                            handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
+                            UInt8(SQLITE_UTF8))
+                    }
+                }
+            case .blob(let bytes):
+                bytes.isEmpty
+                    ? sqlite3_bind_zeroblob(handle, index, 0)
+                    : bytes.withUnsafeBytes {
+                        sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), csqlite_transient())
+                    }
+            }
+        guard code == SQLITE_OK else { throw database.error("used") }
+    }
+
+    nonisolated(unsafe) private static let nothing: UnsafePointer<CChar> = {
+        let text: StaticString = ""
+        return UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+    }()
+}
+
+/// What a ``Statement`` found, column by column from 0. Not to be kept.
+///
+/// A file may hold anything, so a value of another type, or text that is not UTF-8, reads as nil.
+public struct Row {
+    private let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    public func integer(_ column: Int32) -> Int64? {
+        guard sqlite3_column_type(handle, column) == SQLITE_INTEGER else { return nil }
+        return sqlite3_column_int64(handle, column)
+    }
+
+    public func flag(_ column: Int32) -> Bool? { integer(column).map { $0 != 0 } }
+
+    public func real(_ column: Int32) -> Double? {
+        let type = sqlite3_column_type(handle, column)
+        guard type == SQLITE_FLOAT || type == SQLITE_INTEGER else { return nil }
+        return sqlite3_column_double(handle, column)
+    }
+
+    public func text(_ column: Int32) -> String? {
+        guard sqlite3_column_type(handle, column) == SQLITE_TEXT, let start = sqlite3_column_text(handle, column) else {
+            return nil
+        }
+        let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    public func blob(_ column: Int32) -> [UInt8]? {
+        guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+}

@@ -1,0 +1,158 @@
+import NIOCore
+import NIOPosix
+import NightjarHTTP
+
+/// Opens one connection along its route: TCP with fallback between addresses (RFC 8305, by SwiftNIO), what a proxy asks
+/// for, and the origin's TLS.
+final class ConnectionAttempt {
+    private let connector: Connector
+    private let connection: HTTP1Connection
+    private let origin: Origin
+    private let route: Route
+    private let patience: TimeAmount
+    /// Of the origin, for a SOCKS proxy that is not to look it up itself: those that it was not yet asked for.
+    private var addresses: ArraySlice<SocketAddress> = []
+    /// What the name was looked up by that is connected to; nil for an address.
+    private var lookUp: LookUpClock?
+
+    /// - Parameter patience: of each step; that of all together is the connection's timer.
+    init(_ connector: Connector, _ connection: HTTP1Connection, patience: TimeAmount) {
+        self.connector = connector
+        self.connection = connection
+        self.patience = patience
+        origin = connection.host.origin
+        route = connection.host.route
+    }
+
+    func begin() {
+        switch route {
+        case .direct: open(host: origin.host, port: origin.port)
+        case .socket(let socket): expect(bootstrap.connect(unixDomainSocketPath: socket.path))
+        case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin(proxy)
+        case .forwarded(let proxy), .tunnelled(let proxy): open(host: proxy.host, port: proxy.port)
+        }
+    }
+
+    private func lookUpOrigin(_ proxy: ProxyAddress) {
+        guard (try? SocketAddress(ipAddress: origin.host, port: 0)) == nil else {
+            return open(host: proxy.host, port: proxy.port)
+        }
+        connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
+            guard connection.isConnecting else { return }
+            switch result {
+            case .success(let found) where !found.isEmpty:
+                addresses = found[...]
+                open(host: proxy.host, port: proxy.port)
+            case .success:
+                connection.connectFailed(ConnectFailure.notFound(origin.host, nil))
+            case .failure(let error):
+                connection.connectFailed(ConnectFailure.notFound(origin.host, error as? LookupFailure))
+            }
+        }
+    }
+
+    // MARK: The socket
+
+    private var bootstrap: ClientBootstrap {
+        ClientBootstrap(group: connector.loop)
+            .connectTimeout(patience)
+            .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
+    }
+
+    private func open(host: String, port: Int) {
+        if let address = try? SocketAddress(ipAddress: host, port: port) {
+            expect(bootstrap.connect(to: address))
+        } else {
+            let clock = LookUpClock(connector.resolver, host, port)
+            lookUp = clock
+            let channel = bootstrap.resolver(clock).connect(host: host, port: port)
+            channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(host, port) }
+            expect(channel)
+        }
+    }
+
+    private func expect(_ channel: EventLoopFuture<any Channel>) {
+        channel.assumeIsolated().whenComplete { [self] result in
+            switch result {
+            case .success(let channel): opened(channel)
+            case .failure(let error):
+                connection.connectFailed(ConnectFailure.describe(error, connection.host.nearest))
+            }
+        }
+    }
+
+    private func opened(_ channel: any Channel) {
+        guard connection.isConnecting else { return channel.close(promise: nil) }
+        connection.way = channel
+        do {
+            switch route {
+            case .direct, .socket:
+                try finish(channel, isSecured: false)
+            case .forwarded(let proxy):
+                connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
+                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
+                try channel.pipeline.syncOperations.addHandler(connection)
+                if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
+            case .tunnelled(let proxy):
+                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
+                try askForTunnel(channel, proxy)
+            }
+        } catch {
+            fail(error, channel)
+        }
+    }
+
+    // MARK: The tunnel
+
+    private func askForTunnel(_ channel: any Channel, _ proxy: ProxyAddress) throws {
+        let machine: TunnelHandshake.Machine
+        switch proxy.kind {
+        case .http, .https:
+            machine = .connect(ConnectTunnel(to: origin, through: proxy, userAgent: connector.userAgent))
+        case .socks5, .socks5h:
+            machine = .socks(SOCKS5(to: origin, address: addresses.popFirst()?.ipAddress, through: proxy))
+        }
+        let handshake = TunnelHandshake(machine, with: connection.host.nearest) { [self] result in
+            do throws(NightjarError) {
+                try result.get()
+                guard connection.isConnecting else { return }
+                try finish(channel, isSecured: proxy.kind == .https)
+            } catch {
+                tunnelFailed(error, channel, proxy)
+            }
+        }
+        try channel.pipeline.syncOperations.addHandler(handshake)
+    }
+
+    private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
+        // The proxy has said no to this address; the origin has more.
+        guard error.code != 0, !addresses.isEmpty, connection.isConnecting else { return fail(error, channel) }
+        channel.close(promise: nil)
+        open(host: proxy.host, port: proxy.port)
+    }
+
+    // MARK: The origin
+
+    /// The channel leads to the origin.
+    ///
+    /// - Parameter isSecured: the way there is itself inside TLS, so that nothing goes past the channel to the socket.
+    private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
+        connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
+        do {
+            if origin.isTLS { try secure(channel, Counterpart(origin)) }
+            try channel.pipeline.syncOperations.addHandler(connection)
+        } catch {
+            throw ConnectFailure.describe(error, Counterpart(origin))
+        }
+        if !origin.isTLS { connection.opened(isSecured ? nil : SocketHandle(channel)) }
+    }
+
+    private func secure(_ channel: any Channel, _ peer: Counterpart) throws {
+        try channel.pipeline.syncOperations.addHandler(connector.tls.handler(for: peer))
+    }
+
+    private func fail(_ error: any Error, _ channel: any Channel) {
+        connection.connectFailed(ConnectFailure.describe(error, connection.host.nearest))
+        channel.close(promise: nil)
+    }
+}

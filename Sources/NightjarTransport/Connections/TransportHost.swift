@@ -1,0 +1,35 @@
+import NIOCore
+import NightjarHTTP
+
+/// The connections to one origin, and the route that they take. A class, so that an exchange finds its pool again without
+/// looking up its origin.
+final class TransportHost {
+    let origin: Origin
+    let route: Route
+    var pool: NetworkTransport.Pool
+
+    init(_ origin: Origin, _ route: Route, limit: Int) {
+        self.origin = origin
+        self.route = route
+        pool = NetworkTransport.Pool(limit: limit)
+    }
+
+    /// Who is at the other end of a connection's socket.
+    var nearest: Counterpart {
+        switch route {
+        case .direct: Counterpart(origin)
+        case .socket(let socket): Counterpart(socket, for: origin)
+        case .forwarded(let proxy), .tunnelled(let proxy): Counterpart(proxy, for: origin)
+        }
+    }
+
+    /// The request's head as this route has it.
+    func wireHead(of request: PreparedRequest) -> ByteBuffer {
+        if case .forwarded(let proxy) = route { request.wireHead(through: proxy) } else { request.wireHead }
+    }
+
+    /// - Throws: `connect` when the proxy answers in the place of the origin that it wants to know who we are.
+    func checkProxy(_ head: ResponseHead) throws(NightjarError) {
+        if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginAsked(by: head.headers) }
+    }
+}

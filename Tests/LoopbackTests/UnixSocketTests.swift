@@ -1,0 +1,137 @@
+import NIOCore
+import Nightjar
+import NightjarTestSupport
+import Testing
+
+@Suite struct UnixSocketTests {
+    private let folder: TemporaryDirectory
+    private var path: String { folder.file("d.sock") }
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func client(_ configure: (inout Configuration) -> Void) throws -> Client {
+        var configuration = Configuration.loopback
+        // No proxy is asked for what is in the same machine.
+        configuration.transport.proxy.source = .address(try ProxyAddress("http://127.0.0.1:\(Ports.refused())"))
+        configuration.transport.certificateAuthorityFile = try TestCertificates.shared().authority
+        configure(&configuration)
+        return try Client(configuration)
+    }
+
+    private var encodedPath: String { path.split(separator: "/").map { "%2F" + $0 }.joined() }
+
+    @Test func aBaseURLCanBeASocket() throws {
+        let peer = try ScriptedPeer(
+            [[.untilClosed([.expectRequest, .respond(body: "local")])]], repeatsLast: true, at: path)
+        for (base, target) in [
+            ("unix:\(path)", "/info"), ("unix://\(path)", "/info"), ("http+unix://\(encodedPath)/v1.40", "/v1.40/info"),
+        ] {
+            let client = try client { $0.baseURL = base }
+            for _ in 0..<2 {
+                let response = try client.sendBlocking(Request(.get, "info"))
+                #expect(response.text == "local")
+                #expect(response.url.description == "http+unix://\(encodedPath)\(target)")
+            }
+            let request = try #require(peer.requests.last)
+            #expect(request.target == target)
+            #expect(request["host"] == "localhost")
+        }
+        #expect(peer.connectionCount == 3)
+    }
+
+    @Test func aSocketCanStandForEveryHost() throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: "it")]], repeatsLast: true, at: path)
+        let client = try client {
+            $0.baseURL = "http://daemon.example/v1"
+            $0.transport.unixSocket = try? UnixSocket(path)
+        }
+        #expect(try client.sendBlocking(Request(.get, "x")).text == "it")
+        #expect(peer.requests.first?["host"] == "daemon.example")
+        #expect(peer.requests.first?.target == "/v1/x")
+    }
+
+    @Test func httpsOverASocketIsTLS() throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: "sealed")]], at: path, tls: PeerTLS())
+        let client = try client {
+            $0.baseURL = "https://localhost"
+            $0.transport.unixSocket = try? UnixSocket(path)
+        }
+        #expect(try client.sendBlocking(Request(.get, "/")).text == "sealed")
+        #expect(peer.handshake(0)?.serverName == "localhost")
+    }
+
+    @Test func whatListensThereMayRedirectToItself() throws {
+        let peer = try ScriptedPeer(
+            [
+                [
+                    .expectRequest, .respond("302 Found", headers: ["Location: /b"]), .expectRequest,
+                    .respond("302 Found", headers: ["Location: http://localhost/c"]), .expectRequest,
+                    .respond(body: "there"),
+                ]
+            ], at: path)
+        let client = try client {
+            $0.baseURL = "unix:\(path)"
+            try? $0.headers.set("Authorization", "Bearer x")
+        }
+        #expect(try client.sendBlocking(Request(.get, "/a")).text == "there")
+        #expect(peer.connectionCount == 1)
+        #expect(peer.failures == [])
+        #expect(peer.requests.map(\.target) == ["/a", "/b", "/c"])
+        #expect(peer.requests.last?["authorization"] == "Bearer x")
+    }
+
+    /// A URL that comes from somewhere else leads to no daemon of this machine.
+    @Test func callsCannotNameASocket() throws {
+        let client = try client { $0.baseURL = "http://h" }
+        let error = try failure(client, Request(.get, "http+unix://\(encodedPath)/"))
+        #expect(error.kind == .invalidURL)
+        #expect(error.message == "the scheme \"http+unix\" is not http or https; sockets are for base_url alone")
+    }
+
+    /// `http://localhost/` is not what the client of a socket has as its own origin.
+    @Test func localhostIsAnotherOrigin() throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond()]], at: path)
+        let client = try client {
+            $0.baseURL = "unix:\(path)"
+            try? $0.headers.set("Authorization", "Bearer x")
+            $0.transport.proxy.source = .off
+        }
+        _ = try client.sendBlocking(Request(.get, "/"))
+        let tcp = try ScriptedPeer([[.expectRequest, .respond()]])
+        _ = try client.sendBlocking(Request(.get, "http://localhost:\(tcp.port)/"))
+        #expect(tcp.requests.first?["authorization"] == nil)
+        #expect(peer.requests.count == 1)
+    }
+
+    @Test func aSocketThatIsNotThereIsNamed() throws {
+        let error = try failure(client { $0.baseURL = "unix:/nonexistent/d.sock" }, Request(.get, "/"))
+        #expect(error.kind == .connect)
+        #expect(error.message == "cannot connect to unix:/nonexistent/d.sock: No such file or directory")
+    }
+
+    @Test(arguments: [
+        (
+            "unix:run/d.sock",
+            "the path of a unix socket must be absolute, not \"run/d.sock\": what it is relative to may change"
+        ),
+        (
+            "http+unix://run/d.sock",
+            "the path of a unix socket must be absolute, not \"run\": what it is relative to may change"
+        ),
+        (
+            "unix:/" + String(repeating: "x", count: 107),
+            "the path of the unix socket has 108 bytes, and the system has room for 107; link a shorter one to it"
+        ),
+    ])
+    func aPathThatCannotBeUsedIsRefused(base: String, message: String) throws {
+        #expect(throws: NightjarError.self) { try client { $0.baseURL = base } }
+        do throws(NightjarError) {
+            var configuration = Configuration()
+            configuration.baseURL = base
+            _ = try Client(configuration)
+        } catch {
+            #expect(error.kind == .invalidURL)
+            #expect(error.message == message)
+        }
+    }
+}
