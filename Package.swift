@@ -27,10 +27,10 @@ let package = Package(
         .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
-        // Debian's SQLite.
-        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
         // Debian's libidn2: host names in other letters than ASCII's.
         .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
+        // Debian's SQLite.
+        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.

@@ -165,9 +165,9 @@ NJ_API int nj_error_http_status(const nj_error *error);
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
- * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common shapes
- * ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000 characters;
- * they are the server's words, so escape them before they are printed.
+ * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common
+ * shapes ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000
+ * characters; they are the server's words, so escape them before they are printed.
  */
 NJ_API const char *nj_error_details_title(const nj_error *error);   /* the kind of problem */
 NJ_API const char *nj_error_details_message(const nj_error *error);
@@ -633,11 +633,12 @@ NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress)
 NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
- * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path, what
- * was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
+ * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path,
+ * what was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
  *
- * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time, date,
- *               uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL: none again
+ * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time,
+ *               date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL:
+ *               none again
  * @param length of `json` in bytes
  * @return NJ_INVALID_ARGUMENT for a schema with other keywords or mistakes (the error names the place)
  */
@@ -709,8 +710,8 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
 /**
- * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16). One
- * that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
+ * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16).
+ * One that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
  *
  * @param out_length may be NULL
  */
@@ -756,8 +757,8 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
 /** Whether the connection had served another call before. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
-/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; "" is
- * the whole. */
+/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; ""
+ * is the whole. */
 
 typedef enum nj_json_type {
   NJ_JSON_NONE = 0, /* nothing is there, or the body is no JSON */
@@ -777,8 +778,8 @@ NJ_API nj_json_type nj_response_json_type(const nj_response *response, const cha
  * not.
  *
  * @param out_length may be NULL; the string is borrowed as long as the response, and NUL is behind it (and may be in it)
- * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one that was
- *         wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
+ * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one
+ *         that was wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
  */
 NJ_API nj_status nj_response_json_bool(const nj_response *response, const char *pointer, bool *out,
                                        nj_error **out_error);
@@ -795,7 +796,7 @@ NJ_API nj_status nj_response_json_string(const nj_response *response, const char
 NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
                                         nj_error **out_error);
 
-/** The name of a member of an object, in their order; NULL for an index that is not below the count, and for no object. */
+/** The name of a member of an object, in order; NULL for an index that is not below the count, and for no object. */
 NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
                                            size_t *out_length);
 

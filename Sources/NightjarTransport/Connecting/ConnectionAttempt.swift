@@ -12,7 +12,7 @@ final class ConnectionAttempt {
     private let patience: TimeAmount
     /// Of the origin, for a SOCKS proxy that is not to look it up itself: those that it was not yet asked for.
     private var addresses: ArraySlice<SocketAddress> = []
-    /// What the name was looked up by that is connected to; nil for an address.
+    /// What the name at the end of the socket was looked up by; nil for an address.
     private var lookUp: LookUpClock?
 
     /// - Parameter patience: of each step; that of all together is the connection's timer.
