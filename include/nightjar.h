@@ -117,6 +117,8 @@ typedef struct nj_request nj_request;   /* mutable; sending copies it, so one ca
 typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
+typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
+typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
@@ -312,6 +314,37 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
+/* ------------------------------------------------------------------------------------------------------ hooks --- */
+
+/**
+ * Runs before each call of clients made from `config`, inside nj_queue_poll of the call's queue or inside the blocking call;
+ * the call waits for it, no longer than its total timeout. May change the request.
+ *
+ * @return NJ_OK to go on; any other status fails the call with it, and nothing is sent
+ */
+typedef nj_status (*nj_before_fn)(void *context, nj_outgoing *request);
+NJ_API nj_status nj_config_on_request(nj_config *config, nj_before_fn before, void *context);
+
+/**
+ * Runs after each call, there too, just before nj_done_fn or the return of the blocking call. Exactly one of `response` and
+ * `error` is non-NULL; both are borrowed until it returns.
+ */
+typedef void (*nj_after_fn)(void *context, const nj_response *response, const nj_error *error);
+NJ_API nj_status nj_config_on_response(nj_config *config, nj_after_fn after, void *context);
+
+/** Of the request as it is, secrets included. Borrowed until it is changed or the callback returns. */
+NJ_API const char *nj_outgoing_method(nj_outgoing *request);
+NJ_API const char *nj_outgoing_url(nj_outgoing *request);
+/** NULL when there is none of that name. */
+NJ_API const char *nj_outgoing_header(nj_outgoing *request, const char *name);
+
+/**
+ * Sets a header in place of those of the same name; NULL removes them.
+ *
+ * @return NJ_INVALID_REQUEST when it cannot stand in a header or is not for callers to set
+ */
+NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, const char *value);
+
 /* ---------------------------------------------------------------------------------------------------- cookies --- */
 
 /** Whose cookies are kept and sent. */
@@ -333,8 +366,8 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  * A file of garbage is moved aside, to `path`.damaged-TIME. When the disk is full or may not be written, the cookies are
  * in memory and saved later. The logs of the clients tell of both.
  *
- * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), or
- *         NJ_INVALID_ARGUMENT
+ * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), NJ_FORKED in the
+ *         child of a process that had it open, or NJ_INVALID_ARGUMENT
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
@@ -565,6 +598,33 @@ NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
  * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
  */
 NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
+
+/** What becomes of a redirect. */
+typedef enum nj_redirect {
+  NJ_REDIRECT_FOLLOW = 0,
+  NJ_REDIRECT_STOP = 1,  /* the answer that redirects is the answer */
+  NJ_REDIRECT_REFUSE = 2 /* the call fails with NJ_CANCELLED */
+} nj_redirect;
+
+/**
+ * Asked before each redirect is followed, inside nj_queue_poll or nj_client_send; the call waits for it, no longer than its
+ * total timeout. NULL: they are followed by the settings alone.
+ */
+typedef nj_redirect (*nj_redirect_fn)(void *context, nj_task *task, nj_hop *hop);
+NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
+
+/** The status of the answer that redirects, the URL that answered, where it leads and how that will be asked: the URLs with
+ * their credentials. Borrowed until the callback returns. */
+NJ_API int nj_hop_status(const nj_hop *hop);
+NJ_API const char *nj_hop_from(const nj_hop *hop);
+NJ_API const char *nj_hop_url(const nj_hop *hop);
+NJ_API const char *nj_hop_method(const nj_hop *hop);
+
+/**
+ * Leads elsewhere: to an absolute URL, or to one relative to the URL that redirects. What credentials go along is decided by
+ * it. A URL that cannot be followed fails the call with NJ_PROTOCOL.
+ */
+NJ_API nj_status nj_hop_set_url(nj_hop *hop, const char *url);
 
 /** False: the answer comes as the server sends it, and the client's Accept-Encoding is not sent. */
 NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);

@@ -13,6 +13,7 @@ public final class Client: Sendable {
     private let timeouts: Timeouts
     private let maximumBody: Int
     private let decompresses: Bool
+    private let hooks: CallHooks?
     private let birth = Fork.generation
     /// Its cookies; nil: it keeps none.
     public let cookies: CookieStorage?
@@ -44,6 +45,7 @@ public final class Client: Sendable {
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
+        hooks = configuration.hooks
         let thread = try LoopThread()
         do throws(NightjarError) {
             let carrier: any HTTPTransport
@@ -88,7 +90,7 @@ public final class Client: Sendable {
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             decompresses: request.decompresses ?? decompresses,
-            usesCookies: request.usesCookies)
+            usesCookies: request.usesCookies, hooks: hooks)
         let prepared = try prepare(request, idle: options.timeouts.idle)
         let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }

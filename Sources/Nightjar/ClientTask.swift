@@ -14,6 +14,8 @@ public struct TaskHandlers: Sendable {
     public var creditsAreManual = false
     /// Asked for the next part of a `RequestBody.stream`, of at most so many bytes.
     public var provideBody: (@Sendable (ClientTask, _ maximum: Int) -> BodyPart)?
+    /// Asked before a redirect is followed, when all of the answer that redirects is there.
+    public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     /// Exactly once, last.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
@@ -107,6 +109,12 @@ public final class ClientTask: @unchecked Sendable {
         client.submit(.bodyPart(self, part))
     }
 
+    /// Brings the answer that ``TaskHandlers/redirect`` put off by ``RedirectAnswer/later``; once for each time it did.
+    public func redirect(_ answer: RedirectAnswer) {
+        if case .later = answer { return }
+        client.submit(.redirect(self, answer))
+    }
+
     // MARK: On the loop
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
@@ -143,9 +151,23 @@ public final class ClientTask: @unchecked Sendable {
     /// The answer may have been complete when the cancel came, and its rest on its way here: a success would then pass
     /// half an answer off as a whole one.
     func deliver(_ result: Result<Response, NightjarError>) {
-        guard isIncomplete, case .success(let response) = result else { return handlers.finished(self, result) }
-        let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
-        handlers.finished(self, .failure(error.of(request, attempts: response.attempts)))
+        var result = result
+        if isIncomplete, case .success(let response) = result {
+            let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
+            result = .failure(error.of(request, attempts: response.attempts))
+        }
+        if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
+        handlers.finished(self, result)
+    }
+
+    func deliver(redirect hop: RedirectHop) {
+        guard !wasCancelled.load(ordering: .relaxed) else { return }
+        redirect(handlers.redirect?(self, hop) ?? .follow)
+    }
+
+    func deliver(_ hooks: CallHooks, before request: PreparedRequest) {
+        guard !wasCancelled.load(ordering: .relaxed) else { return }
+        client.submit(.hooked(self, hooks.run(before: request)))
     }
 
     func deliverBodyRequest(_ maximum: Int) {
@@ -166,4 +188,5 @@ struct CallOptions: Sendable {
     var redirect: RedirectSettings?
     var decompresses: Bool
     var usesCookies: Bool
+    var hooks: CallHooks?
 }

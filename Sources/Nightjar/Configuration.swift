@@ -32,6 +32,8 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// Takes log lines; nil: none are made.
     public var log: LogSink?
+    /// Run before and after each call; nil: none do.
+    public var hooks: CallHooks?
     /// See each call and each exchange.
     public var observers: [CallObserver] = []
 

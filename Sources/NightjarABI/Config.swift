@@ -4,6 +4,9 @@ import Nightjar
 /// A configuration that C fills step by step.
 final class ConfigBox {
     var configuration = Configuration()
+    var hooks = ConfiguredHooks() {
+        didSet { configuration.hooks = hooks.hooks }
+    }
 }
 
 /// Changes a configuration, or says why not.
@@ -150,6 +153,24 @@ public func nj_config_set_log(
             line.message.withCString { log(context.pointer, nj_log_level(UInt32(line.level.rawValue)), $0) }
         }
     }
+}
+
+@_cdecl("nj_config_on_request") @implementation
+public func nj_config_on_request(
+    _ config: OpaquePointer?, _ before: nj_before_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
+    config.hooks.setBefore(before, CallbackContext(pointer: context))
+    return NJ_OK
+}
+
+@_cdecl("nj_config_on_response") @implementation
+public func nj_config_on_response(
+    _ config: OpaquePointer?, _ after: nj_after_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
+    config.hooks.setAfter(after, CallbackContext(pointer: context))
+    return NJ_OK
 }
 
 @_cdecl("nj_config_set_max_redirects") @implementation

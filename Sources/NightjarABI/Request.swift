@@ -9,6 +9,7 @@ final class RequestBox {
     private var hasFormFields = false
     private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
+    private var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     private var provideBody: (@Sendable (ClientTask, Int) -> BodyPart)?
 
     init(_ request: Request) {
@@ -21,6 +22,7 @@ final class RequestBox {
         head = other.head
         body = other.body
         provideBody = other.provideBody
+        redirect = other.redirect
     }
 
     func handlers(
@@ -30,6 +32,7 @@ final class RequestBox {
         handlers.head = head
         handlers.body = body
         handlers.provideBody = provideBody
+        handlers.redirect = redirect
         return handlers
     }
 
@@ -38,6 +41,19 @@ final class RequestBox {
         head = { (task: ClientTask, head: ResponseHead) in
             let box = ResponseBox(task.response(head))
             withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
+        }
+    }
+
+    func onRedirect(_ callback: nj_redirect_fn?, _ context: CallbackContext) {
+        guard let callback else { return redirect = nil }
+        redirect = { (task: ClientTask, hop: RedirectHop) in
+            let box = HopBox(hop)
+            let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
+            return switch answer {
+            case NJ_REDIRECT_FOLLOW: box.target.map(RedirectAnswer.followTo) ?? .follow
+            case NJ_REDIRECT_STOP: .stop
+            default: .refuse(nil)
+            }
         }
     }
 
@@ -245,6 +261,13 @@ public func nj_request_on_body(
     _ request: OpaquePointer?, _ body: nj_body_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     change(request) { box throws(NightjarError) in box.onBody(body, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_on_redirect") @implementation
+public func nj_request_on_redirect(
+    _ request: OpaquePointer?, _ redirect: nj_redirect_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    change(request) { box throws(NightjarError) in box.onRedirect(redirect, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_expect_status") @implementation

@@ -172,6 +172,20 @@ import Testing
         }
     }
 
+    @Test func sandboxHasCookiesAsTextAlone() throws {
+        var configuration = Configuration()
+        configuration.cookies = CookieStorage()
+        let client = try Client(configuration)
+        let cookies = "local cookies = require('nightjar').client().cookies "
+        for call in ["export", "import"] {
+            let message = try failure(of: cookies + "cookies:\(call) '/tmp/x'", sandboxed: true, client: client)
+            #expect(message?.contains("\(call): files are not available here") == true)
+        }
+        let round = cookies + "cookies:set('http://h/', 'a=1') assert(cookies:load_text(cookies:text()) == 1)"
+        #expect(try failure(of: round, sandboxed: true, client: client) == nil)
+        #expect(configuration.cookies?.all.map(\.name) == ["a"])
+    }
+
     @Test func sandboxLoadsTextAlone() throws {
         let bytecode = try Script()
         nonisolated(unsafe) var dumped: [UInt8] = []

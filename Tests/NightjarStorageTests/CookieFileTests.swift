@@ -288,6 +288,91 @@ import Testing
         #expect(try Program(path).all == ["a=1", "b=1"])
     }
 
+    @Test func tablesThatWeDidNotMakeAreDamage() throws {
+        for change in [
+            "CREATE TRIGGER t AFTER INSERT ON cookie BEGIN DELETE FROM cookie; END", "CREATE VIEW v AS SELECT 1",
+            "ALTER TABLE cookie DROP COLUMN value", "DROP TABLE deletion", "CREATE TABLE more (a)",
+        ] {
+            let program = try Program(path)
+            try Database(existing: path, patience: 0).execute(change)
+            try program.set("a=1" + Self.lasting)
+            let file = CookieFile(path)
+            #expect(try file.load(at: Self.start).cookies.isEmpty)
+            #expect(file.takeNotes().first?.contains("its tables are not as they were made") == true)
+            try program.save()
+            #expect(try Program(path).all == ["a=1"])
+            for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        }
+    }
+
+    @Test func moreRowsThanAJarHasAreDamage() throws {
+        _ = try Program(path)
+        try Database(existing: path, patience: 0).execute(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 11000)
+            INSERT INTO cookie SELECT 'h.test', '/', 'n' || i, 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1 FROM n
+            """)
+        let file = CookieFile(path)
+        #expect(try file.load(at: Self.start).cookies.isEmpty)
+        #expect(file.takeNotes().first?.contains("more rows than there can be cookies") == true)
+    }
+
+    @Test func rowsThatNoJarWroteCountAsNone() throws {
+        let program = try Program(path)
+        try program.set("a=1" + Self.lasting)
+        try program.save()
+        try Database(existing: path, patience: 0).execute(
+            """
+            INSERT INTO cookie VALUES ('b d', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
+            INSERT INTO cookie VALUES ('H.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
+            INSERT INTO cookie VALUES ('h.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 2);
+            INSERT INTO cookie VALUES ('h.test', 'p', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
+            INSERT INTO cookie VALUES ('h.test', '/', 'y', 1, char(10), 1e10, 0, 0, 'lax', 1, 1, 1);
+            INSERT INTO cookie VALUES ('h.test', '/', 'z', 1, 'v', 9e999, 0, 0, 'so', 1, 1, 1);
+            INSERT INTO cookie VALUES ('h.test', '/', 'i', 7, 'v', 9e999, 0, 0, 'none', -9e999, 9e999, 9e999);
+            INSERT INTO cookie VALUES ('h.test', '/', CAST(x'FF' AS TEXT), 1, 'v', 1e10, 0, 0, 'none', 1, 1, 1);
+            INSERT INTO deletion VALUES ('h.test', '/', 'q', 1, 9e999);
+            INSERT INTO moment VALUES ('horizon', 0), ('other', 9e999);
+            """)
+        let next = try Program(path)
+        #expect(next.all == ["a=1", "x=v"])
+        try next.set("b=1" + Self.lasting)
+        try next.save()
+        #expect(try Program(path).all == ["a=1", "b=1", "x=v"])
+    }
+
+    /// A few bytes anywhere: it loads or is moved aside, and takes cookies again in any case.
+    @Test func damageAnywhereEndsNothing() throws {
+        let whole: [UInt8]
+        do {
+            let program = try Program(path)
+            for number in 0..<40 { try program.set("n\(number)=\(String(repeating: "v", count: 300))" + Self.lasting) }
+            try program.save()
+            program.file.close()
+            whole = try folder.read("cookies.db")
+        }
+        var random = SeededRandom(seed: 7)
+        for round in 0..<100 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...20, using: &random) {
+                let place = Int.random(in: 0..<(round % 2 == 0 ? 200 : bytes.count), using: &random)
+                bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+            }
+            if round % 5 == 0 { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random)) }
+            for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+            try folder.write("cookies.db", Bytes(bytes))
+            do {
+                let program = try Program(path)
+                try program.set("new=1" + Self.lasting)
+                try program.save()
+                #expect(try Program(path).all.contains("new=1"), "round \(round)")
+            } catch let error as DatabaseError {
+                // The mark of another program, by chance.
+                #expect(error.cause == .foreign, "round \(round): \(error)")
+            }
+        }
+    }
+
     @Test func aRemovedFileIsWrittenAnew() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.lasting)

@@ -36,6 +36,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var redirects: Redirect.Progress?
     /// Nil where nobody observes.
     var trace: Trace.Progress?
+    /// What a stage waits for, and which: nil where none does.
+    private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
     /// Where the loop keeps this call.
     var place = 0
 
@@ -104,6 +106,25 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .answer(let response): ascend(response, from: stage)
         case .fail(let error): ascend(error, from: stage)
         case .again(let delay): startOver(at: stage, after: delay)
+        case .wait:
+            dropExchange()
+            state = .preparing
+            question = (stage, question?.isAnswering, question?.isFailing)
+        }
+    }
+
+    /// The verdict of the stage that waits, with ``Verdict/proceed`` for what was on its way through it; nothing happens
+    /// when none waits.
+    func goOn(_ verdict: Verdict) {
+        guard let asked = question else { return }
+        question = nil
+        guard case .proceed = verdict else { return carryOut(verdict, from: asked.stage) }
+        if let response = asked.isAnswering {
+            ascend(response, from: asked.stage)
+        } else if let error = asked.isFailing {
+            ascend(error, from: asked.stage)
+        } else {
+            descend(from: asked.stage + 1)
         }
     }
 
@@ -136,6 +157,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         for link in loop.chain.answered where link.position < below {
             switch link.stage.answered(response, self) {
             case .proceed: continue
+            case .wait:
+                question = (link.position, response, nil)
+                return carryOut(.wait, from: link.position)
             case let verdict: return carryOut(verdict, from: link.position)
             }
         }
@@ -146,6 +170,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         for link in loop.chain.failed where link.position < below {
             switch link.stage.failed(error, self) {
             case .proceed: continue
+            case .wait:
+                question = (link.position, nil, error)
+                return carryOut(.wait, from: link.position)
             case let verdict: return carryOut(verdict, from: link.position)
             }
         }
@@ -156,6 +183,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard state != .finished else { return }
         dropExchange()
         state = .finished
+        question = nil
         let told = result.mapError { $0.of(request, attempts: attempts) }
         for link in loop.chain.ended { link.stage.ended(told, self) }
         loop.forget(self)
@@ -221,6 +249,21 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
                 NightjarError(.invalidRequest, message, phase: .send, requestMayHaveBeenProcessed: true),
                 from: loop.chain.bottom)
         }
+    }
+
+    /// An answer that was collected while it was not known whose it is turns out to be the caller's: its redirects are
+    /// those before it, and its content goes where the caller wants it, an error's to the error.
+    func settle(_ collected: Response) -> Response {
+        let response = collected.after(redirects?.history ?? [])
+        guard task.handlers.body != nil, Validate.isExpected(response.status, options.expectedStatuses) else {
+            return response
+        }
+        if task.handlers.head != nil { loop.post(.head(task, response.head), to: task.queue) }
+        if response.body.readableBytes > 0 {
+            _ = task.holdsBack(afterAdding: response.body.readableBytes)
+            loop.post(.body(task, response.body), to: task.queue)
+        }
+        return response.withoutBody
     }
 
     // MARK: Limits of time
@@ -395,6 +438,17 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Whether the client's cookies are for this call: not where the caller gives its own.
     private(set) lazy var usesCookies = options.usesCookies && !task.request.hasField("Cookie")
+
+    /// The caller's code has looked at the request.
+    func hooked(_ result: Result<PreparedRequest, NightjarError>) {
+        guard question != nil else { return }
+        switch result {
+        case .success(let changed):
+            request = changed
+            goOn(.proceed)
+        case .failure(let error): goOn(.fail(error))
+        }
+    }
 
     /// A line of the log about this call.
     func note(_ level: LogLevel, _ message: String) {

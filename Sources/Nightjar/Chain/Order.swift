@@ -4,6 +4,8 @@ enum StageKind: CaseIterable {
     case deadline
     /// Log lines, secrets removed.
     case observe
+    /// The caller's own code before and after each call.
+    case hooks
     /// Which statuses are an answer and which an error: here, once, for every response.
     case validate
     /// Follows, changes the method, strips credentials across origins, stops loops.
@@ -16,7 +18,7 @@ enum StageKind: CaseIterable {
     case trace
 
     static let standard: [StageKind] = [
-        .deadline, .observe,  // the whole call, all attempts
+        .deadline, .observe, .hooks,  // the whole call, all attempts
         .validate,  // the final answer
         .redirect,  // may ask for another attempt
         .cookies, .decode,  // what is above sees content as it was meant
@@ -28,6 +30,7 @@ enum StageKind: CaseIterable {
         switch self {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
+        case .hooks: configuration.hooks.map(Hooks.init)
         case .validate: Validate()
         case .redirect:
             Redirect(

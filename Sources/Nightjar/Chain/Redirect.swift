@@ -1,8 +1,10 @@
 import NightjarHTTP
 
-/// Follows redirects (RFC 9110 section 15.4): what is asked next, and what goes along, `RedirectPolicy` decides.
+/// Follows redirects (RFC 9110 section 15.4): what is asked next, and what goes along, `RedirectPolicy` decides, and the
+/// caller where ``TaskHandlers/redirect`` is set.
 ///
-/// The answer that redirects is read to its end where that is near, so that its connection can be used again.
+/// The answer that redirects is read to its end where that is near, so that its connection can be used again; and
+/// wherever the caller may want it.
 final class Redirect: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.incoming, .answered, .failed]
     private let settings: RedirectSettings
@@ -23,6 +25,8 @@ final class Redirect: Stage, @unchecked Sendable {
         fileprivate var policy: RedirectPolicy
         /// Where the answer that is being read leads.
         fileprivate var hop: RedirectHop?
+        /// What the caller is asked about, and the answer that is the call's if the caller says so.
+        fileprivate var asked: (hop: RedirectHop, response: Response?, stage: Redirect)?
 
         fileprivate init(_ policy: RedirectPolicy) { self.policy = policy }
 
@@ -39,9 +43,8 @@ final class Redirect: Stage, @unchecked Sendable {
         case .fail(let error): return .fail(error.mayHaveBeenProcessed)
         case .follow(let hop):
             call.redirects = progress
-            guard let body = head.contentLength, body <= Redirect.largestDrained else {
-                return follow(hop, call)
-            }
+            let isNear = head.contentLength.map { $0 <= Redirect.largestDrained } ?? false
+            guard isNear || call.task.handlers.redirect != nil else { return follow(hop, call) }
             progress.hop = hop
             call.collectsBody = true
             return .proceed
@@ -55,16 +58,56 @@ final class Redirect: Stage, @unchecked Sendable {
     }
 
     func answered(_ response: Response, _ call: Call) -> Verdict {
-        guard let hop = call.redirects?.hop else { return .proceed }
-        return follow(hop, call)
+        guard let progress = call.redirects, let hop = progress.hop.take() else { return .proceed }
+        return ask(hop, progress, response, call)
     }
 
     /// The answer that redirects has broken off: it has said what matters.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let hop = call.redirects?.hop, error.kind == .connectionLost || error.kind == .protocol else {
-            return .proceed
+        guard let progress = call.redirects, error.kind == .connectionLost || error.kind == .protocol,
+            let hop = progress.hop.take()
+        else { return .proceed }
+        return ask(hop, progress, nil, call)
+    }
+
+    private func ask(_ hop: RedirectHop, _ progress: Progress, _ response: Response?, _ call: Call) -> Verdict {
+        guard call.task.handlers.redirect != nil else { return follow(hop, call) }
+        progress.asked = (hop, response, self)
+        call.loop.post(.redirect(call.task, hop), to: call.task.queue)
+        return .wait
+    }
+
+    /// The caller has answered.
+    static func answered(_ answer: RedirectAnswer, _ call: Call) {
+        if case .later = answer { return }
+        guard let progress = call.redirects, let asked = progress.asked.take() else { return }
+        call.goOn(asked.stage.verdict(answer, asked.hop, asked.response, progress, call))
+    }
+
+    private func verdict(
+        _ answer: RedirectAnswer, _ hop: RedirectHop, _ response: Response?, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        switch answer {
+        case .follow: return follow(hop, call)
+        case .followTo(let url):
+            do throws(NightjarError) {
+                let isReplayable = call.request.body.isReplayable
+                return follow(try progress.policy.changed(hop, to: url, bodyIsReplayable: isReplayable), call)
+            } catch {
+                return .fail(error.mayHaveBeenProcessed)
+            }
+        case .stop:
+            progress.policy.declined()
+            // Without an answer there is the failure that was on its way.
+            return response.map { .answer(call.settle($0)) } ?? .proceed
+        case .refuse(let message):
+            let why = message.map { ": \($0)" } ?? ""
+            return .fail(
+                NightjarError(
+                    .cancelled, "the caller refused the redirect (\(hop.status)) to \(hop.url.redacted)\(why)",
+                    phase: .receive, requestMayHaveBeenProcessed: true))
+        case .later: return .wait
         }
-        return follow(hop, call)
     }
 
     private func follow(_ hop: RedirectHop, _ call: Call) -> Verdict {
@@ -79,4 +122,17 @@ final class Redirect: Stage, @unchecked Sendable {
 
     /// Bytes of a redirecting answer's content that are read to keep the connection; beyond, a new one costs less.
     private static let largestDrained = 64 * 1024
+}
+
+/// What a caller wants done with a redirect.
+public enum RedirectAnswer: Sendable {
+    case follow
+    /// Elsewhere: an absolute URL, or one relative to the URL that redirects. What credentials go along is decided by it.
+    case followTo(String)
+    /// The answer that redirects is the call's answer.
+    case stop
+    /// The call fails as `cancelled`.
+    case refuse(String?)
+    /// It is not known yet: ``ClientTask/redirect(_:)`` will say it.
+    case later
 }

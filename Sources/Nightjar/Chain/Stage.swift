@@ -25,6 +25,8 @@ enum Verdict {
     /// Another attempt, from this stage downwards, after a while.
     case again(after: Duration)
     case fail(NightjarError)
+    /// The caller is asked; ``Call/goOn(_:)`` brings the verdict. Limits of time and cancelling work meanwhile.
+    case wait
 }
 
 extension Stage {

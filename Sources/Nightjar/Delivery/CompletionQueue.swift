@@ -192,6 +192,8 @@ enum QueueEvent: Sendable {
     case body(ClientTask, ByteBuffer)
     case provideBody(ClientTask, maximum: Int)
     case finished(ClientTask, Result<Response, NightjarError>)
+    case redirect(ClientTask, RedirectHop)
+    case before(ClientTask, CallHooks, PreparedRequest)
     case log(LogSink, LogLine)
     case observed(CallObserver, CallEvent)
     case wake
@@ -205,6 +207,8 @@ enum QueueEvent: Sendable {
         case .finished(let task, let result):
             queue?.forget(task)
             task.deliver(result)
+        case .redirect(let task, let hop): task.deliver(redirect: hop)
+        case .before(let task, let hooks, let request): task.deliver(hooks, before: request)
         case .log(let sink, let line): sink.write(line)
         case .observed(let observer, let event): observer.observe(event)
         case .wake: break

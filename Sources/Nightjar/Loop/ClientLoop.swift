@@ -15,6 +15,8 @@ final class ClientLoop: @unchecked Sendable {
         case bodyPart(ClientTask, BodyPart)
         /// A line for the log.
         case note(LogLevel, String)
+        case redirect(ClientTask, RedirectAnswer)
+        case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
         case close
     }
 
@@ -112,6 +114,9 @@ final class ClientLoop: @unchecked Sendable {
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
         case .note(let level, let text): note(level, text)
+        case .redirect(let task, let answer):
+            if let call = task.call { Redirect.answered(answer, call) }
+        case .hooked(let task, let result): task.call?.hooked(result)
         case .close: close()
         }
     }

@@ -12,7 +12,7 @@ struct JSONBuilder: Encoder {
             case nothing
             case value(JSONValue)
             case elements([Node])
-            case members([(name: String, node: Node)], index: [String: Int])
+            case members([(name: String, node: Node)], index: [String: Int]?)
         }
 
         fileprivate var content = Content.nothing
@@ -27,6 +27,9 @@ struct JSONBuilder: Encoder {
             }
         }
 
+        /// Up to so many are looked through, which is faster than an index.
+        private static let fewMembers = 16
+
         var count: Int { if case .elements(let nodes) = content { nodes.count } else { 0 } }
 
         func beginElements() {
@@ -36,7 +39,7 @@ struct JSONBuilder: Encoder {
 
         func beginMembers() {
             if case .members = content { return }
-            content = .members([], index: [:])
+            content = .members([], index: nil)
         }
 
         func append(_ node: Node) {
@@ -49,11 +52,15 @@ struct JSONBuilder: Encoder {
         func set(_ name: String, _ node: Node) {
             guard case .members(var members, var index) = content else { return }
             content = .nothing
-            if let known = index[name] {
+            if let known = index.map({ $0[name] }) ?? members.firstIndex(where: { $0.name == name }) {
                 members[known].node = node
             } else {
-                index[name] = members.count
                 members.append((name, node))
+                if index != nil {
+                    index?[name] = members.count - 1
+                } else if members.count > Node.fewMembers {
+                    index = Dictionary(uniqueKeysWithValues: members.enumerated().map { ($1.name, $0) })
+                }
             }
             content = .members(members, index: index)
         }

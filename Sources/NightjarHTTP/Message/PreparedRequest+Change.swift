@@ -31,6 +31,25 @@ extension PreparedRequest {
             fields: fields, sensitive: sensitive)
     }
 
+    /// The same, where name and value are a caller's and may be anything.
+    ///
+    /// - Throws: `invalid_request` also for fields that frame the message, and for a Host that is none.
+    public func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+        var text = name
+        let (reason, isHost) = text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return (ReservedField.reason(bytes), bytes.count == 4 && ASCII.isCaseless(bytes, "host"))
+        }
+        if let reason {
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) cannot be set: \(reason)")
+        }
+        if isHost {
+            guard let value else { throw NightjarError(.invalidRequest, "header \"Host\" cannot be removed") }
+            try HostField.check(value)
+        }
+        return try setting(name, value)
+    }
+
     /// The same without asking whether the body is wanted.
     public func withoutExpectation() -> PreparedRequest {
         var fields = fields

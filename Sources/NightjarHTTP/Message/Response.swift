@@ -93,6 +93,20 @@ public final class Response: Sendable {
         self.sent = sent
     }
 
+    /// The same with other redirects before it.
+    public func after(_ redirects: [RedirectPolicy.Visit]) -> Response {
+        Response(
+            head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
+            source: source, redirects: redirects, sent: sent)
+    }
+
+    /// The same where the content went to a body handler.
+    public var withoutBody: Response {
+        Response(
+            head: head, body: ByteBuffer(), trailers: trailers, url: location, attempts: attempts, timing: timing,
+            source: source, redirects: redirects, sent: sent)
+    }
+
     public var status: Int { head.status }
     public var headers: Headers { head.headers }
     /// The URL that answered, without user info and with credentials in the query masked.

@@ -69,6 +69,31 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
+    /// The caller wants the answer itself.
+    public mutating func declined() {
+        if !history.isEmpty { history.removeLast() }
+    }
+
+    /// The caller wants to go elsewhere: where a Location of this text would lead.
+    ///
+    /// - Throws: `protocol` for what is no place to go to, with the chain.
+    public mutating func changed(
+        _ hop: RedirectHop, to text: String, bodyIsReplayable: Bool
+    ) throws(NightjarError) -> RedirectHop {
+        do throws(NightjarError) {
+            let location = try text.withRawBytes { bytes throws(NightjarError) in
+                try Location(bytes, base: hop.from, fragment: fragment)
+            }
+            var changed = hop
+            changed.url = location.url
+            fragment = location.fragment
+            try check(changed, setsCookie: false, bodyIsReplayable)
+            return changed
+        } catch {
+            throw NightjarError(error.kind, "\(error.message) (\(chain))", phase: .receive)
+        }
+    }
+
     /// 300 offers a choice that is the caller's, 304 answers a condition, 305 and 306 are deprecated.
     private static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 

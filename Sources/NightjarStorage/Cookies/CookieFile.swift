@@ -17,6 +17,7 @@ public final class CookieFile {
     public let keepsSession: Bool
     private let patience: Double
     private var connection: Connection?
+    private var condemned: CondemnedFile?
     private var notes: [Note] = []
 
     /// A file that is open, and what is in it.
@@ -81,14 +82,15 @@ public final class CookieFile {
             attempts += 1
             do throws(DatabaseError) {
                 var connection = try open()
+                self.connection = connection
                 let changes = changes.withDeletions(of: visible(connection.content))
                 let content = try connection.exchange(changes, at: now, keepsSession: keepsSession)
                 self.connection = connection
                 return visible(content).news(for: changes, keepsSession: keepsSession)
             } catch {
+                if error.cause == .damaged { condemned = connection.map { CondemnedFile($0.database, error) } }
                 // Whatever it was, the next begins with a fresh look at the file.
                 connection = nil
-                // Damage found on the way: opening again moves the file aside.
                 guard error.cause == .damaged, attempts < 2 else { throw error }
             }
         }
@@ -98,7 +100,8 @@ public final class CookieFile {
         if let connection, !connection.database.isReplaced { return connection }
         // Closed first: the file may be about to be moved.
         connection = nil
-        let opened = try DatabaseFile.open(path, CookieRows.schema, patience: patience)
+        let opened = try DatabaseFile.open(path, CookieRows.schema, patience: patience, condemned: condemned)
+        condemned = nil
         if let moved = opened.movedAside {
             notes.append("\(moved.error.description); it was moved to \(quoted(moved.path)), and a new one begun")
         }

@@ -15,10 +15,19 @@ public final class Database {
     /// - Parameters:
     ///   - patience: seconds that one statement waits for other processes.
     ///   - asItStands: reads the file alone and takes no lock, for files where that is all one may.
-    init(existing path: String, patience: Double, asItStands: Bool = false) throws(DatabaseError) {
+    convenience init(existing path: String, patience: Double, asItStands: Bool = false) throws(DatabaseError) {
+        try self.init(
+            path, as: asItStands ? Database.immutableURI(path) : path,
+            asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, patience: patience)
+    }
+
+    /// One in memory, which ends with it.
+    convenience init() throws(DatabaseError) {
+        try self.init(":memory:", as: ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, patience: 0)
+    }
+
+    private init(_ path: String, as name: String, _ mode: Int32, patience: Double) throws(DatabaseError) {
         var handle: OpaquePointer?
-        let name = asItStands ? Database.immutableURI(path) : path
-        let mode = asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
         // NOMUTEX: there is one thread at a time. EXRESCODE: a full disk is told from a broken one.
         let code = sqlite3_open_v2(name, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let handle else {
@@ -93,6 +102,31 @@ public final class Database {
     func number(_ sql: String) throws(DatabaseError) -> Int64 {
         try prepare(sql).first { $0.integer(0) ?? 0 } ?? 0
     }
+
+    // MARK: Structure
+
+    /// The tables and what belongs to them, as SQL that makes them.
+    var objects: [String] {
+        get throws(DatabaseError) {
+            var objects: [String] = []
+            try prepare(
+                "SELECT type || ' ' || name || ' ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1"
+            ).each {
+                objects.append($0.text(0) ?? "")
+                return objects.count < Database.mostObjects
+            }
+            return objects
+        }
+    }
+
+    static func objects(madeBy steps: some Sequence<String>) throws(DatabaseError) -> [String] {
+        let model = try Database()
+        for step in steps { try model.execute(step) }
+        return try model.objects
+    }
+
+    /// More than any schema of ours has.
+    private static let mostObjects = 1000
 
     // MARK: Others
 

@@ -20,6 +20,17 @@ public struct DatabaseSchema: Sendable {
     }
 }
 
+/// A file that turned out to be damaged after it was opened. Its ``Database`` must be gone when it is moved.
+public struct CondemnedFile {
+    let identity: FileIdentity
+    let error: DatabaseError
+
+    public init(_ database: Database, _ error: DatabaseError) {
+        identity = database.identity
+        self.error = error
+    }
+}
+
 /// Opens a database in a file, whatever is there.
 ///
 /// A new file is for its owner's eyes alone. One that cannot be read, because it is garbage or of a later version, is
@@ -31,12 +42,15 @@ public enum DatabaseFile {
         public let movedAside: (path: String, error: DatabaseError)?
     }
 
-    /// - Parameter patience: seconds that one statement waits for other processes.
+    /// - Parameters:
+    ///   - patience: seconds that one statement waits for other processes.
+    ///   - condemned: a file that was found damaged while it was used, and is moved aside if it is still there.
     public static func open(
-        _ path: String, _ schema: DatabaseSchema, patience: Double = 5
+        _ path: String, _ schema: DatabaseSchema, patience: Double = 5, condemned: CondemnedFile? = nil
     ) throws(DatabaseError) -> Opened {
         var moved: (path: String, error: DatabaseError)?
         var attempts = 0
+        if let condemned, let place = try moveAside(path, condemned.identity) { moved = (place, condemned.error) }
         while true {
             attempts += 1
             try create(path)
@@ -117,9 +131,8 @@ public enum DatabaseFile {
                 .newer, database.path,
                 "is of version \(version), written by a later release; this one knows version \(schema.version)")
         }
-        let foreign = try database.number("SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')")
-        guard version > 0, foreign == 0 else {
-            throw DatabaseError(.damaged, database.path, "is damaged: there is something in it that does not belong")
+        guard version > 0, try database.objects == Database.objects(madeBy: schema.steps.prefix(Int(version))) else {
+            throw DatabaseError(.damaged, database.path, "is damaged: its tables are not as they were made")
         }
         let finding = try database.prepare("PRAGMA quick_check(1)").first { $0.text(0) } ?? nil
         guard finding == "ok" else {

@@ -89,8 +89,8 @@ final class ConnectionAttempt {
             case .direct, .socket:
                 try finish(channel, isSecured: false)
             case .forwarded(let proxy):
-                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
                 connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
+                if proxy.kind == .https { try secure(channel, connection.host.nearest) }
                 try channel.pipeline.syncOperations.addHandler(connection)
                 if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
             case .tunnelled(let proxy):

@@ -2,6 +2,8 @@
 #include "check.h"
 #include <nightjar.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *url, *folder;
 
@@ -144,6 +146,36 @@ static void what_cannot_be_a_file_is_refused(void) {
   nj_config_free(config);
 }
 
+/* SQLite must not be taken along: the child is told so, and does its parent's file no harm. */
+static void a_forked_child_leaves_its_parents_file_alone(void) {
+  nj_cookies *cookies = nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, NULL);
+  CHECK(nj_cookies_set(cookies, "http://h/", "before=1; Max-Age=100", NULL) == NJ_OK);
+  CHECK(nj_cookies_flush(cookies, NULL) == NJ_OK);
+  pid_t child = fork();
+  if (child == 0) {
+    nj_error *error = NULL;
+    CHECK(count(cookies) == 1);
+    CHECK(nj_cookies_set(cookies, "http://h/", "child=1; Max-Age=100", NULL) == NJ_OK);
+    CHECK(nj_cookies_flush(cookies, NULL) == NJ_FORKED);
+    CHECK(nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, &error) == NULL);
+    CHECK(nj_error_kind(error) == NJ_FORKED);
+    nj_error_free(error);
+    nj_cookies_free(cookies);
+    CHECK(nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, NULL) == NULL);
+    nj_cookies *own = nj_cookies_open(place("childs-own.db"), NJ_COOKIES_ALL, NULL);
+    CHECK(own != NULL);
+    nj_cookies_free(own);
+    _exit(checks_failed ? 1 : 0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(nj_cookies_set(cookies, "http://h/", "after=1; Max-Age=100", NULL) == NJ_OK);
+  nj_cookies_free(cookies);
+  cookies = nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, NULL);
+  CHECK(count(cookies) == 2);
+  nj_cookies_free(cookies);
+}
+
 static void curl_and_we_read_each_others_files(void) {
   nj_error *error = NULL;
   CHECK(run("curl -s -o /dev/null -c '%s' '%s/cookies/set?name=fromcurl&value=1&path=/&max_age=1000&http_only=true'",
@@ -169,6 +201,7 @@ int main(int count, char **words) {
   lists_sets_and_deletes();
   a_file_outlives_its_client();
   what_cannot_be_a_file_is_refused();
+  a_forked_child_leaves_its_parents_file_alone();
   curl_and_we_read_each_others_files();
   FINISH();
 }

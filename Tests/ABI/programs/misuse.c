@@ -49,6 +49,13 @@ static void null_handles_are_answered(void) {
   CHECK(nj_error_curl(NULL, true) == NULL && nj_response_curl(NULL, false) == NULL);
   CHECK(nj_response_time_dns(NULL) < 0 && nj_response_time_connect(NULL) < 0 && nj_response_time_tls(NULL) < 0);
   CHECK(nj_response_peer_address(NULL) == NULL);
+  CHECK(nj_config_on_request(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_response(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_redirect(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_outgoing_method(NULL) == NULL && nj_outgoing_url(NULL) == NULL && nj_outgoing_header(NULL, "a") == NULL);
+  CHECK(nj_outgoing_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hop_status(NULL) == 0 && nj_hop_from(NULL) == NULL && nj_hop_url(NULL) == NULL);
+  CHECK(nj_hop_method(NULL) == NULL && nj_hop_set_url(NULL, "/") == NJ_INVALID_ARGUMENT);
   nj_error_free(NULL);
 
   CHECK(nj_config_set_base_url(NULL, "http://h") == NJ_INVALID_ARGUMENT);

@@ -55,6 +55,19 @@ import Testing
         #expect(try text(named, upper) == #"{"IMAGEURL":{"aB":2,"zZ":1}}"#)
     }
 
+    @Test func ofWhatIsWrittenTwiceUnderANameTheLastCounts() throws {
+        struct Repeating: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: JSONKey.self)
+                for round in 0..<2 {
+                    for index in 0..<20 { try container.encode(round, forKey: JSONKey(stringValue: "k\(index)")) }
+                }
+            }
+        }
+        let expected = (0..<20).map { #""k\#($0)":1"# }.joined(separator: ",")
+        #expect(try text(Repeating()) == "{\(expected)}")
+    }
+
     @Test func whatJSONCannotHoldIsRefusedWithItsPlace() {
         struct Sample: Encodable { var values: [Double] }
         #expect(
