@@ -18,6 +18,8 @@ public final class CookieFile {
     private let patience: Double
     private var connection: Connection?
     private var condemned: CondemnedFile?
+    /// What the jar was given last, also where the file has been opened anew since.
+    private var given = CookieJar.Snapshot()
     private var notes: [Note] = []
 
     /// A file that is open, and what is in it.
@@ -83,10 +85,11 @@ public final class CookieFile {
             do throws(DatabaseError) {
                 var connection = try open()
                 self.connection = connection
-                let changes = changes.withDeletions(of: visible(connection.content))
+                let changes = changes.withDeletions(of: given)
                 let content = try connection.exchange(changes, at: now, keepsSession: keepsSession)
                 self.connection = connection
-                return visible(content).news(for: changes, keepsSession: keepsSession)
+                given = visible(content)
+                return given.news(for: changes, keepsSession: keepsSession)
             } catch {
                 if error.cause == .damaged { condemned = connection.map { CondemnedFile($0.database, error) } }
                 // Whatever it was, the next begins with a fresh look at the file.
