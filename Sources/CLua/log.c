@@ -64,7 +64,7 @@ static int write_line(lua_State *L) {
   const njl_line *line = lua_touserdata(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &logs_key);
   if (lua_rawgeti(L, -1, line->log) != LUA_TUSERDATA) return 0; /* Its client has gone. */
-  lua_getiuservalue(L, -1, 1);
+  lua_getiuservalue(L, -1, NJL_CLIENT_LOG);
   lua_pushstring(L, levels[line->level]);
   lua_pushlstring(L, line->text.data, line->text.length);
   lua_call(L, 2, 0);

@@ -260,13 +260,13 @@ lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* hooks.c */
-/* User values of a client: functions. */
+/* User values of a client: functions, and the object of its cookies. */
 enum {
   NJL_CLIENT_LOG = 1,
+  NJL_CLIENT_COOKIES,
   NJL_CLIENT_BEFORE,
   NJL_CLIENT_AFTER,
-  NJL_CLIENT_COOKIES,
-  NJL_CLIENT_VALUES = NJL_CLIENT_COOKIES
+  NJL_CLIENT_VALUES = NJL_CLIENT_AFTER
 };
 /* Reads the options before and after of the table at `options` into the client. False: there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client);

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func aHostWithoutAddressIsADNSError() throws {
-        let client = try Client()
+        let client = try Client(Configuration.loopback)
         let error = try failure(client, Request(.get, "http://no-such-host.invalid/"))
         #expect(error.kind == .dns)
         #expect(error.phase == .dns)
@@ -120,7 +120,7 @@ import Testing
 
     @Test func plainTextWhereTLSIsMeantIsSaidSo() throws {
         let peer = try ScriptedPeer([[.expectBytes(1), .send("HTTP/1.1 400 Bad Request\r\n\r\n"), .stall]])
-        let client = try Client()
+        let client = try Client(Configuration.loopback)
         let error = try failure(client, Request(.get, "https://127.0.0.1:\(peer.port)/"))
         #expect(error.kind == .tls)
         #expect(error.message.contains("does not speak TLS"))

@@ -18,6 +18,12 @@ func fuzzURL(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             again?.origin == url.origin && again?.target == url.target,
             "\(url) is read back as \(String(describing: again))")
     }
+    // What a base alone can be: a socket.
+    if let base = read({ () throws(NightjarError) in try RequestURL(base: text) }), base.origin.socket != nil {
+        check(base)
+        let again = read { () throws(NightjarError) in try RequestURL(base: base.origin.description + base.target) }
+        require(again == base, "\(base) is read back as \(String(describing: again))")
+    }
     for base in bases {
         guard let joined = read({ () throws(NightjarError) in try base.joined(text, query: [("q", text)]) }) else {
             continue
