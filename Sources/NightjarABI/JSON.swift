@@ -95,7 +95,7 @@ private func read<Value: Decodable>(
     setting(outError) { () throws(NightjarError) in
         let box = try required(Handle<ResponseBox>.borrow(response), "response")
         let out = try required(out, "out")
-        out.pointee = try box.json.decode(Value.self, at: pointer, of: box.response)
+        out.pointee = try box.texts.json.decode(Value.self, at: pointer, of: box.response)
     }
 }
 
@@ -103,7 +103,7 @@ private func read<Value: Decodable>(
 public func nj_response_text(
     _ response: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
-    let text = Handle<ResponseBox>.borrow(response)?.text
+    let text = Handle<ResponseBox>.borrow(response)?.texts.text
     outLength?.pointee = text?.length ?? 0
     return text?.bytes.pointer
 }
@@ -111,7 +111,7 @@ public func nj_response_text(
 @_cdecl("nj_response_json_type") @implementation
 public func nj_response_json_type(_ response: OpaquePointer?, _ pointer: UnsafePointer<CChar>?) -> nj_json_type {
     guard let box = Handle<ResponseBox>.borrow(response) else { return NJ_JSON_NONE }
-    return switch box.json.value(at: pointer, of: box.response) {
+    return switch box.texts.json.value(at: pointer, of: box.response) {
     case nil: NJ_JSON_NONE
     case .null: NJ_JSON_NULL
     case .bool: NJ_JSON_BOOLEAN
@@ -164,7 +164,7 @@ public func nj_response_json_string(
     setting(outError) { () throws(NightjarError) in
         let box = try required(Handle<ResponseBox>.borrow(response), "response")
         let out = try required(out, "out")
-        let text = try box.json.string(at: pointer, of: box.response)
+        let text = try box.texts.json.string(at: pointer, of: box.response)
         out.pointee = text.bytes.pointer
         outLength?.pointee = text.length
     }
@@ -179,7 +179,7 @@ public func nj_response_json_text(
     setting(outError) { () throws(NightjarError) in
         let box = try required(Handle<ResponseBox>.borrow(response), "response")
         let out = try required(out, "out")
-        let text = try box.json.part(at: pointer, of: box.response)
+        let text = try box.texts.json.part(at: pointer, of: box.response)
         out.pointee = text.bytes.pointer
         outLength?.pointee = text.length
     }
@@ -193,7 +193,7 @@ public func nj_response_json_count(
     setting(outError) { () throws(NightjarError) in
         let box = try required(Handle<ResponseBox>.borrow(response), "response")
         let out = try required(out, "out")
-        switch try box.json.decode(JSONValue.self, at: pointer, of: box.response) {
+        switch try box.texts.json.decode(JSONValue.self, at: pointer, of: box.response) {
         case .array(let elements): out.pointee = elements.count
         case .object(let members): out.pointee = members.count
         case let value:
@@ -208,7 +208,7 @@ public func nj_response_json_count(
 public func nj_response_json_key_at(
     _ response: OpaquePointer?, _ pointer: UnsafePointer<CChar>?, _ index: Int, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
-    let text = Handle<ResponseBox>.borrow(response).flatMap { $0.json.name(at: index, in: pointer, of: $0.response) }
+    let text = Handle<ResponseBox>.borrow(response).flatMap { $0.texts.json.name(at: index, in: pointer, of: $0.response) }
     outLength?.pointee = text?.length ?? 0
     return text?.bytes.pointer
 }

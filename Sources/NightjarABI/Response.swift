@@ -3,9 +3,22 @@ import NIOCore
 import Nightjar
 import Synchronization
 
-/// An answer, with the texts that C asked for kept as long as it lives.
+/// An answer as C holds it.
 final class ResponseBox: Sendable {
     let response: Response
+    private let lazyTexts = AtomicLazyReference<AnswerTexts>()
+
+    init(_ response: Response) {
+        self.response = response
+    }
+
+    /// What of it C borrows: made for those who ask.
+    var texts: AnswerTexts { lazyTexts.load() ?? lazyTexts.storeIfNil(AnswerTexts(response)) }
+}
+
+/// Texts and values of an answer that C was given, kept as long as the answer.
+final class AnswerTexts: Sendable {
+    private let response: Response
     let json = AnsweredJSON()
     private let curlLines = CurlLines()
     private let texts = Mutex(Texts())
@@ -96,7 +109,7 @@ public func nj_response_status(_ response: OpaquePointer?) -> Int32 {
 
 @_cdecl("nj_response_reason") @implementation
 public func nj_response_reason(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response)?.reason
+    Handle<ResponseBox>.borrow(response)?.texts.reason
 }
 
 @_cdecl("nj_response_http_version") @implementation
@@ -154,7 +167,7 @@ public func nj_response_body(
 
 @_cdecl("nj_response_url") @implementation
 public func nj_response_url(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response)?.url
+    Handle<ResponseBox>.borrow(response)?.texts.url
 }
 
 @_cdecl("nj_response_source") @implementation
@@ -199,12 +212,12 @@ public func nj_response_time_tls(_ response: OpaquePointer?) -> Double {
 
 @_cdecl("nj_response_peer_address") @implementation
 public func nj_response_peer_address(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response)?.peer
+    Handle<ResponseBox>.borrow(response)?.texts.peer
 }
 
 @_cdecl("nj_response_curl") @implementation
 public func nj_response_curl(_ response: OpaquePointer?, _ showSecrets: Bool) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response)?.curl(showsSecrets: showSecrets)
+    Handle<ResponseBox>.borrow(response)?.texts.curl(showsSecrets: showSecrets)
 }
 
 @_cdecl("nj_response_reused_connection") @implementation
@@ -237,5 +250,5 @@ public func nj_response_redirect_status_at(_ response: OpaquePointer?, _ index: 
 
 @_cdecl("nj_response_redirect_url_at") @implementation
 public func nj_response_redirect_url_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response)?.redirectURL(at: index)
+    Handle<ResponseBox>.borrow(response)?.texts.redirectURL(at: index)
 }
