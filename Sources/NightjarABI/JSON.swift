@@ -208,7 +208,9 @@ public func nj_response_json_count(
 public func nj_response_json_key_at(
     _ response: OpaquePointer?, _ pointer: UnsafePointer<CChar>?, _ index: Int, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
-    let text = Handle<ResponseBox>.borrow(response).flatMap { $0.texts.json.name(at: index, in: pointer, of: $0.response) }
+    let text = Handle<ResponseBox>.borrow(response).flatMap { box in
+        box.texts.json.name(at: index, in: pointer, of: box.response)
+    }
     outLength?.pointee = text?.length ?? 0
     return text?.bytes.pointer
 }
