@@ -61,6 +61,16 @@ import Testing
         #expect(try error([.expectRequest, .send(head), .expectClose]).kind == .tooLarge)
     }
 
+    @Test func headersWithoutEndAreReadUpToTheLimitAlone() throws {
+        let megabyte = Bytes(
+            Array(String(repeating: "X-Filler: \(String(repeating: "a", count: 1012))\r\n", count: 1024).utf8))
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send("HTTP/1.1 200 OK\r\n")] + Array(repeating: .send(megabyte), count: 100)
+        ])
+        let failure = try failure(try client(of: peer), Request(.get, "/"))
+        #expect(failure.kind == .tooLarge)
+    }
+
     @Test func aBodyBeyondTheLimitIsTooLarge() throws {
         let error = try error([.expectRequest, .respond(body: "0123456789"), .expectClose]) { $0.maximumBody = 9 }
         #expect(error.kind == .tooLarge)
