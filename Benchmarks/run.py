@@ -62,8 +62,10 @@ def download():
             file.write(os.urandom(1 << 20))
     target = f"{WWW}/downloaded"
     ours, theirs = sides("download", f"{HTTP}/1g", 1, target)
-    mine = [measure(ours) for _ in range(3)]
-    others = [measure(theirs) for _ in range(3)]
+    mine, others = [], []
+    for _ in range(3):  # in turns: what the disk is busy with costs either side
+        mine.append(measure(ours))
+        others.append(measure(theirs))
     same = subprocess.run(["cmp", f"{WWW}/1g", target]).returncode == 0
     median = lambda rows, key: statistics.median(row[key] for row in rows)
     report(
