@@ -4,7 +4,7 @@
 --   nightjar scripts/examples/lua/errors.lua [origin]   in another
 --
 -- The origin may also stand in NIGHTJAR_DEMO_URL. Kinds that no script meets are those of the host program (forked,
--- reentrant, script) and of features to come (pin_mismatch, cache_miss, storage).
+-- reentrant, script) and of features to come (pin_mismatch, cache_miss).
 local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -21,6 +21,8 @@ local causes = {
     other:close()
     other:get "/echo"
   end },
+
+  { "storage", function() nightjar.client { base_url = origin, cookies = { file = "/no-such-folder/cookies.db" } } end },
 
   -- No connection came about. Nothing was sent, so it may be tried again.
   { "offline", function() api:get "http://224.0.0.1/" end }, -- no route: an address that no host can have
