@@ -158,4 +158,10 @@ private struct Constant: RandomNumberGenerator {
         #expect(policy.attempts == 3)
         #expect(budget.available == 8)
     }
+
+    @Test func aVerdictIsASentence() {
+        #expect("\(RetryPolicy.Verdict.again(after: .milliseconds(500)))" == "tried again after 0.5 s")
+        let stop = RetryPolicy.Verdict.stop(.serverAsksForLongWait(.seconds(61)))
+        #expect("\(stop)" == "not tried again: the server asks for 61.0 s, longer than is waited")
+    }
 }
