@@ -84,8 +84,8 @@ public struct RateLimiter: Sendable {
             window = Window(remaining: fields.remaining, quota: fields.quota, end: end)
             return
         }
-        // The same window: requests under way are not in the server's count yet, and answers overtake each other. Its end
-        // stays what it was, so that a window that slides becomes a new one in time.
+        // The same window: requests under way are not in the server's count yet, and answers overtake each other. It
+        // ends when it was to end, so that a window that slides becomes a new one in time.
         var same = Window(
             remaining: min(known.remaining, fields.remaining), quota: fields.quota ?? known.quota,
             end: known.end)

@@ -15,8 +15,8 @@ public struct RetryPolicy: Sendable {
         /// - Parameter retryAfter: from ``RetryAfter/duration(_:now:)``.
         public init(status: Int, retryAfter: Duration?) {
             isTransient = [408, 425, 429, 500, 502, 503, 504].contains(status)
-            // Both mean that the server has turned the request away: RFC 8470 section 5.2, RFC 6585 section 4. Any other
-            // may come from a gateway, behind which the request is still at work.
+            // Both mean that the server has turned the request away: RFC 8470 section 5.2, RFC 6585 section 4. Any
+            // other may come from a gateway, behind which the request is still at work.
             mayHaveBeenProcessed = status != 425 && status != 429
             self.retryAfter = retryAfter
         }
