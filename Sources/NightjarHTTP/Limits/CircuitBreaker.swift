@@ -1,0 +1,142 @@
+/// Keeps calls from a server that fails most of them, until one call has found it well.
+///
+///     closed ──too many fail──▶ open ──time──▶ half open ──probe succeeds──▶ closed
+///                                 ▲────────probe fails───┘
+///
+/// One probe is out at a time. Moments are nanoseconds of a clock that does not jump.
+public struct CircuitBreaker: Sendable {
+    public struct Settings: Sendable, Equatable {
+        /// The share of calls that fails, from 0 to 1, from which on the breaker opens.
+        public var failureRate = 0.5
+        /// Fewer calls than this in the window prove nothing.
+        public var minimumCalls = 20
+        public var window = Duration.seconds(10)
+        /// How long nobody is let through before the probe.
+        public var rest = Duration.seconds(5)
+
+        public init() {}
+    }
+
+    public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
+
+    /// Handed back with the call's end. What began before the breaker last changed says nothing about what is now.
+    public struct Pass: Sendable, Equatable {
+        public let isProbe: Bool
+        fileprivate let epoch: UInt64
+    }
+
+    public enum Admission: Sendable, Equatable {
+        case pass(Pass)
+        /// - Parameter retryAfter: when the next probe may go, zero while one is out.
+        case refuse(retryAfter: Duration)
+    }
+
+    public enum Ending: Sendable {
+        case succeeded
+        /// The server's fault: no connection, no answer, or one of 5xx.
+        case failed
+        /// Says nothing of the server: cancelled, refused before it was sent.
+        case withoutVerdict
+    }
+
+    private enum State { case closed, open(until: UInt64), halfOpen(probeIsOut: Bool) }
+
+    private var state = State.closed
+    private var epoch: UInt64 = 0
+    private var record: FailureWindow
+    private let settings: Settings
+
+    public init(_ settings: Settings = Settings()) {
+        self.settings = settings
+        record = FailureWindow(settings.window)
+    }
+
+    public var visible: Visible {
+        switch state {
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
+        }
+    }
+
+    /// A call wants to begin. Each pass is given back with ``ended(_:_:now:)``.
+    public mutating func admit(now: UInt64) -> Admission {
+        switch state {
+        case .closed: return .pass(Pass(isProbe: false, epoch: epoch))
+        case .open(let until) where now < until: return .refuse(retryAfter: now.wait(until: until))
+        case .halfOpen(probeIsOut: true): return .refuse(retryAfter: .zero)
+        case .open, .halfOpen:
+            change(to: .halfOpen(probeIsOut: true))
+            return .pass(Pass(isProbe: true, epoch: epoch))
+        }
+    }
+
+    /// - Returns: true when others may be let through that were refused.
+    @discardableResult
+    public mutating func ended(_ pass: Pass, _ ending: Ending, now: UInt64) -> Bool {
+        guard pass.epoch == epoch else { return false }
+        switch (state, ending) {
+        case (.closed, .withoutVerdict), (.open, _), (.halfOpen(probeIsOut: false), _): return false
+        case (.closed, .succeeded):
+            record.add(failed: false, now: now)
+            return false
+        case (.closed, .failed):
+            record.add(failed: true, now: now)
+            let (calls, failures) = record.counts(now: now)
+            if calls >= settings.minimumCalls, Double(failures) >= settings.failureRate * Double(calls) { open(now) }
+            return false
+        case (.halfOpen, .succeeded):
+            record = FailureWindow(settings.window)
+            change(to: .closed)
+            return true
+        case (.halfOpen, .failed):
+            open(now)
+            return false
+        case (.halfOpen, .withoutVerdict):
+            // The next who asks is the probe.
+            change(to: .halfOpen(probeIsOut: false))
+            return true
+        }
+    }
+
+    private mutating func open(_ now: UInt64) { change(to: .open(until: now.later(by: settings.rest))) }
+
+    private mutating func change(to state: State) {
+        self.state = state
+        epoch &+= 1
+    }
+}
+
+/// Calls and failures of the last while, counted in ten slices of it, the oldest of which is forgotten as a whole.
+private struct FailureWindow: Sendable {
+    private struct Slice: Sendable {
+        var number: UInt64 = 0
+        var calls = 0
+        var failures = 0
+    }
+
+    private static let count: UInt64 = 10
+    private var slices = [Slice](repeating: Slice(), count: Int(FailureWindow.count))
+    private let sliceLength: UInt64
+
+    init(_ length: Duration) {
+        sliceLength = max(UInt64(max(length.nanosecondsClamped, 0)) / FailureWindow.count, 1)
+    }
+
+    mutating func add(failed: Bool, now: UInt64) {
+        let number = now / sliceLength
+        let index = Int(number % FailureWindow.count)
+        if slices[index].number != number { slices[index] = Slice(number: number) }
+        slices[index].calls &+= 1
+        if failed { slices[index].failures &+= 1 }
+    }
+
+    func counts(now: UInt64) -> (calls: Int, failures: Int) {
+        let number = now / sliceLength
+        return slices.reduce(into: (0, 0)) { sum, slice in
+            guard slice.number <= number, number - slice.number < FailureWindow.count else { return }
+            sum.0 += slice.calls
+            sum.1 += slice.failures
+        }
+    }
+}

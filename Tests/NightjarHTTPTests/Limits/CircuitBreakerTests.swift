@@ -1,0 +1,109 @@
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct CircuitBreakerTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    /// One call that begins and ends at once.
+    private func call(_ breaker: inout CircuitBreaker, _ ending: CircuitBreaker.Ending, at now: UInt64) {
+        guard case .pass(let pass) = breaker.admit(now: now) else {
+            Issue.record("refused at \(now)")
+            return
+        }
+        breaker.ended(pass, ending, now: now)
+    }
+
+    private func opened(at now: UInt64 = 0) -> CircuitBreaker {
+        var breaker = CircuitBreaker()
+        for _ in 0..<20 { call(&breaker, .failed, at: now) }
+        return breaker
+    }
+
+    @Test func fewFailuresProveNothing() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<19 { call(&breaker, .failed, at: 0) }
+        #expect(breaker.visible == .closed)
+        call(&breaker, .failed, at: 0)
+        #expect(breaker.visible == .open)
+    }
+
+    @Test func theShareOfFailuresDecides() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<100 { call(&breaker, .succeeded, at: 0) }
+        for _ in 0..<99 { call(&breaker, .failed, at: 0) }
+        #expect(breaker.visible == .closed)
+        call(&breaker, .failed, at: 0)
+        #expect(breaker.visible == .open)
+    }
+
+    @Test func oldFailuresAreForgotten() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<19 { call(&breaker, .failed, at: 0) }
+        call(&breaker, .failed, at: 10 * CircuitBreakerTests.second)
+        #expect(breaker.visible == .closed)
+    }
+
+    @Test func cancelledCallsDoNotCount() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<100 { call(&breaker, .withoutVerdict, at: 0) }
+        #expect(breaker.visible == .closed)
+    }
+
+    @Test func whileOpenItSaysHowLong() {
+        var breaker = opened()
+        #expect(breaker.admit(now: 2 * CircuitBreakerTests.second) == .refuse(retryAfter: .seconds(3)))
+    }
+
+    @Test func oneProbeIsOutAtATimeAndClosesIt() {
+        var breaker = opened()
+        let then = 5 * CircuitBreakerTests.second
+        guard case .pass(let probe) = breaker.admit(now: then) else {
+            Issue.record("the rest is over")
+            return
+        }
+        #expect(probe.isProbe)
+        #expect(breaker.visible == .halfOpen)
+        #expect(breaker.admit(now: then) == .refuse(retryAfter: .zero))
+        #expect(breaker.ended(probe, .succeeded, now: then) == true)
+        #expect(breaker.visible == .closed)
+        // The failures before count no more.
+        call(&breaker, .failed, at: then)
+        #expect(breaker.visible == .closed)
+    }
+
+    @Test func aProbeThatFailsOpensItAgain() {
+        var breaker = opened()
+        call(&breaker, .failed, at: 5 * CircuitBreakerTests.second)
+        #expect(breaker.visible == .open)
+        #expect(breaker.admit(now: 6 * CircuitBreakerTests.second) == .refuse(retryAfter: .seconds(4)))
+    }
+
+    @Test func aProbeThatIsCancelledHandsOver() {
+        var breaker = opened()
+        call(&breaker, .withoutVerdict, at: 5 * CircuitBreakerTests.second)
+        #expect(breaker.visible == .halfOpen)
+        call(&breaker, .succeeded, at: 5 * CircuitBreakerTests.second)
+        #expect(breaker.visible == .closed)
+    }
+
+    @Test func lateResultsSayNothingOfNow() {
+        var breaker = CircuitBreaker()
+        guard case .pass(let old) = breaker.admit(now: 0) else {
+            Issue.record("it is closed")
+            return
+        }
+        for _ in 0..<20 { call(&breaker, .failed, at: 0) }
+        breaker.ended(old, .succeeded, now: 1)
+        #expect(breaker.visible == .open)
+        guard case .pass(let probe) = breaker.admit(now: 5 * CircuitBreakerTests.second) else {
+            Issue.record("the rest is over")
+            return
+        }
+        breaker.ended(old, .failed, now: 5 * CircuitBreakerTests.second)
+        #expect(breaker.visible == .halfOpen)
+        breaker.ended(probe, .succeeded, now: 5 * CircuitBreakerTests.second)
+        breaker.ended(probe, .failed, now: 5 * CircuitBreakerTests.second)
+        #expect(breaker.visible == .closed)
+    }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct RateLimiterTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    private func headers(_ fields: [(String, String)]) throws -> Headers {
+        var headers = Headers()
+        for (name, value) in fields { try headers.add(name, value) }
+        return headers
+    }
+
+    /// When each of so many requests goes that all wait from `start` on, in milliseconds behind it.
+    private func departures(_ limiter: inout RateLimiter, _ count: Int, from start: UInt64) -> [UInt64] {
+        var now = start
+        return (0..<count).map { _ in
+            // Who is told to wait may go then, and is not told again.
+            let wait = limiter.take(now: now)
+            if wait > .zero {
+                now = now.later(by: wait)
+                #expect(limiter.take(now: now) == .zero)
+            }
+            return (now - start) / 1_000_000
+        }
+    }
+
+    // MARK: The rate that is set
+
+    @Test func aBurstGoesAtOnceAndTheRestSteadily() throws {
+        let rate = try #require(RateLimiter.Rate(count: 10, per: .seconds(1), burst: 3))
+        var limiter = RateLimiter(rate)
+        let start = 5 * RateLimiterTests.second
+        #expect(departures(&limiter, 7, from: start) == [0, 0, 0, 100, 200, 300, 400])
+        // A pause fills the bucket, and no more than that.
+        #expect(departures(&limiter, 4, from: 60 * RateLimiterTests.second) == [0, 0, 0, 100])
+    }
+
+    @Test func whoWaitsTakesNothing() throws {
+        let rate = try #require(RateLimiter.Rate(count: 1, per: .seconds(1)))
+        var limiter = RateLimiter(rate)
+        #expect(limiter.take(now: 0) == .zero)
+        for _ in 0..<100 { #expect(limiter.take(now: 0) == .seconds(1)) }
+        #expect(limiter.take(now: RateLimiterTests.second) == .zero)
+    }
+
+    @Test func absurdRatesDoNotTrap() throws {
+        #expect(RateLimiter.Rate(count: 0, per: .seconds(1)) == nil)
+        #expect(RateLimiter.Rate(count: 1, per: .zero) == nil)
+        #expect(RateLimiter.Rate(count: 1, per: .seconds(1), burst: 0) == nil)
+        let extremes = [
+            RateLimiter.Rate(count: .max, per: .nanoseconds(1)), RateLimiter.Rate(count: 1, per: .seconds(Int64.max)),
+            RateLimiter.Rate(count: 1, per: .seconds(Int64.max), burst: .max),
+        ]
+        for rate in extremes {
+            var limiter = RateLimiter(rate)
+            for now in [0, 1, UInt64.max] { _ = limiter.take(now: now) }
+        }
+    }
+
+    // MARK: What the server says
+
+    @Test func aPauseHoldsForEveryone() throws {
+        var limiter = RateLimiter()
+        limiter.received(status: 429, try headers([("Retry-After", "3")]), now: 0, wallClock: 0)
+        limiter.received(status: 503, try headers([("Retry-After", "1")]), now: 0, wallClock: 0)
+        #expect(limiter.take(now: RateLimiterTests.second) == .seconds(2))
+        #expect(limiter.take(now: 3 * RateLimiterTests.second) == .zero)
+    }
+
+    @Test func aRetryAfterOfAnotherStatusIsNoPause() throws {
+        var limiter = RateLimiter()
+        limiter.received(status: 301, try headers([("Retry-After", "3")]), now: 0, wallClock: 0)
+        #expect(limiter.take(now: 0) == .zero)
+    }
+
+    @Test func theLastRequestsAreSpreadOverTheWindow() throws {
+        var limiter = RateLimiter()
+        let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "4"), ("X-RateLimit-Reset", "8")]
+        limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
+        #expect(departures(&limiter, 5, from: 0) == [0, 2000, 4000, 6000, 8000])
+    }
+
+    @Test func withEnoughLeftNobodyWaits() throws {
+        var limiter = RateLimiter()
+        let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "60"), ("X-RateLimit-Reset", "8")]
+        limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
+        #expect(departures(&limiter, 49, from: 0).allSatisfy { $0 == 0 })
+    }
+
+    @Test func nothingLeftIsWaitedOut() throws {
+        var limiter = RateLimiter()
+        limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
+        #expect(limiter.take(now: RateLimiterTests.second) == .seconds(4))
+        #expect(limiter.take(now: 5 * RateLimiterTests.second) == .zero)
+    }
+
+    @Test func anAnswerThatWasOvertakenGivesNothingBack() throws {
+        var limiter = RateLimiter()
+        limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
+        limiter.received(status: 200, try headers([("RateLimit", #""a";r=9;t=5"#)]), now: 1, wallClock: 0)
+        #expect(limiter.take(now: RateLimiterTests.second) == .seconds(4))
+    }
+
+    @Test func aNewWindowCountsAnew() throws {
+        var limiter = RateLimiter()
+        limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
+        let later = 4 * RateLimiterTests.second
+        limiter.received(status: 200, try headers([("RateLimit", #""a";r=50;t=60"#)]), now: later, wallClock: 0)
+        #expect(limiter.take(now: later) == .zero)
+    }
+}
