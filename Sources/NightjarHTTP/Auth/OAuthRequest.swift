@@ -1,0 +1,92 @@
+/// What is sent to an OAuth 2.0 server: a form, and for some clients a field beside it.
+public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable {
+    /// How a client proves who it is. RFC 6749 section 2.3.1.
+    public enum ClientAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
+        /// An app on a device, which can keep no secret: its name only.
+        case none(id: String)
+        case basic(id: String, secret: String)
+        /// In the form.
+        case post(id: String, secret: String)
+
+        public var description: String { "client ***" }
+        public var customMirror: Mirror { Mirror(self, children: []) }
+    }
+
+    /// In their order; for ``FormEncoding/encode(_:)``.
+    public let form: [(name: String, value: String)]
+    /// The value of Authorization, if there is to be one.
+    public let authorization: String?
+
+    public var description: String { "OAuth request ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    private init(_ pairs: [(name: String, value: String?)], _ client: ClientAuthentication) {
+        var form = pairs.compactMap { pair in pair.value.map { (name: pair.name, value: $0) } }
+        switch client {
+        case .none(let id):
+            form.append(("client_id", id))
+            authorization = nil
+        case .post(let id, let secret):
+            form += [("client_id", id), ("client_secret", secret)]
+            authorization = nil
+        case .basic(let id, let secret):
+            // Encoded as a form before they are joined: an id may hold a colon. RFC 6749 section 2.3.1.
+            let login = OAuthRequest.encoded(id) + ":" + OAuthRequest.encoded(secret)
+            authorization = "Basic " + Base64.encode(login.utf8)
+        }
+        self.form = form
+    }
+
+    /// RFC 6749 section 6.
+    public static func refresh(_ token: String, scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
+        OAuthRequest([("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)], client)
+    }
+
+    /// RFC 6749 section 4.4.
+    public static func clientCredentials(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
+        OAuthRequest([("grant_type", "client_credentials"), ("scope", scope)], client)
+    }
+
+    /// To the device authorization endpoint. RFC 8628 section 3.1.
+    public static func deviceAuthorization(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
+        OAuthRequest([("scope", scope)], client)
+    }
+
+    /// To the token endpoint, until the user has decided. RFC 8628 section 3.4.
+    public static func deviceCode(_ code: String, client: ClientAuthentication) -> OAuthRequest {
+        OAuthRequest(
+            [("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", code)], client)
+    }
+
+    /// RFC 6749 section 4.1.3 with RFC 7636 section 4.5.
+    ///
+    /// - Parameter redirect: the same as in the authorization request.
+    public static func authorizationCode(
+        _ code: String, redirect: String, verifier: ProofKey, client: ClientAuthentication
+    ) -> OAuthRequest {
+        OAuthRequest(
+            [
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirect),
+                ("code_verifier", verifier.verifier),
+            ], client)
+    }
+
+    /// The query of the page that the user is sent to. RFC 6749 section 4.1.1 with RFC 7636 section 4.3.
+    ///
+    /// - Parameter state: comes back with the code, and has to be compared: it must not be guessable.
+    public static func authorizationQuery(
+        clientID: String, redirect: String, scope: String? = nil, state: String, proof: ProofKey
+    ) -> String {
+        let pairs: [(name: String, value: String?)] = [
+            ("response_type", "code"), ("client_id", clientID), ("redirect_uri", redirect), ("scope", scope),
+            ("state", state), ("code_challenge", proof.challenge), ("code_challenge_method", "S256"),
+        ]
+        return text(pairs.compactMap { pair in pair.value.map { (name: pair.name, value: $0) } })
+    }
+
+    private static func text(_ pairs: [(name: String, value: String)]) -> String {
+        String(decoding: FormEncoding.encode(pairs).readableBytesView, as: UTF8.self)
+    }
+
+    private static func encoded(_ value: String) -> String { String(text([("", value)]).dropFirst()) }
+}

@@ -1,0 +1,85 @@
+/// The answer of a token endpoint. RFC 6749 sections 5.1 and 5.2.
+public enum TokenResponse: Sendable, Equatable {
+    case token(Token)
+    case refused(Refusal)
+
+    public struct Refusal: Sendable, Equatable {
+        /// `invalid_grant`, `authorization_pending` and so on.
+        public var code: String
+        public var description: String?
+        public var uri: String?
+
+        public init(code: String, description: String? = nil, uri: String? = nil) {
+            self.code = code
+            self.description = description
+            self.uri = uri
+        }
+
+        public var isInvalidGrant: Bool { code == "invalid_grant" }
+    }
+
+    /// An answer beyond this many bytes is no token.
+    public static let largestBody = 1 << 20
+
+    /// - Parameters:
+    ///   - old: the token that was refreshed: what the answer leaves out stays as it was.
+    ///   - now: when the request was sent; the token's life is counted from before the server's answer was under way.
+    /// - Throws: `decoding`, without a word of the answer: it may hold secrets.
+    public init(
+        status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
+    ) throws(NightjarError) {
+        guard body.count <= TokenResponse.largestBody else {
+            throw NightjarError(.tooLarge, "the token endpoint's answer is larger than 1 MiB")
+        }
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: body)
+        } catch {
+            throw NightjarError(.decoding, "the token endpoint answered \(status) with no JSON")
+        }
+        // Some servers refuse with 200.
+        if let code = json["error"]?.nonEmptyText {
+            self = .refused(
+                Refusal(
+                    code: code, description: json["error_description"]?.nonEmptyText,
+                    uri: json["error_uri"]?.nonEmptyText))
+            return
+        }
+        guard 200..<300 ~= status else {
+            throw NightjarError(.decoding, "the token endpoint answered \(status) without an \"error\"")
+        }
+        guard let access = json["access_token"]?.nonEmptyText else {
+            throw NightjarError(.decoding, "the token endpoint's answer has no \"access_token\"")
+        }
+        self = .token(
+            Token(
+                access: access, refresh: json["refresh_token"]?.nonEmptyText ?? old?.refresh,
+                type: json["token_type"]?.nonEmptyText ?? old?.type ?? "Bearer",
+                expiry: json["expires_in"]?.lifetime.flatMap { TokenResponse.expiry(in: $0, from: now) },
+                scope: json["scope"]?.nonEmptyText ?? old?.scope))
+    }
+
+    /// A life beyond the year 9999 has no end.
+    private static func expiry(in seconds: Int64, from now: Timestamp) -> Timestamp? {
+        let (sum, overflow) = now.seconds.addingReportingOverflow(seconds)
+        return overflow ? nil : Timestamp(secondsSince1970: sum, nanoseconds: now.nanoseconds)
+    }
+}
+
+extension JSONValue {
+    fileprivate var nonEmptyText: String? {
+        guard case .string(let text) = self, !text.isEmpty else { return nil }
+        return text
+    }
+
+    /// Whole seconds, as a number or, against the RFC, as its digits. What is below zero is over.
+    fileprivate var lifetime: Int64? {
+        switch self {
+        case .integer(let seconds): max(seconds, 0)
+        case .unsigned: .max
+        case .number(let seconds): seconds < 9e18 ? Int64(max(seconds, 0)) : .max
+        case .string(let text): Int64(text).map { max($0, 0) }
+        case .null, .bool, .array, .object: nil
+        }
+    }
+}

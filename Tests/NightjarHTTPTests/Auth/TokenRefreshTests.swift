@@ -1,0 +1,209 @@
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct TokenRefreshTests {
+    typealias Action = TokenRefresh.Action
+
+    /// So many seconds after the test began.
+    static func at(_ seconds: Int64) throws -> TokenRefresh.Moment {
+        TokenRefresh.Moment(
+            wall: try #require(Timestamp(secondsSince1970: 1_800_000_000 + seconds)),
+            steady: UInt64(seconds) * 1_000_000_000)
+    }
+
+    static func expiry(_ seconds: Int64) throws -> Timestamp { try at(seconds).wall }
+
+    static func signedIn(expiry: Int64? = nil, canRefresh: Bool = true) throws -> TokenRefresh {
+        var machine = TokenRefresh()
+        let end = try expiry.map { try self.expiry($0) }
+        #expect(machine.signedIn(expiry: end, canRefresh: canRefresh, at: try at(0)).isEmpty)
+        return machine
+    }
+
+    static func started(_ actions: [Action]) throws -> TokenRefresh.Refresh {
+        let refreshes = actions.compactMap { if case .startRefresh(let refresh) = $0 { refresh } else { nil } }
+        #expect(refreshes.count == 1)
+        return try #require(refreshes.first)
+    }
+
+    @Test func aThousandRefusedCallsShareOneRefreshAndAreReplayedInTheirOrder() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        for call in 1...1000 as ClosedRange<UInt64> { #expect(machine.wants(call, at: now) == [.attach(call, 1)]) }
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        for call in 2...1000 as ClosedRange<UInt64> {
+            #expect(machine.refused(call, sentWith: 1, at: now) == [.wait(call)])
+        }
+        let actions = machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now)
+        #expect(actions == (1...1000).map { .replay($0, 2) })
+        #expect(machine.waiterCount == 0 && !machine.isRefreshing)
+    }
+
+    @Test func aTokenNearItsEndIsRefreshedBeforeSending() throws {
+        var machine = try Self.signedIn(expiry: 600)
+        #expect(machine.wants(1, at: try Self.at(569)) == [.attach(1, 1)])
+        let actions = machine.wants(2, at: try Self.at(570))
+        #expect(actions.first == .wait(2))
+        let refresh = try Self.started(actions)
+        #expect(machine.wants(3, at: try Self.at(571)) == [.wait(3)])
+        let end = try Self.expiry(1171)
+        #expect(
+            machine.succeeded(refresh, expiry: end, canRefresh: true, at: try Self.at(571))
+                == [.attach(2, 2), .attach(3, 2)])
+    }
+
+    @Test func aTokenThatLivesShorterThanTheSkewIsUsed() throws {
+        var machine = try Self.signedIn(expiry: 20)
+        #expect(machine.wants(1, at: try Self.at(14)) == [.attach(1, 1)])
+        _ = try Self.started(machine.wants(2, at: try Self.at(15)))
+    }
+
+    @Test func aCallSentWithAnOlderTokenIsReplayedWithoutARefresh() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        _ = machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now)
+        #expect(machine.refused(2, sentWith: 1, at: now) == [.replay(2, 2)])
+    }
+
+    @Test func aCallIsReplayedOnce() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        _ = machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now)
+        #expect(machine.refused(1, sentWith: 2, at: now) == [.fail(1, .unauthorized)])
+        #expect(!machine.isRefreshing)
+        machine.ended(1)
+        _ = try Self.started(machine.refused(1, sentWith: 2, at: now))
+    }
+
+    @Test func invalidGrantClearsTheLoginAndAsksForANewOneOnce() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        #expect(machine.refused(2, sentWith: 1, at: now) == [.wait(2)])
+        #expect(
+            machine.failed(refresh, .invalidGrant)
+                == [.clear, .fail(1, .loginRequired), .fail(2, .loginRequired), .callLoginRequired])
+        #expect(machine.failed(refresh, .invalidGrant).isEmpty)
+        #expect(machine.refused(3, sentWith: 1, at: now) == [.fail(3, .loginRequired)])
+        #expect(machine.wants(4, at: now) == [.fail(4, .loginRequired)])
+        #expect(machine.signedIn(expiry: nil, canRefresh: true, at: now).isEmpty)
+        #expect(machine.wants(5, at: now) == [.attach(5, 2)])
+        #expect(machine.refused(6, sentWith: 1, at: now) == [.replay(6, 2)])
+    }
+
+    @Test(arguments: [TokenRefresh.Failure.network, .refused, .timedOut])
+    func anyOtherFailureKeepsTheLoginButNotTheToken(failure: TokenRefresh.Failure) throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        #expect(machine.failed(refresh, failure) == [.fail(1, .refreshFailed(failure))])
+        // Sent before the failure: neither sent again nor a reason for another refresh.
+        #expect(machine.refused(2, sentWith: 1, at: now) == [.fail(2, .refreshFailed(failure))])
+        // New: not with the old token.
+        let second = try Self.started(machine.wants(3, at: now))
+        #expect(second != refresh)
+        #expect(machine.succeeded(second, expiry: nil, canRefresh: true, at: now) == [.attach(3, 2)])
+    }
+
+    @Test func aCancelledWaiterLeavesTheRefreshRunning() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        _ = machine.refused(2, sentWith: 1, at: now)
+        machine.ended(1)
+        #expect(machine.isRefreshing && machine.waiterCount == 1)
+        machine.ended(2)
+        #expect(machine.isRefreshing && machine.waiterCount == 0)
+        #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now).isEmpty)
+        #expect(machine.version == 2)
+    }
+
+    @Test func aRefreshHasItsOwnLimitOfTimeAndMayStillEndWellAfterIt() throws {
+        var machine = try Self.signedIn()
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(1)))
+        #expect(machine.deadline == 31_000_000_000)
+        #expect(machine.timerFired(at: try Self.at(30)).isEmpty)
+        #expect(machine.timerFired(at: try Self.at(31)) == [.fail(1, .refreshFailed(.timedOut))])
+        #expect(machine.timerFired(at: try Self.at(32)).isEmpty)
+        let second = try Self.started(machine.wants(2, at: try Self.at(33)))
+        // The server did consume the old token for the first.
+        #expect(
+            machine.succeeded(refresh, expiry: nil, canRefresh: true, at: try Self.at(34)) == [.attach(2, 2)])
+        #expect(machine.failed(second, .invalidGrant).isEmpty)
+        #expect(machine.wants(3, at: try Self.at(35)) == [.attach(3, 2)])
+    }
+
+    @Test func moreThanFiveRefreshesInThirtySecondsEndWithAnErrorThatSaysSo() throws {
+        var machine = try Self.signedIn()
+        for call in 0..<5 as Range<UInt64> {
+            let now = try Self.at(Int64(call))
+            let refresh = try Self.started(machine.refused(call, sentWith: call + 1, at: now))
+            _ = machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now)
+        }
+        let reason = TokenRefresh.Reason.tooManyRefreshes(retryAfter: .seconds(20))
+        #expect(
+            machine.refused(10, sentWith: 6, at: try Self.at(10)) == [.wait(10), .fail(10, reason)])
+        #expect(reason.error.message.contains("too many token refreshes"))
+        #expect(reason.error.retryAfter == .seconds(20))
+        _ = try Self.started(machine.wants(11, at: try Self.at(30)))
+    }
+
+    @Test func aLoginDuringARefreshVoidsItsOutcome() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        #expect(machine.signedIn(expiry: nil, canRefresh: true, at: now) == [.replay(1, 2)])
+        #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now).isEmpty)
+        #expect(machine.failed(refresh, .invalidGrant).isEmpty)
+        #expect(machine.version == 2)
+    }
+
+    @Test func signingOutDuringARefreshFailsTheWaitersAndForgetsItsToken() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
+        #expect(machine.signedOut() == [.clear, .fail(1, .loginRequired)])
+        #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now).isEmpty)
+        #expect(machine.version == nil)
+    }
+
+    @Test func aTokenThatCannotBeRefreshedIsSentUntilItIsRefused() throws {
+        var machine = try Self.signedIn(expiry: 10, canRefresh: false)
+        #expect(machine.wants(1, at: try Self.at(20)) == [.attach(1, 1)])
+        #expect(
+            machine.refused(1, sentWith: 1, at: try Self.at(20))
+                == [.wait(1), .clear, .fail(1, .loginRequired), .callLoginRequired])
+    }
+
+    /// Whatever is completed from inside of the loop over the actions finds the machine ready for it.
+    @Test func aRefreshMayCompleteAtOnce() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        var done: [Action] = []
+        func perform(_ actions: [Action]) {
+            for action in actions {
+                done.append(action)
+                guard case .startRefresh(let refresh) = action else { continue }
+                perform(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now))
+            }
+        }
+        perform(machine.refused(1, sentWith: 1, at: now))
+        #expect(done.count == 3)
+        #expect(done.first == .wait(1) && done.last == .replay(1, 2))
+    }
+
+    @Test func waitersThatComeAndGoTakeNoRoom() throws {
+        var machine = try Self.signedIn()
+        let now = try Self.at(1)
+        let refresh = try Self.started(machine.refused(0, sentWith: 1, at: now))
+        for call in 1...10_000 as ClosedRange<UInt64> {
+            #expect(machine.wants(call, at: now) == [.wait(call)])
+            machine.ended(call)
+        }
+        #expect(machine.waiterCount == 1)
+        #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: now) == [.replay(0, 2)])
+    }
+}
