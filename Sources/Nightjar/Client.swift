@@ -19,8 +19,8 @@ public final class Client: Sendable {
     public let cookies: CookieStorage?
     /// The number under which the log hears of the cookie file.
     private let cookieListener: Int?
-    /// That of the last call: the next is mostly of the same.
-    private let latestOrigin = Mutex<Origin?>(nil)
+    /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
+    private let firstOrigin = AtomicLazyReference<KnownOrigin>()
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
 
@@ -105,10 +105,16 @@ public final class Client: Sendable {
         guard !request.needsContent(idle: idle) else {
             return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
         }
-        let latest = latestOrigin.withLock { $0 }
-        let prepared = try PreparedRequest(request, template, known: latest)
-        if prepared.origin != latest { latestOrigin.withLock { $0 = prepared.origin } }
+        let known = firstOrigin.load()
+        let prepared = try PreparedRequest(request, template, known: known?.origin)
+        if known == nil { _ = firstOrigin.storeIfNil(KnownOrigin(prepared.origin)) }
         return prepared
+    }
+
+    private final class KnownOrigin: Sendable {
+        let origin: Origin
+
+        init(_ origin: Origin) { self.origin = origin }
     }
 
     /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.

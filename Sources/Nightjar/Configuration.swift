@@ -72,6 +72,14 @@ extension Configuration {
     }
 }
 
+extension Configuration: CustomReflectable {
+    /// Without what is secret in the base URL and the headers.
+    public var customMirror: Mirror {
+        let base = baseURL.map { (try? RequestURL($0))?.description ?? "not a URL" }
+        return Mirror(self, children: ["baseURL": base as Any, "headers": headers, "timeouts": timeouts])
+    }
+}
+
 /// The version of this library, as in `nj_version`.
 public enum Version {
     public static let major = 0

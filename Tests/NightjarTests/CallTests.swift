@@ -6,15 +6,6 @@ import Testing
 @testable import Nightjar
 
 @Suite struct CallTests {
-    private func client(
-        _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
-    ) throws -> Client {
-        var configuration = Configuration()
-        configuration.baseURL = "http://api.test/v1"
-        configure(&configuration)
-        return try Client(configuration, transport: { _ in transport })
-    }
-
     @Test func anAnswerIsDelivered() async throws {
         let transport = ScriptedTransport([[.head(200, [("ETag", "\"1\"")]), .body("he"), .body("llo"), .end]])
         let response = try await client(transport).send(Request(.get, "/articles"))

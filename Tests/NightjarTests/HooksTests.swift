@@ -6,15 +6,6 @@ import Testing
 @testable import Nightjar
 
 @Suite struct HooksTests {
-    private func client(
-        _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
-    ) throws -> Client {
-        var configuration = Configuration()
-        configuration.baseURL = "http://api.test/v1"
-        configure(&configuration)
-        return try Client(configuration, transport: { _ in transport })
-    }
-
     /// What a call comes to that runs on a queue of this test's.
     private func outcome(
         _ client: Client, _ request: Request,

@@ -1,4 +1,5 @@
 import NIOCore
+import Nightjar
 import NightjarHTTP
 import NightjarTransport
 import Synchronization
@@ -72,4 +73,14 @@ final class ScriptedExchange: Exchange {
     func resume() { transport.log.withLock { $0.resumes += 1 } }
     func send(_ part: ByteBuffer) {}
     func endBody() {}
+}
+
+/// A client whose requests end in a script.
+func client(
+    _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
+) throws -> Client {
+    var configuration = Configuration()
+    configuration.baseURL = "http://api.test/v1"
+    configure(&configuration)
+    return try Client(configuration, transport: { _ in transport })
 }

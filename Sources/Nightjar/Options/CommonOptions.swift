@@ -2,6 +2,14 @@ import NightjarHTTP
 
 // Options that are tables of their own, where clients and calls have them alike.
 
+extension Headers {
+    /// `{ name = value, ... }`, each in the place of those of its name.
+    mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .object(let fields) = value else { throw .mismatch(path, wanted: "a table of strings", value) }
+        for field in fields { try set(field.name, field.value.text("\(path).\(field.name)")) }
+    }
+}
+
 extension Timeouts {
     /// Seconds for all of the call, or `{connect=, idle=, total=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {

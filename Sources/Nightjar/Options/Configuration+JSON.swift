@@ -7,15 +7,11 @@ extension Configuration {
     /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
     ///   has changed.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
-        var changed = self
-        try Configuration.options.apply(JSONValue(parsing: json), at: "", to: &changed)
-        self = changed
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self)
     }
 
     public mutating func merge(json: String) throws(NightjarError) {
-        var changed = self
-        try Configuration.options.apply(JSONValue(parsing: json), at: "", to: &changed)
-        self = changed
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self)
     }
 
     private static let options = OptionTable<Configuration>(
@@ -24,12 +20,7 @@ extension Configuration {
                 configuration.baseURL = try value.text(path)
             },
             Option(name: "headers") { value, path, configuration throws(NightjarError) in
-                guard case .object(let fields) = value else {
-                    throw .mismatch(path, wanted: "a table of strings", value)
-                }
-                for field in fields {
-                    try configuration.headers.set(field.name, field.value.text("\(path).\(field.name)"))
-                }
+                try configuration.headers.read(value, path)
             },
             Option(name: "user_agent") { value, path, configuration throws(NightjarError) in
                 if case .bool(false) = value { return configuration.userAgent = nil }

@@ -18,6 +18,13 @@ struct OptionTable<Target>: Sendable {
         self.later = later
     }
 
+    /// `target` with all that a document names; where it throws, nothing has changed.
+    func applied(_ document: JSONValue, to target: Target) throws(NightjarError) -> Target {
+        var changed = target
+        try apply(document, at: "", to: &changed)
+        return changed
+    }
+
     /// - Throws: `invalid_argument` for a name that is not known (with the nearest that is) or a value of a wrong type.
     func apply(_ value: JSONValue, at path: String, to target: inout Target) throws(NightjarError) {
         guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of options", value) }

@@ -7,26 +7,17 @@ extension Request {
     /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
     ///   has changed.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
-        var changed = self
-        try Request.options.apply(JSONValue(parsing: json), at: "", to: &changed)
-        self = changed
+        self = try Request.options.applied(JSONValue(parsing: json), to: self)
     }
 
     public mutating func merge(json: String) throws(NightjarError) {
-        var changed = self
-        try Request.options.apply(JSONValue(parsing: json), at: "", to: &changed)
-        self = changed
+        self = try Request.options.applied(JSONValue(parsing: json), to: self)
     }
 
     private static let options = OptionTable<Request>(
         [
             Option(name: "headers") { value, path, request throws(NightjarError) in
-                guard case .object(let fields) = value else {
-                    throw .mismatch(path, wanted: "a table of strings", value)
-                }
-                for field in fields {
-                    try request.headers.set(field.name, field.value.text("\(path).\(field.name)"))
-                }
+                try request.headers.read(value, path)
             },
             Option(name: "expect") { value, path, request throws(NightjarError) in
                 guard case .array(let items) = value else {
