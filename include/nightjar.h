@@ -862,7 +862,8 @@ NJ_API void nj_script_free(nj_script *script);
 
 /**
  * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
- * given a client, it can make no other. For scripts that you did not write, together with the limits below.
+ * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. For scripts that you
+ * did not write, together with the limits below.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */

@@ -212,11 +212,13 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* api.cookies: the same each time; nil where it keeps none */
+/* api.cookies: the same each time; nil where it keeps none, and in a sandbox, where they are the host program's: whoever has
+ * them is logged in as it */
 static int push_cookies(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
-  njl_cookies_push(L, self->host, self->handle);
+  if (self->host->is_sandboxed) return 1;
+  njl_cookies_push(L, self->handle);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, NJL_CLIENT_COOKIES);
   return 1;

@@ -5,7 +5,6 @@
 
 /* The first part of the userdata. */
 typedef struct cookies {
-  njl_host *host;
   njl_cookies *handle; /* owned */
 } cookies;
 
@@ -22,9 +21,9 @@ static cookies *check_cookies(lua_State *L) {
   return NULL;
 }
 
-int njl_cookies_push(lua_State *L, njl_host *host, njl_client *client) {
+int njl_cookies_push(lua_State *L, njl_client *client) {
   cookies *self = lua_newuserdatauv(L, sizeof *self, 0);
-  *self = (cookies){.host = host};
+  *self = (cookies){0};
   luaL_setmetatable(L, NJL_COOKIES);
   self->handle = njl_client_cookies(client);
   if (self->handle == NULL) {
@@ -58,10 +57,6 @@ static njl_bytes check_text(lua_State *L, int index, const char *function, const
   text.data = lua_tolstring(L, index, &text.length);
   if (memchr(text.data, 0, text.length) != NULL) luaL_error(L, "%s: there is a NUL in %s", function, what);
   return text;
-}
-
-static void check_files(lua_State *L, const cookies *self, const char *function, const char *instead) {
-  if (self->host->is_sandboxed) luaL_error(L, "%s: files are not available here; use %s", function, instead);
 }
 
 static void set_text(lua_State *L, const char *name, njl_bytes text) {
@@ -160,7 +155,6 @@ static int flush(lua_State *L) {
 /* cookies:export(path): a cookies.txt, as curl has it */
 static int export_file(lua_State *L) {
   cookies *self = check_cookies(L);
-  check_files(L, self, "export", "text()");
   njl_bytes path = check_text(L, 2, "export", "the path");
   njl_reply *error = njl_error_push(L);
   return finish(L, njl_cookies_export(self->handle, path, &error->wait.call), 0);
@@ -175,7 +169,6 @@ static int push_counts(lua_State *L, const njl_import *counts) {
 /* cookies:import(path) -> cookies stored, lines skipped */
 static int import_file(lua_State *L) {
   cookies *self = check_cookies(L);
-  check_files(L, self, "import", "load_text(text)");
   njl_bytes path = check_text(L, 2, "import", "the path");
   njl_import counts = {0};
   njl_reply *error = njl_error_push(L);

@@ -202,7 +202,7 @@ int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
 /* cookies.c */
-int njl_cookies_push(lua_State *L, njl_host *host, njl_client *client); /* nil where it keeps none */
+int njl_cookies_push(lua_State *L, njl_client *client); /* nil where it keeps none */
 void njl_open_cookies(lua_State *L);
 
 /* request.c */

@@ -80,6 +80,9 @@ int njl_curl(lua_State *L) {
         return luaL_error(L, "curl: show_secrets must be a boolean, got %s", luaL_typename(L, -1));
       }
       shows_secrets = lua_toboolean(L, -1);
+      if (shows_secrets && njl_host_open(L)->is_sandboxed) {
+        return luaL_error(L, "curl: the secrets of a request are the host program's and not shown here");
+      }
     }
   }
   return push_text(L, reply->wait.call, shows_secrets ? NJL_CURL_WITH_SECRETS : NJL_CURL);

@@ -12,7 +12,8 @@ public final class Script: @unchecked Sendable {
 
     /// - Parameters:
     ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
-    ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other.
+    ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other, and sees
+    ///     neither its cookies nor what is secret in its requests.
     /// - Throws: `script` when the limit of memory is too low to start, or there is none left.
     public init(client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits())
         throws(NightjarError)

@@ -172,18 +172,25 @@ import Testing
         }
     }
 
-    @Test func sandboxHasCookiesAsTextAlone() throws {
+    /// A stranger's script makes calls as the host, and must not be able to leave with what makes it the host.
+    @Test func sandboxShowsNoSecretsOfTheHost() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
         var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
         configuration.cookies = CookieStorage()
+        try configuration.headers.set("Authorization", "Bearer hunter2")
         let client = try Client(configuration)
-        let cookies = "local cookies = require('nightjar').client().cookies "
-        for call in ["export", "import"] {
-            let message = try failure(of: cookies + "cookies:\(call) '/tmp/x'", sandboxed: true, client: client)
-            #expect(message?.contains("\(call): files are not available here") == true)
-        }
-        let round = cookies + "cookies:set('http://h/', 'a=1') assert(cookies:load_text(cookies:text()) == 1)"
-        #expect(try failure(of: round, sandboxed: true, client: client) == nil)
-        #expect(configuration.cookies?.all.map(\.name) == ["a"])
+        let start = "local api = require('nightjar').client() local res = api:get('/status/200') "
+        #expect(try failure(of: start + "assert(api.cookies == nil)", sandboxed: true, client: client) == nil)
+        #expect(
+            try failure(of: start + "assert(not res:curl():find 'hunter2')", sandboxed: true, client: client) == nil)
+        let asks = start + "res:curl { show_secrets = true }"
+        #expect(
+            try failure(of: asks, sandboxed: true, client: client)?.contains(
+                "the secrets of a request are the host program's") == true)
+        #expect(try failure(of: start + "assert(api.cookies)", client: client) == nil)
+        #expect(try failure(of: asks, client: client) == nil)
     }
 
     @Test func sandboxLoadsTextAlone() throws {
