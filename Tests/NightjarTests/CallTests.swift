@@ -6,6 +6,19 @@ import Testing
 @testable import Nightjar
 
 @Suite struct CallTests {
+    /// A 303 says that the POST was carried out: who repeats it because the rest failed does it twice.
+    @Test func aWriteThatWasRedirectedIsNotForgotten() async throws {
+        let transport = ScriptedTransport([[.head(303, [("Location", "/done")]), .end], [.fail(.connect)]])
+        let api = try client(transport)
+        let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.post, "/articles")) }
+        #expect(error?.kind == .connect)
+        #expect(error?.attempts == 2)
+        #expect(error?.requestMayHaveBeenProcessed == true)
+        let untouched = try client(ScriptedTransport([[.fail(.connect)]]))
+        let first = await #expect(throws: NightjarError.self) { try await untouched.send(Request(.post, "/articles")) }
+        #expect(first?.requestMayHaveBeenProcessed == false)
+    }
+
     @Test func anAnswerIsDelivered() async throws {
         let transport = ScriptedTransport([[.head(200, [("ETag", "\"1\"")]), .body("he"), .body("llo"), .end]])
         let response = try await client(transport).send(Request(.get, "/articles"))

@@ -42,6 +42,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var place = 0
 
     private var state = State.preparing
+    /// An attempt before the present one was on a connection: whatever becomes of this one, a server may have acted.
+    private var wasSentBefore = false
     private var exchange: (any Exchange)?
     private var head: ResponseHead?
     private var content = ByteBuffer()
@@ -107,8 +109,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .fail(let error): ascend(error, from: stage)
         case .again(let delay): startOver(at: stage, after: delay)
         case .wait:
-            dropExchange()
-            state = .preparing
+            endAttempt()
             question = (stage, question?.isAnswering, question?.isFailing)
         }
     }
@@ -129,18 +130,24 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     private func startOver(at stage: Int, after delay: Duration) {
-        dropExchange()
+        endAttempt()
         head = nil
         content = ByteBuffer()
         collectsBody = task.handlers.body == nil
         decoding = nil
-        state = .preparing
         if delay <= .zero { return descend(from: stage) }
         let attempt = attempts
         loop.after(delay) { [weak self] in
             guard let self, state == .preparing, attempts == attempt else { return }
             descend(from: stage)
         }
+    }
+
+    /// Another attempt, or a stage's answer to wait for, follows on the present one.
+    private func endAttempt() {
+        if isOnConnection { wasSentBefore = true }
+        dropExchange()
+        state = .preparing
     }
 
     private func dropExchange() {
@@ -184,7 +191,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         dropExchange()
         state = .finished
         question = nil
-        let told = result.mapError { $0.of(request, attempts: attempts) }
+        let told = result.mapError { error in
+            let error = error.of(request, attempts: attempts)
+            return wasSentBefore ? error.mayHaveBeenProcessed : error
+        }
         for link in loop.chain.ended { link.stage.ended(told, self) }
         loop.forget(self)
         task.call = nil
