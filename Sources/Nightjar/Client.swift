@@ -10,9 +10,14 @@ import Synchronization
 public final class Client: Sendable {
     private let loop: ClientLoop
     private let template: RequestTemplate
+    /// For calls that carry no credentials.
+    private let anonymousTemplate: RequestTemplate
+    /// The origin that the client's token goes to; nil: it has none.
+    private let loginOrigin: Origin?
     private let timeouts: Timeouts
     private let maximumBody: Int
     private let decompresses: Bool
+    private let coalesces: Bool
     private let hooks: CallHooks?
     private let birth = Fork.generation
     /// Its cookies; nil: it keeps none.
@@ -33,14 +38,14 @@ public final class Client: Sendable {
     public init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
-        template = try RequestTemplate(
-            base: configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) },
-            defaults: configuration.headers, userAgent: configuration.userAgent,
-            acceptEncoding: configuration.decompresses ? ContentCoding.acceptEncoding : nil,
-            sensitive: configuration.sensitiveHeaders)
+        let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
+        template = try configuration.template(base)
+        anonymousTemplate = try configuration.anonymousTemplate(base)
+        loginOrigin = try configuration.loginOrigin(template)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
+        coalesces = configuration.coalesces
         var configuration = configuration
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
@@ -58,8 +63,13 @@ public final class Client: Sendable {
             }
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
-                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration) }), log: configuration.log)
+                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration, base: base?.origin) }),
+                innerChain: Chain(StageKind.inner.compactMap { $0.stage(for: configuration, base: nil) }),
+                innerTimeouts: configuration.timeouts, log: configuration.log)
             self.loop = loop
+            if case .login(let login) = configuration.auth {
+                loop.keepTokens(login, try login.issuer(anonymousTemplate))
+            }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()
@@ -89,8 +99,11 @@ public final class Client: Sendable {
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
-            decompresses: request.decompresses ?? decompresses,
-            usesCookies: request.usesCookies, hooks: hooks)
+            retry: request.retry, decompresses: request.decompresses ?? decompresses,
+            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            usesLogin: loginOrigin != nil && request.usesAuth
+                && request.headers.firstIndex(of: "Authorization") == nil,
+            hooks: hooks)
         let prepared = try prepare(request, idle: options.timeouts.idle)
         let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
@@ -102,6 +115,8 @@ public final class Client: Sendable {
     }
 
     private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        let request = try request.idempotencyKey == .none ? request : request.withIdempotencyKey()
+        let template = request.usesAuth ? template : anonymousTemplate
         guard !request.needsContent(idle: idle) else {
             return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
         }
@@ -146,6 +161,14 @@ public final class Client: Sendable {
         guard let result = outcome.result else { throw Client.forked }
         return try result.get()
     }
+
+    // MARK: The login
+
+    /// Begins to use a token that a login has brought, in place of the one there is, and keeps it in the store.
+    public func signIn(_ token: Token) { loop.submit(.signedIn(token)) }
+
+    /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on.
+    public func signOut() { loop.submit(.signedOut) }
 
     private static let forked = NightjarError(
         .forked, "this client belongs to the parent process; make a new one after fork")

@@ -14,6 +14,11 @@ public struct TaskHandlers: Sendable {
     public var creditsAreManual = false
     /// Asked for the next part of a `RequestBody.stream`, of at most so many bytes.
     public var provideBody: (@Sendable (ClientTask, _ maximum: Int) -> BodyPart)?
+    /// Called before ``provideBody`` is asked for the first part again, because another attempt sends the body anew: the
+    /// source begins from its start. Nil: what was given is gone, and such a call is not repeated.
+    public var rewindBody: (@Sendable (ClientTask) -> Void)?
+    /// Asked whether a failed attempt is repeated, with what the client would do.
+    public var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
     /// Asked before a redirect is followed, when all of the answer that redirects is there.
     public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     /// Exactly once, last.
@@ -115,6 +120,12 @@ public final class ClientTask: @unchecked Sendable {
         client.submit(.redirect(self, answer))
     }
 
+    /// Brings the answer that ``TaskHandlers/retry`` put off by ``RetryAnswer/later``; once for each time it did.
+    public func retry(_ answer: RetryAnswer) {
+        if case .later = answer { return }
+        client.submit(.retry(self, answer))
+    }
+
     // MARK: On the loop
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
@@ -165,6 +176,15 @@ public final class ClientTask: @unchecked Sendable {
         redirect(handlers.redirect?(self, hop) ?? .follow)
     }
 
+    func deliver(retry question: RetryQuestion) {
+        guard !wasCancelled.load(ordering: .relaxed) else { return }
+        retry(handlers.retry?(self, question) ?? .asDecided)
+    }
+
+    func deliverRewind() {
+        if !wasCancelled.load(ordering: .relaxed) { handlers.rewindBody?(self) }
+    }
+
     func deliver(_ hooks: CallHooks, before request: PreparedRequest) {
         guard !wasCancelled.load(ordering: .relaxed) else { return }
         client.submit(.hooked(self, hooks.run(before: request)))
@@ -186,7 +206,12 @@ struct CallOptions: Sendable {
     var schema: JSONSchema?
     /// Nil: the client's.
     var redirect: RedirectSettings?
+    /// Nil: the client's.
+    var retry: RetrySettings?
     var decompresses: Bool
     var usesCookies: Bool
+    var coalesces = false
+    /// The client's token is for this call.
+    var usesLogin: Bool
     var hooks: CallHooks?
 }

@@ -17,6 +17,14 @@ public struct Configuration: Sendable {
     public var maximumBody = 256 << 20
     /// What connections are made, through which proxy or socket, which are kept, and how TLS trusts.
     public var transport = TransportConfiguration()
+    /// Whether safe calls that are alike share one exchange while it lasts.
+    public var coalesces = false
+    /// How the client shows who it is, to the origin of ``baseURL`` alone; nil: not at all.
+    public var auth: Authentication?
+    /// How often and how soon what has failed is tried again. One attempt repeats nothing.
+    public var retry = RetrySettings()
+    /// What all calls of the client together may spend on repetitions.
+    public var retryBudget = RetryBudget.Settings()
     /// What is done with redirects.
     public var redirect = RedirectSettings()
     /// Names of headers that a redirect never takes to another origin, beside those known for it (Authorization, Cookie,

@@ -21,6 +21,7 @@ extension Configuration {
         var configuration = Configuration()
         configuration.transport.proxy.source = .off
         configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
+        configuration.retry.maximumAttempts = 1
         return configuration
     }
 }

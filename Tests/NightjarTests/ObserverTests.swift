@@ -40,6 +40,7 @@ import Testing
     ) throws -> Client {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
+        configuration.retry.maximumAttempts = 1
         configuration.observers = [witness.observer]
         configure(&configuration)
         return try Client(configuration, transport: { _ in transport })

@@ -81,6 +81,7 @@ func client(
 ) throws -> Client {
     var configuration = Configuration()
     configuration.baseURL = "http://api.test/v1"
+    configuration.retry.maximumAttempts = 1
     configure(&configuration)
     return try Client(configuration, transport: { _ in transport })
 }

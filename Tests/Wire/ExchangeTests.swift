@@ -27,6 +27,7 @@ import Testing
             local function open(options)
               options = options or {}
               options.base_url = options.base_url or origin
+              if options.retry == nil then options.retry = false end
               return nightjar.client(options)
             end
             local function exchange(nightjar, client, api)

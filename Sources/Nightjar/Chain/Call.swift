@@ -9,6 +9,9 @@ import NightjarTransport
 ///               └────────────── again ──────────────┴──────────────────────────┘
 ///
 /// Carries out the stages' verdicts and thinks nothing itself. Ends exactly once.
+///
+/// The client makes calls of its own too: a refresh of a token, which passes another chain, and an exchange that several
+/// calls share, which begins below the stage that has found them alike.
 final class Call: ExchangeReceiver, @unchecked Sendable {
     private enum State {
         /// Between attempts, or in the stages.
@@ -25,6 +28,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     let task: ClientTask
     let loop: ClientLoop
+    private let chain: Chain
+    /// The stage above those that this call passes; -1: it passes all.
+    private let above: Int
+    /// Takes what an inner call came to; nil for a caller's, whose queue hears it.
+    private let conclude: ((Result<Response, NightjarError>) -> Void)?
     let started = NIODeadline.now()
     /// What goes on the wire; stages may add to it.
     var request: PreparedRequest
@@ -36,8 +44,22 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var redirects: Redirect.Progress?
     /// Nil where nobody observes.
     var trace: Trace.Progress?
+    /// Nil until an attempt has failed.
+    var retry: Retry.Progress?
+    /// Nil until it has been given a token, or waits for one.
+    var login: TokenKeeper.Progress?
+    /// Where it waits for an exchange that others wait for too.
+    var seat: Coalesce.Seat?
+    /// The call that this exchange was begun for, while it lasts.
+    private(set) var branchedFrom: Call?
+    /// Why it went as it did, so far.
+    private(set) var decisions: [Decision] = []
     /// What a stage waits for, and which: nil where none does.
     private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
+    /// The stage that is asked now.
+    private var asked = -1
+    /// What a stage has said before it could be asked for it.
+    private var early: Verdict?
     /// Where the loop keeps this call.
     var place = 0
 
@@ -62,14 +84,32 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var upload: Upload?
     /// Whether the body is kept for the response rather than handed out as it comes.
     var collectsBody: Bool
+    /// Part of an answer is with the caller.
+    private(set) var answerIsGone = false
+    /// The caller has given part of the request's body, which has to begin anew when it is sent again.
+    private var bodyIsTaken = false
+    /// Of the present attempt nothing of the request's body was asked for yet.
+    private var beginsBody = true
 
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// The client's own, of which no caller knows.
+    var isInner: Bool { conclude != nil }
 
-    init(_ task: ClientTask, on loop: ClientLoop) {
+    /// - Parameters:
+    ///   - chain: nil: the client's.
+    ///   - above: the place of the stage above the first that this call passes.
+    ///   - conclude: takes what an inner call came to.
+    init(
+        _ task: ClientTask, on loop: ClientLoop, chain: Chain? = nil, below above: Int = -1,
+        conclude: ((Result<Response, NightjarError>) -> Void)? = nil
+    ) {
         self.task = task
         self.loop = loop
+        self.chain = chain ?? loop.chain
+        self.above = above
+        self.conclude = conclude
         request = task.request
         collectsBody = task.handlers.body == nil
         lastProgress = started
@@ -77,11 +117,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Down
 
-    func begin() { descend(from: 0) }
+    func begin() { descend(from: above + 1) }
 
     private func descend(from first: Int) {
         state = .preparing
-        for link in loop.chain.outgoing where link.position >= first {
+        early = nil
+        for link in chain.outgoing where link.position >= first {
+            asked = link.position
             switch link.stage.outgoing(self) {
             case .proceed: continue
             case let verdict: return carryOut(verdict, from: link.position)
@@ -111,13 +153,17 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .wait:
             endAttempt()
             question = (stage, question?.isAnswering, question?.isFailing)
+            if let verdict = early.take() { goOn(verdict) }
         }
     }
 
-    /// The verdict of the stage that waits, with ``Verdict/proceed`` for what was on its way through it; nothing happens
-    /// when none waits.
+    /// The verdict of the stage that waits, with ``Verdict/proceed`` for what was on its way through it. It may come while
+    /// the stage is still about to say that it waits.
     func goOn(_ verdict: Verdict) {
-        guard let asked = question else { return }
+        guard let asked = question else {
+            if state != .finished { early = verdict }
+            return
+        }
         question = nil
         guard case .proceed = verdict else { return carryOut(verdict, from: asked.stage) }
         if let response = asked.isAnswering {
@@ -161,7 +207,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     // MARK: Up
 
     private func ascend(_ response: Response, from below: Int) {
-        for link in loop.chain.answered where link.position < below {
+        early = nil
+        for link in chain.answered where link.position < below && link.position > above {
             switch link.stage.answered(response, self) {
             case .proceed: continue
             case .wait:
@@ -174,7 +221,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     private func ascend(_ error: NightjarError, from below: Int) {
-        for link in loop.chain.failed where link.position < below {
+        early = nil
+        for link in chain.failed where link.position < below && link.position > above {
             switch link.stage.failed(error, self) {
             case .proceed: continue
             case .wait:
@@ -186,20 +234,51 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         finish(.failure(error))
     }
 
+    /// An inner call that does the rest of this one, from below the stage that is asked now. It has no end of its own: who
+    /// waits for it, ends it. It is still to begin.
+    func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
+        var options = options
+        options.timeouts.total = nil
+        options.hooks = nil
+        let task = ClientTask(
+            request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
+        let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
+        call.branchedFrom = self
+        call.limits.idle = limits.idle
+        loop.take(call)
+        return call
+    }
+
     func finish(_ result: Result<Response, NightjarError>) {
         guard state != .finished else { return }
         dropExchange()
         state = .finished
         question = nil
-        let told = result.mapError { error in
-            let error = error.of(request, attempts: attempts)
-            return wasSentBefore ? error.mayHaveBeenProcessed : error
-        }
-        for link in loop.chain.ended { link.stage.ended(told, self) }
+        early = nil
+        let told = explained(result)
+        for link in chain.ended where link.position > above { link.stage.ended(told, self) }
         loop.forget(self)
+        branchedFrom = nil
         task.call = nil
         task.markFinished()
+        if let conclude { return conclude(told) }
         loop.post(.finished(task, told), to: task.queue)
+    }
+
+    private func explained(_ result: Result<Response, NightjarError>) -> Result<Response, NightjarError> {
+        switch result {
+        case .success(let response):
+            return decisions.isEmpty ? result : .success(response.explained(response.decisions + decisions))
+        case .failure(var error):
+            error = error.of(request, attempts: attempts).after(retry?.failures ?? [], decisions)
+            return .failure(wasSentBefore ? error.mayHaveBeenProcessed : error)
+        }
+    }
+
+    /// Notes why the call goes as it does.
+    func decide(_ what: Decision.What) {
+        decisions.append(
+            Decision(what, attempt: attempts, moment: .nanoseconds((NIODeadline.now() - started).nanoseconds)))
     }
 
     // MARK: From the caller
@@ -240,7 +319,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             switch result {
             case .success(.bytes(let bytes)) where bytes.readableBytes == 0: askForBody()
             case .success(let part): forward(part)
-            case .failure(let error): ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+            case .failure(let error): ascend(error.mayHaveBeenProcessed, from: chain.bottom)
             }
         }
     }
@@ -257,7 +336,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .failed(let message):
             ascend(
                 NightjarError(.invalidRequest, message, phase: .send, requestMayHaveBeenProcessed: true),
-                from: loop.chain.bottom)
+                from: chain.bottom)
         }
     }
 
@@ -268,6 +347,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard task.handlers.body != nil, Validate.isExpected(response.status, options.expectedStatuses) else {
             return response
         }
+        answerIsGone = true
         if task.handlers.head != nil { loop.post(.head(task, response.head), to: task.queue) }
         if response.body.readableBytes > 0 {
             _ = task.holdsBack(afterAdding: response.body.readableBytes)
@@ -298,7 +378,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             return nil
         }
         if let idle = idleDeadline, idle <= now, !hasUploadMoved(now) {
-            ascend(Deadline.error(.idle, self), from: loop.chain.bottom)
+            ascend(Deadline.error(.idle, self), from: chain.bottom)
             return nil
         }
         let idle = idleDeadline
@@ -323,6 +403,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         state = .sent
         awaitedSource = .none
         upload = request.body.isPulled ? Upload(request) : nil
+        beginsBody = true
         unsent = 0
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
@@ -340,7 +421,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) {
         state = .receiving
         timing.firstByte = elapsed(until: lastProgress)
-        for link in loop.chain.incoming {
+        for link in chain.incoming where link.position > above {
             switch link.stage.incoming(head, self) {
             case .proceed: continue
             case let verdict: return carryOut(verdict, from: link.position)
@@ -350,6 +431,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if collectsBody {
             reserve(head)
         } else if task.handlers.head != nil {
+            answerIsGone = true
             loop.post(.head(task, head), to: task.queue)
         }
     }
@@ -360,7 +442,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         do throws(NightjarError) {
             try decoding.append(body)
         } catch {
-            return ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+            return ascend(error.mayHaveBeenProcessed, from: chain.bottom)
         }
         decode(decoding)
     }
@@ -378,7 +460,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
                 return complete(trailers)
             }
         } catch {
-            ascend(error.mayHaveBeenProcessed, from: loop.chain.bottom)
+            ascend(error.mayHaveBeenProcessed, from: chain.bottom)
         }
     }
 
@@ -391,12 +473,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
                 NightjarError(
                     .tooLarge,
                     "the answer's body is larger than \(options.maximumBody) bytes; raise max_body or stream it",
-                    phase: .receive, requestMayHaveBeenProcessed: true), from: loop.chain.bottom)
+                    phase: .receive, requestMayHaveBeenProcessed: true), from: chain.bottom)
         }
         content.writeImmutableBuffer(body)
     }
 
     private func stream(_ body: ByteBuffer) {
+        answerIsGone = true
         loop.post(.body(task, body), to: task.queue)
         if task.holdsBack(afterAdding: body.readableBytes) {
             isPaused = true
@@ -420,13 +503,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
             redirects: redirects?.history ?? [], sent: request)
-        ascend(response, from: loop.chain.bottom)
+        ascend(response, from: chain.bottom)
     }
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         upload = nil
-        ascend(error, from: loop.chain.bottom)
+        ascend(error, from: chain.bottom)
     }
 
     func exchangeWantsBody(maximum: Int) {
@@ -438,6 +521,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if let upload, upload.hasEnded { return forward(.end) }
         guard let upload, upload.readsFiles else {
             awaitedSource = .caller
+            if beginsBody, bodyIsTaken { loop.post(.rewindBody(task), to: task.queue) }
+            (beginsBody, bodyIsTaken) = (false, true)
             return loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
         }
         let maximum = wantedBody
@@ -445,6 +530,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     // MARK: Parts
+
+    /// Whether another attempt can send the same body.
+    var bodyIsReplayable: Bool {
+        request.body.isReplayable || !bodyIsTaken || task.handlers.rewindBody != nil
+    }
 
     /// Whether the client's cookies are for this call: not where the caller gives its own.
     private(set) lazy var usesCookies = options.usesCookies && !task.request.hasField("Cookie")

@@ -8,6 +8,12 @@ enum StageKind: CaseIterable {
     case hooks
     /// Which statuses are an answer and which an error: here, once, for every response.
     case validate
+    /// Calls that are alike share one exchange.
+    case coalesce
+    /// What may be repeated, when and how often.
+    case retry
+    /// Attaches the token; where it is refused, one new one for all, then one replay.
+    case authenticate
     /// Follows, changes the method, strips credentials across origins, stops loops.
     case redirect
     /// What servers set is sent back.
@@ -20,18 +26,28 @@ enum StageKind: CaseIterable {
     static let standard: [StageKind] = [
         .deadline, .observe, .hooks,  // the whole call, all attempts
         .validate,  // the final answer
-        .redirect,  // may ask for another attempt
+        .coalesce,  // what is below happens once for all who wait for it
+        .retry, .authenticate, .redirect,  // may ask for another attempt
         .cookies, .decode,  // what is above sees content as it was meant
         .trace,
     ]
 
+    /// What calls of the client's own pass: the refresh of a token cannot wait for itself.
+    static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .trace]
+
     /// The stage for a client of this configuration; nil where the client does not use it, so that it costs nothing.
-    func stage(for configuration: Configuration) -> (any Stage)? {
+    ///
+    /// - Parameter base: the origin of the base URL.
+    func stage(for configuration: Configuration, base: Origin?) -> (any Stage)? {
         switch self {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
         case .hooks: configuration.hooks.map(Hooks.init)
         case .validate: Validate()
+        case .coalesce: Coalesce()
+        case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
+        case .authenticate:
+            if case .login = configuration.auth, let base { Authenticate(base) } else { nil }
         case .redirect:
             Redirect(
                 configuration.redirect, keepsCookies: configuration.cookies != nil,

@@ -37,7 +37,7 @@ final class Redirect: Stage, @unchecked Sendable {
         guard 301...308 ~= head.status else { return .proceed }
         let progress = call.redirects ?? begin(call)
         let verdict = progress.policy.received(
-            head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.request.body.isReplayable)
+            head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.bodyIsReplayable)
         switch verdict {
         case .answer: return .proceed
         case .fail(let error): return .fail(error.mayHaveBeenProcessed)
@@ -91,7 +91,7 @@ final class Redirect: Stage, @unchecked Sendable {
         case .follow: return follow(hop, call)
         case .followTo(let url):
             do throws(NightjarError) {
-                let isReplayable = call.request.body.isReplayable
+                let isReplayable = call.bodyIsReplayable
                 return follow(try progress.policy.changed(hop, to: url, bodyIsReplayable: isReplayable), call)
             } catch {
                 return .fail(error.mayHaveBeenProcessed)
@@ -113,6 +113,7 @@ final class Redirect: Stage, @unchecked Sendable {
     private func follow(_ hop: RedirectHop, _ call: Call) -> Verdict {
         call.redirects?.hop = nil
         do throws(NightjarError) {
+            call.decide(.redirected(status: hop.status, method: hop.method, to: hop.url.redacted))
             call.request = try call.request.following(hop, sensitive: sensitive)
             return .again(after: .zero)
         } catch {

@@ -58,11 +58,17 @@ final class Trace: Stage, @unchecked Sendable {
         var error: NightjarError?
         if case .failure(let failure) = result { error = failure }
         end(progress, call, error: error)
-        tell(.ended(progress.report, result), call)
+        // What several share, each of them tells the end of.
+        if call.branchedFrom == nil { tell(.ended(progress.report, result), call) }
     }
 
     private func progress(of call: Call) -> Progress {
         if let known = call.trace { return known }
+        if let owner = call.branchedFrom {
+            let progress = Progress(progress(of: owner).report)
+            call.trace = progress
+            return progress
+        }
         let report = CallReport(
             number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
             request: call.task.request)

@@ -24,14 +24,15 @@ final class Validate: Stage, @unchecked Sendable {
         }
     }
 
-    private static func error(of response: Response, to method: Method) -> NightjarError {
+    static func error(of response: Response, to method: Method) -> NightjarError {
         let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
         let details = ErrorBody(parsing: response.body)
         let summary = details?.summary(besides: response.head.reason) ?? ""
         let told = summary.isEmpty ? "" : ": " + quoted(summary, limit: maximumSummary)
         return NightjarError(
             ErrorKind(unexpectedStatus: response.status), "\(method) answered \(response.status)\(reason)\(told)",
-            phase: .receive, response: response, details: details, requestMayHaveBeenProcessed: true,
+            phase: .receive, response: response, details: details, attempts: response.attempts,
+            requestMayHaveBeenProcessed: true,
             retryAfter: RetryAfter.duration(response.headers, now: WallClock.secondsSince1970()))
     }
 

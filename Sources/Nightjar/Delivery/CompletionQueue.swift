@@ -191,9 +191,13 @@ enum QueueEvent: Sendable {
     case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
     case provideBody(ClientTask, maximum: Int)
+    case rewindBody(ClientTask)
     case finished(ClientTask, Result<Response, NightjarError>)
     case redirect(ClientTask, RedirectHop)
+    case retry(ClientTask, RetryQuestion)
     case before(ClientTask, CallHooks, PreparedRequest)
+    case provideToken(TokenProvider, TokenQuestion)
+    case loginRequired(LoginHook)
     case log(LogSink, LogLine)
     case observed(CallObserver, CallEvent)
     case wake
@@ -207,8 +211,12 @@ enum QueueEvent: Sendable {
         case .finished(let task, let result):
             queue?.forget(task)
             task.deliver(result)
+        case .rewindBody(let task): task.deliverRewind()
+        case .retry(let task, let question): task.deliver(retry: question)
         case .redirect(let task, let hop): task.deliver(redirect: hop)
         case .before(let task, let hooks, let request): task.deliver(hooks, before: request)
+        case .provideToken(let provider, let question): provider.provide(question)
+        case .loginRequired(let hook): hook.call()
         case .log(let sink, let line): sink.write(line)
         case .observed(let observer, let event): observer.observe(event)
         case .wake: break

@@ -16,7 +16,12 @@ final class ClientLoop: @unchecked Sendable {
         /// A line for the log.
         case note(LogLevel, String)
         case redirect(ClientTask, RedirectAnswer)
+        case retry(ClientTask, RetryAnswer)
         case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
+        /// The program's answer to a ``TokenQuestion``.
+        case provided(UInt64, Result<Token, NightjarError>)
+        case signedIn(Token)
+        case signedOut
         case close
     }
 
@@ -29,9 +34,16 @@ final class ClientLoop: @unchecked Sendable {
     private var mail: [Message] = []
     private var isScheduled = false
     private var isClosed = false
+    private var isShutDown = false
 
     // On the loop:
     let chain: Chain
+    /// For calls of the client's own, which wait for no token and follow nothing.
+    private let innerChain: Chain
+    private let innerTimeouts: Timeouts
+    /// Nil where the client has no login.
+    private(set) var tokens: TokenKeeper?
+    private var isClosing = false
     let transport: any HTTPTransport
     let log: LogSink?
     /// For what blocks.
@@ -45,8 +57,14 @@ final class ClientLoop: @unchecked Sendable {
     private var gatheredBefore = 0
     private var alarm = Alarm()
 
-    init(thread: LoopThread, transport: any HTTPTransport, chain: Chain, log: LogSink?) {
+    /// - Parameter innerTimeouts: those of the client's own calls.
+    init(
+        thread: LoopThread, transport: any HTTPTransport, chain: Chain, innerChain: Chain, innerTimeouts: Timeouts,
+        log: LogSink?
+    ) {
         self.log = log
+        self.innerChain = innerChain
+        self.innerTimeouts = innerTimeouts
         self.thread = thread
         self.transport = transport
         self.chain = chain
@@ -80,9 +98,20 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
-    /// Ends every call and the thread. Later messages are refused.
+    /// Before the first call.
+    func keepTokens(_ login: TokenLogin, _ issuer: TokenIssuer?) {
+        tokens = TokenKeeper(login, issuer: issuer, on: self)
+    }
+
+    /// Ends every call and the thread. Later messages are refused. A new token that is on its way is waited for: the old
+    /// one may be spent.
     func stop() {
         submit(.close)
+        if isOnLoop {
+            shutDown()
+        } else {
+            monitor.withLock { while !isShutDown { monitor.wait(until: nil) } }
+        }
         // Whoever was to wake the loop for the mail before may not have come to it yet.
         while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
         thread.stop()
@@ -106,9 +135,7 @@ final class ClientLoop: @unchecked Sendable {
         switch message {
         case .start(let task):
             let call = Call(task, on: self)
-            task.call = call
-            call.place = calls.count
-            calls.append(call)
+            take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
@@ -116,25 +143,82 @@ final class ClientLoop: @unchecked Sendable {
         case .note(let level, let text): note(level, text)
         case .redirect(let task, let answer):
             if let call = task.call { Redirect.answered(answer, call) }
+        case .retry(let task, let answer):
+            if let call = task.call { Retry.answered(answer, call) }
         case .hooked(let task, let result): task.call?.hooked(result)
+        case .provided(let number, let token): tokens?.provided(number, token)
+        case .signedIn(let token): tokens?.signIn(token)
+        case .signedOut: tokens?.signOut()
         case .close: close()
         }
     }
 
     private func close() {
-        while let call = calls.last {
+        isClosing = true
+        endCalls { !$0.isInner }
+        guard let tokens, tokens.renewals > 0 else { return shutDown() }
+        after(ClientLoop.farewell) { self.shutDown() }
+    }
+
+    /// A token was renewed, or was not.
+    func renewalEnded() {
+        if isClosing, tokens?.renewals == 0 { shutDown() }
+    }
+
+    private func shutDown() {
+        guard !monitor.withLock({ isShutDown }) else { return }
+        endCalls { _ in true }
+        transport.shutDown()
+        workers.shutDown()
+        monitor.withLock {
+            isShutDown = true
+            monitor.broadcast()
+        }
+    }
+
+    private func endCalls(_ isMeant: (Call) -> Bool) {
+        var kept = 0
+        while calls.count > kept {
+            let call = calls[calls.count - 1 - kept]
+            guard isMeant(call) else {
+                kept += 1
+                continue
+            }
             call.finish(
                 .failure(
                     NightjarError(
                         .cancelled, "the client was closed during the call",
                         requestMayHaveBeenProcessed: call.isOnConnection)))
         }
-        transport.shutDown()
-        workers.shutDown()
         sendEvents()
     }
 
     // MARK: Calls
+
+    /// Keeps a call until ``forget(_:)``. It is still to begin.
+    func take(_ call: Call) {
+        call.task.call = call
+        call.place = calls.count
+        calls.append(call)
+    }
+
+    /// Makes a call of the client's own, whose answer may have any status.
+    ///
+    /// - Parameter limit: for all of it.
+    func send(
+        _ request: PreparedRequest, within limit: Duration,
+        conclude: @escaping (Result<Response, NightjarError>) -> Void
+    ) {
+        var timeouts = innerTimeouts
+        timeouts.total = limit
+        let options = CallOptions(
+            timeouts: timeouts, maximumBody: ClientLoop.largestInnerBody, expectedStatuses: [], decompresses: true,
+            usesCookies: false, usesLogin: false)
+        let task = ClientTask(request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: self)
+        let call = Call(task, on: self, chain: innerChain, conclude: conclude)
+        take(call)
+        call.begin()
+    }
 
     func forget(_ call: Call) {
         guard call.place < calls.count, calls[call.place] === call, let last = calls.popLast() else { return }
@@ -216,6 +300,10 @@ final class ClientLoop: @unchecked Sendable {
     private static let finestWatch = TimeAmount.milliseconds(2)
     /// Disks seldom gain by more, and one that hangs should not hold up all files.
     private static let workerCount = 2
+    /// Token endpoints answer in a few kilobytes.
+    private static let largestInnerBody = 1 << 20
+    /// How long a client that is closed waits for a new token. A server that has not answered by then has lost it.
+    private static let farewell = Duration.seconds(15)
     /// Events that are sent without waiting for more.
     private static let fullBatch = 32
     /// Array storage kept for reuse, in elements.

@@ -39,6 +39,12 @@ extension Configuration {
             Option(name: "idle_connection_lifetime") { value, path, configuration throws(NightjarError) in
                 configuration.transport.idleConnectionLifetime = try value.duration(path)
             },
+            Option(name: "retry") { value, path, configuration throws(NightjarError) in
+                try configuration.readRetry(value, path)
+            },
+            Option(name: "coalesce") { value, path, configuration throws(NightjarError) in
+                configuration.coalesces = try value.flag(path)
+            },
             Option(name: "redirect") { value, path, configuration throws(NightjarError) in
                 try configuration.redirect.read(value, path)
             },
@@ -65,7 +71,7 @@ extension Configuration {
                 try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
             },
         ],
-        later: ["auth", "retry", "cache", "coalesce", "rate_limit"])
+        later: ["cache"])
 
     private static let tlsOptions = OptionTable<Configuration>([
         Option(name: "ca_file") { value, path, configuration throws(NightjarError) in

@@ -37,6 +37,15 @@ struct OptionTable<Target>: Sendable {
         }
     }
 
+    /// The same options of a value that holds the target.
+    func lifted<Outer>(to part: WritableKeyPath<Outer, Target> & Sendable) -> [Option<Outer>] {
+        options.map { option in
+            Option<Outer>(name: option.name) { value, path, outer throws(NightjarError) in
+                try option.apply(value, path, &outer[keyPath: part])
+            }
+        }
+    }
+
     private func unknown(_ name: String, _ full: String) -> NightjarError {
         if later.contains(name) {
             return NightjarError(

@@ -42,6 +42,30 @@ extension Request {
                     throw NightjarError(.invalidArgument, "option \(quoted(path)): \(error.message)")
                 }
             },
+            Option(name: "retry") { value, path, request throws(NightjarError) in
+                var settings = RetrySettings()
+                try settings.read(value, path)
+                request.retry = settings
+            },
+            Option(name: "idempotency_key") { value, path, request throws(NightjarError) in
+                switch value {
+                case .bool(let flag): request.idempotencyKey = flag ? .generated : .none
+                case .string(let text):
+                    guard let key = IdempotencyKey(text) else {
+                        throw NightjarError(
+                            .invalidArgument,
+                            "option \(quoted(path)) must be 1 to 255 printable ASCII characters without spaces")
+                    }
+                    request.idempotencyKey = .key(key)
+                default: throw .mismatch(path, wanted: "true, false or a string", value)
+                }
+            },
+            Option(name: "coalesce") { value, path, request throws(NightjarError) in
+                request.coalesces = try value.flag(path)
+            },
+            Option(name: "auth") { value, path, request throws(NightjarError) in
+                request.usesAuth = try value.flag(path)
+            },
             Option(name: "redirect") { value, path, request throws(NightjarError) in
                 var settings = RedirectSettings()
                 try settings.read(value, path)
@@ -63,5 +87,5 @@ extension Request {
                 request.usesCookies = try value.flag(path)
             },
         ],
-        later: ["auth", "retry", "cache", "coalesce"])
+        later: ["cache"])
 }

@@ -2,6 +2,8 @@
 public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable {
     /// How a client proves who it is. RFC 6749 section 2.3.1.
     public enum ClientAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
+        /// Servers that know their users alone.
+        case unnamed
         /// An app on a device, which can keep no secret: its name only.
         case none(id: String)
         case basic(id: String, secret: String)
@@ -23,6 +25,7 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
     private init(_ pairs: [(name: String, value: String?)], _ client: ClientAuthentication) {
         var form = pairs.compactMap { pair in pair.value.map { (name: pair.name, value: $0) } }
         switch client {
+        case .unnamed: authorization = nil
         case .none(let id):
             form.append(("client_id", id))
             authorization = nil

@@ -36,6 +36,8 @@ public struct TokenRefresh: Sendable {
         case refused
         case network
         case timedOut
+        /// Where the token is kept cannot be read, written or locked.
+        case storage
     }
 
     public enum Reason: Sendable, Equatable {
@@ -121,6 +123,14 @@ public struct TokenRefresh: Sendable {
 
     // MARK: Calls
 
+    /// The version to send a call with, where nothing has to be asked or remembered for it: what ``wants(_:at:)`` would
+    /// answer for most, without its array.
+    public func versionAtHand(at now: Timestamp) -> Version? {
+        guard let held, running == nil, held.failure == nil else { return nil }
+        if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
+        return held.version
+    }
+
     /// A call is about to be sent.
     public mutating func wants(_ call: Call, at now: Moment) -> [Action] {
         guard let held else { return [.fail(call, .loginRequired)] }
@@ -154,9 +164,12 @@ public struct TokenRefresh: Sendable {
     // MARK: The refresh
 
     /// The new token is safe in its store.
+    ///
+    /// - Parameter wasExchanged: false where it was found there, which the limit of refreshes is not for.
     public mutating func succeeded(
-        _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, at now: Moment
+        _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
+        if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         // One that timed out may still end, and has then replaced the token; of two the later is right.
         guard held != nil, refresh.number > settledNumber else { return [] }
         settledNumber = refresh.number
@@ -255,6 +268,8 @@ extension TokenRefresh.Reason {
             NightjarError(.connectionLost, "the token could not be refreshed for the network; the login is kept")
         case .refreshFailed(.timedOut):
             NightjarError(.timeout, "the token was not refreshed in time; the login is kept", phase: .total)
+        case .refreshFailed(.storage):
+            NightjarError(.storage, "the token could not be refreshed for where it is kept; the login stands")
         case .tooManyRefreshes(let wait):
             NightjarError(
                 .unauthorized, "too many token refreshes in a short time: the server refuses tokens it has just issued",

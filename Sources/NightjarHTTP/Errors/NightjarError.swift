@@ -13,6 +13,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         var code: Int32
         var requestMayHaveBeenProcessed: Bool
         var retryAfter: Duration?
+        var earlier: [NightjarError] = []
+        var decisions: [Decision] = []
         var sent: PreparedRequest?
     }
 
@@ -61,6 +63,12 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// How long the server asked to wait (Retry-After), measured from the answer.
     public var retryAfter: Duration? { facts.retryAfter }
 
+    /// What the attempts before the last one failed with, first to last. Each attempt costs time, and the last error is
+    /// often the least telling.
+    public var earlier: [NightjarError] { facts.earlier }
+    /// Why the call went as it did, first to last.
+    public var decisions: [Decision] { facts.decisions }
+
     /// What was sent last, or was about to be; nil for a failure that belongs to no call.
     public var request: RequestRecord? { (facts.sent ?? response?.sent).map(RequestRecord.init) }
 
@@ -73,8 +81,17 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         var facts = facts
         facts.url = facts.url ?? request.url.redacted
-        facts.attempts = attempts
-        facts.sent = request
+        facts.attempts = max(attempts, facts.attempts)
+        facts.sent = facts.sent ?? request
+        return NightjarError(facts)
+    }
+
+    /// The same failure, told with what was tried before it and why.
+    public func after(_ earlier: [NightjarError], _ decisions: [Decision]) -> NightjarError {
+        guard !earlier.isEmpty || !decisions.isEmpty else { return self }
+        var facts = facts
+        facts.earlier = earlier + facts.earlier
+        facts.decisions = decisions + facts.decisions
         return NightjarError(facts)
     }
 

@@ -14,3 +14,16 @@ enum CredentialField {
         return names.contains(text) || parts.contains { text.contains($0) } || text.hasSuffix("-key")
     }
 }
+
+extension Headers {
+    /// Those that carry no credentials.
+    public var withoutCredentials: Headers {
+        var others = Headers()
+        for index in 0..<count {
+            withBytes(at: index) { name, value in
+                if !CredentialField.isOne(name) { others.append(name: name, value: value) }
+            }
+        }
+        return others
+    }
+}

@@ -28,11 +28,20 @@ public struct Request: Sendable {
     public var schema: JSONSchema?
     /// What is done with redirects, where that differs from the client's.
     public var redirect: RedirectSettings?
+    /// How often what has failed is tried again, where that differs from the client's.
+    public var retry: RetrySettings?
+    /// By which a server knows a repetition, so that also a POST may be repeated.
+    public var idempotencyKey = IdempotencyKey.Choice.none
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no
     /// Accept-Encoding of the client's, and gives the bytes as they come.
     public var decompresses: Bool?
     /// False: this call sends none of the client's cookies and keeps none.
     public var usesCookies = true
+    /// Whether a safe call shares the exchange of one that is alike, where that differs from the client's. Streamed answers
+    /// are never shared.
+    public var coalesces: Bool?
+    /// False: this call carries none of the client's credentials.
+    public var usesAuth = true
     /// Limits of time that differ from the client's.
     public var timeouts = Timeouts()
     /// Bytes of content that a collected response may have; nil: the client's limit.

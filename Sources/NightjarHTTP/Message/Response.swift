@@ -49,10 +49,13 @@ public struct Timing: Sendable, Equatable {
 /// Where an answer came from.
 public enum ResponseSource: Int32, Sendable {
     case network = 0
+    /// The exchange of another call that was alike.
+    case coalesced = 1
 
     public var name: String {
         switch self {
         case .network: "network"
+        case .coalesced: "coalesced"
         }
     }
 }
@@ -71,13 +74,15 @@ public final class Response: Sendable {
     public let source: ResponseSource
     /// The answers that led here, first to last.
     public let redirects: [RedirectPolicy.Visit]
+    /// Why the call went as it did, first to last; nothing for most.
+    public let decisions: [Decision]
     /// What was sent; the same that task and call held, so that keeping it costs nothing.
     let sent: PreparedRequest?
 
     public init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(), url: RequestURL,
         attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
-        redirects: [RedirectPolicy.Visit] = [], sent: PreparedRequest? = nil
+        redirects: [RedirectPolicy.Visit] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
     ) {
         self.head = head
         let length = body.readableBytes
@@ -90,6 +95,7 @@ public final class Response: Sendable {
         self.timing = timing
         self.source = source
         self.redirects = redirects
+        self.decisions = decisions
         self.sent = sent
     }
 
@@ -97,14 +103,21 @@ public final class Response: Sendable {
     public func after(_ redirects: [RedirectPolicy.Visit]) -> Response {
         Response(
             head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source, redirects: redirects, sent: sent)
+            source: source, redirects: redirects, decisions: decisions, sent: sent)
+    }
+
+    /// The same with what was decided on the way to it, and whence it came for this call.
+    public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
+        Response(
+            head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
+            source: source ?? self.source, redirects: redirects, decisions: decisions, sent: sent)
     }
 
     /// The same where the content went to a body handler.
     public var withoutBody: Response {
         Response(
             head: head, body: ByteBuffer(), trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source, redirects: redirects, sent: sent)
+            source: source, redirects: redirects, decisions: decisions, sent: sent)
     }
 
     public var status: Int { head.status }

@@ -36,3 +36,33 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 }
+
+extension IdempotencyKey {
+    /// Which key a request carries.
+    public enum Choice: Sendable, Equatable {
+        /// None, or what its headers say.
+        case none
+        /// A new one for each call.
+        case generated
+        /// One that the caller has kept, so that a call can be finished by another process.
+        case key(IdempotencyKey)
+    }
+}
+
+extension Request {
+    /// The same with the field that carries its key.
+    public func withIdempotencyKey() throws(NightjarError) -> Request {
+        let key: IdempotencyKey
+        switch idempotencyKey {
+        case .none: return self
+        case .generated:
+            if headers.firstIndex(of: IdempotencyKey.fieldName) != nil { return self }
+            var random = SystemRandomNumberGenerator()
+            key = IdempotencyKey(using: &random)
+        case .key(let chosen): key = chosen
+        }
+        var request = self
+        try request.headers.set(IdempotencyKey.fieldName, key.text)
+        return request
+    }
+}

@@ -6,6 +6,7 @@ extension RetryPolicy.Reason: CustomStringConvertible {
         case .mayHaveBeenProcessed:
             "not tried again: the server may have acted on the request, and it carries no idempotency key"
         case .bodyIsGone: "not tried again: the body was a stream, and some of it is gone"
+        case .answerIsGone: "not tried again: part of the answer was handed out before it broke off"
         case .attemptsUsedUp: "not tried again: this was the last attempt"
         case .serverAsksForLongWait(let wait):
             "not tried again: the server asks for \(wait.inSeconds) s, longer than is waited"

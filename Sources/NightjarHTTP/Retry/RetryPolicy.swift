@@ -14,11 +14,19 @@ public struct RetryPolicy: Sendable {
         ///
         /// - Parameter retryAfter: from ``RetryAfter/duration(_:now:)``.
         public init(status: Int, retryAfter: Duration?) {
-            isTransient = [408, 425, 429, 500, 502, 503, 504].contains(status)
+            isTransient = Outcome.isTransient(status)
             // Both mean that the server has turned the request away: RFC 8470 section 5.2, RFC 6585 section 4. Any
             // other may come from a gateway, behind which the request is still at work.
             mayHaveBeenProcessed = status != 425 && status != 429
             self.retryAfter = retryAfter
+        }
+
+        /// Whether the status is of the moment rather than of the request.
+        public static func isTransient(_ status: Int) -> Bool {
+            switch status {
+            case 408, 425, 429, 500, 502, 503, 504: true
+            default: false
+            }
         }
 
         /// No answer came, or not the whole of one.
@@ -54,6 +62,8 @@ public struct RetryPolicy: Sendable {
         case mayHaveBeenProcessed
         /// The content was given as a stream, and some of it is gone.
         case bodyIsGone
+        /// Part of the answer is with the caller.
+        case answerIsGone
         case attemptsUsedUp
         /// The server asks for more than ``RetrySettings/longestWait``.
         case serverAsksForLongWait(Duration)
@@ -66,29 +76,41 @@ public struct RetryPolicy: Sendable {
     /// Attempts that have ended.
     public private(set) var attempts = 0
     private let settings: RetrySettings
-    private let isRepeatable: Bool
     private let deadline: UInt64?
 
-    /// - Parameters:
-    ///   - hasIdempotencyKey: one that stays the same in every attempt.
-    ///   - deadline: that of all attempts together.
-    public init(_ settings: RetrySettings, method: Method, hasIdempotencyKey: Bool, deadline: UInt64?) {
+    /// - Parameter deadline: that of all attempts together.
+    public init(_ settings: RetrySettings, deadline: UInt64?) {
         self.settings = settings
         self.deadline = deadline
-        isRepeatable = method.isIdempotent || hasIdempotencyKey
+    }
+
+    /// What was attempted. A redirect may have made it another than the call began with.
+    public struct Attempt: Sendable {
+        var isRepeatable: Bool
+        var bodyIsReplayable: Bool
+        var answerIsGone: Bool
+
+        /// - Parameters:
+        ///   - hasIdempotencyKey: one that stays the same in every attempt.
+        ///   - bodyIsReplayable: the request's content can be sent again, or none of it was taken yet.
+        ///   - answerIsGone: part of the answer is with the caller.
+        public init(_ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, answerIsGone: Bool = false) {
+            isRepeatable = method.isIdempotent || hasIdempotencyKey
+            self.bodyIsReplayable = bodyIsReplayable
+            self.answerIsGone = answerIsGone
+        }
     }
 
     /// An attempt has ended. A verdict to try again has been paid for from the budget.
-    ///
-    /// - Parameter bodyIsReplayable: the request's content can be sent again, or none of it was taken yet.
     public mutating func ended(
-        _ outcome: Outcome, bodyIsReplayable: Bool, now: UInt64, budget: inout RetryBudget,
+        _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
     ) -> Verdict {
         attempts += 1
         guard outcome.isTransient else { return .stop(.notTransient) }
-        guard isRepeatable || !outcome.mayHaveBeenProcessed else { return .stop(.mayHaveBeenProcessed) }
-        guard bodyIsReplayable else { return .stop(.bodyIsGone) }
+        guard attempt.isRepeatable || !outcome.mayHaveBeenProcessed else { return .stop(.mayHaveBeenProcessed) }
+        guard attempt.bodyIsReplayable else { return .stop(.bodyIsGone) }
+        guard !attempt.answerIsGone else { return .stop(.answerIsGone) }
         guard attempts < settings.maximumAttempts else { return .stop(.attemptsUsedUp) }
         let asked = outcome.retryAfter ?? .zero
         guard asked <= settings.longestWait else { return .stop(.serverAsksForLongWait(asked)) }

@@ -7,6 +7,14 @@ public struct Timestamp: Sendable, Hashable {
     /// 0 to 999,999,999, behind those.
     public let nanoseconds: Int32
 
+    /// 1970 began.
+    public static let epoch = Timestamp(0)
+
+    private init(_ seconds: Int64) {
+        self.seconds = seconds
+        nanoseconds = 0
+    }
+
     /// - Returns: nil outside of the years 0 to 9999, and of the range of nanoseconds.
     public init?(secondsSince1970 seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds), 0..<1_000_000_000 ~= nanoseconds else { return nil }

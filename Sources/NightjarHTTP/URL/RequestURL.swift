@@ -33,6 +33,9 @@ public struct RequestURL: Hashable, Sendable, CustomStringConvertible {
         try RequestURL.resolve(target, base: self, query: query) ?? self
     }
 
+    /// The same without user info.
+    public var withoutUserInfo: RequestURL { RequestURL(origin: origin, target: target, userInfo: nil) }
+
     public var path: String {
         guard let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return target }
         return String(target[..<end])

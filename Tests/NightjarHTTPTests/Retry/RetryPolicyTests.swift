@@ -11,15 +11,17 @@ private struct Constant: RandomNumberGenerator {
 
 @Suite struct RetryPolicyTests {
     private typealias Outcome = RetryPolicy.Outcome
+    private let get = RetryPolicy.Attempt(.get, hasIdempotencyKey: false, bodyIsReplayable: true)
 
     private func verdict(
         _ outcome: RetryPolicy.Outcome, method: Method = .get, key: Bool = false, body: Bool = true,
-        deadline: UInt64? = nil, settings: RetrySettings = RetrySettings()
+        gone: Bool = false, deadline: UInt64? = nil, settings: RetrySettings = RetrySettings()
     ) -> RetryPolicy.Verdict {
-        var policy = RetryPolicy(settings, method: method, hasIdempotencyKey: key, deadline: deadline)
+        var policy = RetryPolicy(settings, deadline: deadline)
+        let attempt = RetryPolicy.Attempt(method, hasIdempotencyKey: key, bodyIsReplayable: body, answerIsGone: gone)
         var budget = RetryBudget()
         var random = Constant(value: .max)
-        return policy.ended(outcome, bodyIsReplayable: body, now: 0, budget: &budget, using: &random)
+        return policy.ended(outcome, attempt, now: 0, budget: &budget, using: &random)
     }
 
     // MARK: What
@@ -64,6 +66,11 @@ private struct Constant: RandomNumberGenerator {
         #expect(verdict(outcome, method: .post, key: true, body: false) == .stop(.bodyIsGone))
     }
 
+    @Test func anAnswerThatBegunIsNotBegunAgain() {
+        let lost = Outcome(NightjarError(.connectionLost, "lost", requestMayHaveBeenProcessed: true))
+        #expect(verdict(lost, gone: true) == .stop(.answerIsGone))
+    }
+
     @Test(arguments: [ErrorKind.cancelled, .tls, .pinMismatch, .protocol, .tooLarge, .closed, .invalidURL])
     func lastingErrorsAreNot(kind: ErrorKind) {
         #expect(verdict(Outcome(NightjarError(kind, "no"))) == .stop(.notTransient))
@@ -82,14 +89,14 @@ private struct Constant: RandomNumberGenerator {
     @Test func theCeilingDoublesUpToTheCap() {
         var settings = RetrySettings()
         settings.maximumAttempts = 80
-        var policy = RetryPolicy(settings, method: .get, hasIdempotencyKey: false, deadline: nil)
+        var policy = RetryPolicy(settings, deadline: nil)
         var budget = RetryBudget()
         var most = Constant(value: .max)
         var waits: [RetryPolicy.Verdict] = []
         for _ in 0..<79 {
             budget.succeeded(retries: 1)
             let outcome = RetryPolicy.Outcome(status: 503, retryAfter: nil)
-            waits.append(policy.ended(outcome, bodyIsReplayable: true, now: 0, budget: &budget, using: &most))
+            waits.append(policy.ended(outcome, get, now: 0, budget: &budget, using: &most))
         }
         let seconds = [0.5, 1, 2, 4, 8, 16, 30, 30].map { RetryPolicy.Verdict.again(after: .seconds($0)) }
         #expect(Array(waits.prefix(8)) == seconds)
@@ -100,12 +107,12 @@ private struct Constant: RandomNumberGenerator {
         var random = SeededRandom(seed: 7)
         var halves = [0, 0]
         for _ in 0..<1000 {
-            var policy = RetryPolicy(RetrySettings(), method: .get, hasIdempotencyKey: false, deadline: nil)
+            var policy = RetryPolicy(RetrySettings(), deadline: nil)
             var budget = RetryBudget()
             let outcome = RetryPolicy.Outcome(status: 503, retryAfter: nil)
             guard
                 case .again(let wait) = policy.ended(
-                    outcome, bodyIsReplayable: true, now: 0, budget: &budget, using: &random)
+                    outcome, get, now: 0, budget: &budget, using: &random)
             else {
                 Issue.record("503 is tried again")
                 return
@@ -146,13 +153,12 @@ private struct Constant: RandomNumberGenerator {
     // MARK: How often
 
     @Test func threeAttemptsAreMade() {
-        var policy = RetryPolicy(RetrySettings(), method: .get, hasIdempotencyKey: false, deadline: nil)
+        var policy = RetryPolicy(RetrySettings(), deadline: nil)
         var budget = RetryBudget()
         var none = Constant(value: 0)
         let verdicts = (0..<3).map { _ in
             policy.ended(
-                RetryPolicy.Outcome(status: 500, retryAfter: nil), bodyIsReplayable: true, now: 0, budget: &budget,
-                using: &none)
+                RetryPolicy.Outcome(status: 500, retryAfter: nil), get, now: 0, budget: &budget, using: &none)
         }
         #expect(verdicts == [.again(after: .zero), .again(after: .zero), .stop(.attemptsUsedUp)])
         #expect(policy.attempts == 3)

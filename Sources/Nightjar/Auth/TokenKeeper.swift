@@ -1,0 +1,288 @@
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+
+/// Keeps the token of a client, on its loop: who may go, who waits, and when a new one is got, `TokenRefresh` decides.
+final class TokenKeeper: @unchecked Sendable {
+    private let login: TokenLogin
+    private let store: any TokenStore
+    private let issuer: TokenIssuer?
+    private unowned let loop: ClientLoop
+    private var machine: TokenRefresh
+    /// Of the machine's version.
+    private var token: Token?
+    private var authorization = ""
+    private var waiting: [TokenRefresh.Call: Call] = [:]
+    private var lastCall: TokenRefresh.Call = 0
+    /// What the last refresh failed with.
+    private var failure: NightjarError?
+    private var wasRefused = false
+    /// Renewals that have not ended, though the machine may have given them up.
+    private(set) var renewals = 0
+    /// What the program is asked for.
+    private var question: (refresh: TokenRefresh.Refresh, number: UInt64)?
+    private var lastQuestion: UInt64 = 0
+
+    init(_ login: TokenLogin, issuer: TokenIssuer?, on loop: ClientLoop) {
+        self.login = login
+        self.issuer = issuer
+        self.loop = loop
+        store = login.store ?? MemoryTokenStore()
+        machine = TokenRefresh(login.refresh)
+        if login.store == nil, let token = login.token {
+            try? store.save(StoredLogin(token: token, generation: 1))
+            hold(token)
+            _ = machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now())
+        } else {
+            // What the store has, the first call finds out, as if a token had run out.
+            _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: now())
+        }
+    }
+
+    /// What one call knows of its token.
+    final class Progress {
+        fileprivate let number: TokenRefresh.Call
+        fileprivate(set) var version: TokenRefresh.Version?
+        fileprivate var waitsSince: NIODeadline?
+        fileprivate var cause = Decision.TokenCause.expired
+        /// The answer that is being read refuses the token.
+        var isRefused = false
+
+        fileprivate init(_ number: TokenRefresh.Call) { self.number = number }
+    }
+
+    // MARK: Calls
+
+    /// A call is about to be sent.
+    func wants(_ call: Call) -> Verdict {
+        if let version = machine.versionAtHand(at: WallClock.now()) {
+            return attach(version, progress(of: call), call)
+        }
+        return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
+    }
+
+    /// A call was answered with 401.
+    func refused(_ call: Call) -> Verdict {
+        guard let progress = call.login, let version = progress.version else { return .proceed }
+        if version == machine.version, !machine.isRefreshing { wasRefused = true }
+        let verdict = perform(machine.refused(progress.number, sentWith: version, at: now()), asking: call)
+        if case .wait = verdict { progress.cause = .refused }
+        return verdict
+    }
+
+    /// A call was answered with 401 that cannot be sent again. The next are not to meet the same.
+    func refusedForGood(_ call: Call) {
+        guard let progress = call.login, let version = progress.version else { return }
+        if version == machine.version, !machine.isRefreshing { wasRefused = true }
+        perform(machine.refused(progress.number, sentWith: version, at: now()))
+        machine.ended(progress.number)
+    }
+
+    func ended(_ call: Call) {
+        guard let progress = call.login else { return }
+        waiting[progress.number] = nil
+        machine.ended(progress.number)
+    }
+
+    private func progress(of call: Call) -> Progress {
+        if let known = call.login { return known }
+        lastCall += 1
+        let progress = Progress(lastCall)
+        call.login = progress
+        return progress
+    }
+
+    private func attach(_ version: TokenRefresh.Version, _ progress: Progress, _ call: Call) -> Verdict {
+        do throws(NightjarError) {
+            let isFirst = progress.version == nil
+            progress.version = version
+            call.request =
+                isFirst
+                ? try call.request.adding("Authorization", authorization)
+                : try call.request.setting("Authorization", authorization)
+            return .proceed
+        } catch {
+            return .fail(error)
+        }
+    }
+
+    // MARK: What the machine says
+
+    /// - Parameter asking: the call whose stage wants the verdict; the others are told theirs.
+    @discardableResult
+    private func perform(_ actions: [TokenRefresh.Action], asking: Call? = nil) -> Verdict {
+        var verdict = Verdict.proceed
+        for action in actions {
+            switch action {
+            case .wait(let number):
+                guard let asking else { continue }
+                waiting[number] = asking
+                asking.login?.waitsSince = .now()
+                asking.login?.cause = token == nil ? .missing : .expired
+                verdict = .wait
+            case .attach(let number, let version):
+                tell(number, asking, &verdict) { call, progress in attach(version, progress, call) }
+            case .replay(let number, _):
+                tell(number, asking, &verdict) { call, _ in
+                    call.decide(.replayed)
+                    return .again(after: .zero)
+                }
+            case .fail(let number, let reason):
+                tell(number, asking, &verdict) { _, _ in self.verdict(reason) }
+            case .startRefresh(let refresh): renew(refresh)
+            case .clear: forget()
+            case .callLoginRequired: tellLoginRequired(asking)
+            }
+        }
+        return verdict
+    }
+
+    private func tell(
+        _ number: TokenRefresh.Call, _ asking: Call?, _ verdict: inout Verdict, _ say: (Call, Progress) -> Verdict
+    ) {
+        if let asking, asking.login?.number == number, waiting[number] == nil {
+            if let progress = asking.login { verdict = say(asking, progress) }
+            return
+        }
+        guard let call = waiting.removeValue(forKey: number), let progress = call.login else { return }
+        if let since = progress.waitsSince {
+            call.decide(.tokenAwaited(cause: progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds)))
+        }
+        progress.waitsSince = nil
+        call.goOn(say(call, progress))
+    }
+
+    private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
+        // The server's own words are in its answer.
+        if reason == .unauthorized { return .proceed }
+        let error = reason.error
+        guard case .refreshFailed = reason, let failure else { return .fail(error) }
+        return .fail(
+            NightjarError(error.kind, "\(error.message): \(failure.message)", phase: error.phase, code: failure.code))
+    }
+
+    // MARK: Renewing
+
+    private func renew(_ refresh: TokenRefresh.Refresh) {
+        loop.after(login.refresh.timeout) { [weak self] in
+            guard let self else { return }
+            perform(machine.timerFired(at: now()))
+        }
+        let refused = wasRefused
+        wasRefused = false
+        guard let issuer else { return ask(refresh, wasRefused: refused) }
+        begin(.renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
+    }
+
+    /// Whatever it is for, the client does not close before it has ended.
+    private func begin(
+        _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
+        conclude: @escaping (TokenRenewal.Outcome) -> Void
+    ) {
+        renewals += 1
+        let renewal = TokenRenewal(
+            purpose, of: token, initial: login.token, wasRefused: wasRefused, in: store, issuer, on: loop
+        ) { [self] outcome in
+            renewals -= 1
+            conclude(outcome)
+            loop.renewalEnded()
+        }
+        renewal.begin()
+    }
+
+    private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
+        switch outcome {
+        case .adopted(let token): took(token, refresh, wasExchanged: false)
+        case .renewed(let token, let unsaved):
+            if let unsaved { loop.note(.error, "the new token is used but not kept: \(unsaved.message)") }
+            took(token, refresh, wasExchanged: true)
+        case .failed(let failure, let error):
+            self.failure = error
+            loop.note(.warning, "the token was not renewed: \(error?.message ?? "a new login is needed")")
+            perform(machine.failed(refresh, failure))
+        }
+    }
+
+    private func took(_ token: Token, _ refresh: TokenRefresh.Refresh, wasExchanged: Bool) {
+        let before = machine.version
+        let kept = (self.token, authorization)
+        hold(token)
+        let actions = machine.succeeded(
+            refresh, expiry: token.expiry, canRefresh: canRenew(token), wasExchanged: wasExchanged, at: now())
+        // The machine has moved on: to another login, or to none.
+        if machine.version == before { (self.token, authorization) = kept }
+        perform(actions)
+    }
+
+    private func hold(_ token: Token) {
+        self.token = token
+        authorization = token.authorization ?? ""
+        failure = nil
+    }
+
+    private func forget() {
+        token = nil
+        authorization = ""
+    }
+
+    private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
+
+    // MARK: The program's own code
+
+    private func ask(_ refresh: TokenRefresh.Refresh, wasRefused: Bool) {
+        guard case .provider(let provider) = login.source else { return }
+        lastQuestion += 1
+        question = (refresh, lastQuestion)
+        let question = TokenQuestion(lastQuestion, wasRefused: wasRefused, loop)
+        loop.post(.provideToken(provider, question), to: provider.runsOnLoop ? nil : waiting.values.first?.task.queue)
+    }
+
+    /// The program has answered.
+    func provided(_ number: UInt64, _ result: Result<Token, NightjarError>) {
+        guard let asked = question, asked.number == number else { return }
+        question = nil
+        switch result {
+        case .success(let token) where token.authorization != nil:
+            concluded(asked.refresh, .renewed(token, unsaved: nil))
+        case .success:
+            let error = NightjarError(.invalidArgument, "the token that was provided cannot stand in a header")
+            concluded(asked.refresh, .failed(.refused, error))
+        case .failure(let error):
+            concluded(asked.refresh, .failed(error.kind == .unauthorized ? .invalidGrant : .refused, error))
+        }
+    }
+
+    private func tellLoginRequired(_ asking: Call?) {
+        guard let hook = login.onLoginRequired else { return }
+        let queue = (asking ?? waiting.values.first)?.task.queue
+        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : queue)
+    }
+
+    // MARK: The login
+
+    /// A new login, in place of what there is.
+    func signIn(_ token: Token) {
+        hold(token)
+        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
+        begin(.keep(token)) { [self] outcome in
+            switch outcome {
+            case .renewed(_, nil), .adopted: break
+            case .renewed(_, .some(let error)), .failed(_, .some(let error)):
+                loop.note(.error, "the login is used but not kept: \(error.message)")
+            case .failed(_, nil): break
+            }
+        }
+    }
+
+    func signOut() {
+        perform(machine.signedOut())
+        begin(.forget) { [self] outcome in
+            guard case .failed(_, .some(let error)) = outcome else { return }
+            loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
+        }
+    }
+
+    private func now() -> TokenRefresh.Moment {
+        TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
+    }
+}

@@ -1,0 +1,52 @@
+import NightjarHTTP
+
+/// Sends the client's token to the origin it is for; where that refuses it (401), waits for a new one and sends the call
+/// again, once.
+///
+/// A call with an Authorization of its own, or none by its own wish, is left alone.
+final class Authenticate: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    private let origin: Origin
+
+    init(_ origin: Origin) { self.origin = origin }
+
+    func outgoing(_ call: Call) -> Verdict {
+        guard call.options.usesLogin, call.request.origin == origin, let keeper = call.loop.tokens else { return .proceed }
+        return keeper.wants(call)
+    }
+
+    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        guard head.status == 401, let login = call.login, call.request.origin == origin else { return .proceed }
+        login.isRefused = true
+        call.collectsBody = true
+        return .proceed
+    }
+
+    func answered(_ response: Response, _ call: Call) -> Verdict {
+        guard let verdict = refused(call) else { return .proceed }
+        if case .proceed = verdict { return .answer(call.settle(response)) }
+        return verdict
+    }
+
+    /// The refusal has broken off: it has said what matters.
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+        guard error.kind == .connectionLost || error.kind == .protocol else { return .proceed }
+        return refused(call) ?? .proceed
+    }
+
+    private func refused(_ call: Call) -> Verdict? {
+        guard let login = call.login, login.isRefused else { return nil }
+        login.isRefused = false
+        guard call.bodyIsReplayable else {
+            let cause = "the server refused the token (401)"
+            call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
+            call.loop.tokens?.refusedForGood(call)
+            return .proceed
+        }
+        return call.loop.tokens?.refused(call)
+    }
+
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        if call.login != nil { call.loop.tokens?.ended(call) }
+    }
+}

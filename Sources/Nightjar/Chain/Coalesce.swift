@@ -1,0 +1,120 @@
+import NIOCore
+import NightjarHTTP
+
+/// Lets calls that ask the same at the same time share one exchange and one body in memory. Not a cache: what has been
+/// answered is forgotten.
+///
+/// Alike are safe calls without a body whose heads agree in every byte, credentials among them, and that would be carried
+/// out alike. The exchange is a call of the client's own, which belongs to none of them: each leaves when it likes, and the
+/// last one ends it.
+final class Coalesce: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .ended]
+    private var exchanges: [Key: Shared] = [:]
+
+    fileprivate struct Key: Hashable {
+        let request: PreparedRequest
+        let options: CallOptions
+
+        static func == (a: Key, b: Key) -> Bool {
+            a.request.wireHead == b.request.wireHead && a.request.origin == b.request.origin
+                && a.options.isAlike(b.options)
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(request.wireHead) }
+    }
+
+    fileprivate final class Shared {
+        let key: Key
+        var exchange: Call?
+        /// Nil: has left.
+        var waiters: [Call?] = []
+        var present = 0
+
+        init(_ key: Key) { self.key = key }
+    }
+
+    /// Where a call waits.
+    final class Seat {
+        fileprivate let shared: Shared
+        fileprivate let index: Int
+
+        fileprivate init(_ shared: Shared, _ index: Int) {
+            self.shared = shared
+            self.index = index
+        }
+    }
+
+    func outgoing(_ call: Call) -> Verdict {
+        guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
+            call.task.handlers.isForWholeAnswers
+        else { return .proceed }
+        let key = Key(request: call.request, options: call.options)
+        if let shared = exchanges[key] {
+            join(shared, call)
+            return .wait
+        }
+        let shared = Shared(key)
+        exchanges[key] = shared
+        join(shared, call)
+        let exchange = call.branch { [self] in conclude(shared, $0) }
+        shared.exchange = exchange
+        exchange.begin()
+        return .wait
+    }
+
+    private func join(_ shared: Shared, _ call: Call) {
+        call.seat = Seat(shared, shared.waiters.count)
+        shared.waiters.append(call)
+        shared.present += 1
+    }
+
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        guard let seat = call.seat.take() else { return }
+        let shared = seat.shared
+        shared.waiters[seat.index] = nil
+        shared.present -= 1
+        if shared.present == 0 { shared.exchange?.cancel() }
+    }
+
+    private func conclude(_ shared: Shared, _ result: Result<Response, NightjarError>) {
+        exchanges[shared.key] = nil
+        shared.exchange = nil
+        let waiters = shared.waiters.compactMap { $0 }
+        shared.waiters = []
+        var verdict: Verdict
+        switch result {
+        case .success(let response) where waiters.count == 1: verdict = .answer(response)
+        case .success(let response): verdict = .answer(response.shared(by: waiters.count))
+        case .failure(let error): verdict = .fail(error)
+        }
+        for waiter in waiters {
+            waiter.seat = nil
+            waiter.goOn(verdict)
+            if case .answer(let response) = verdict, response.source == .network {
+                verdict = .answer(response.explained(response.decisions, source: .coalesced))
+            }
+        }
+    }
+}
+
+extension Response {
+    fileprivate func shared(by calls: Int) -> Response {
+        explained(decisions + [Decision(.coalesced(calls: calls), attempt: attempts, moment: timing.total)])
+    }
+}
+
+extension TaskHandlers {
+    /// Nothing is asked or told before the end.
+    fileprivate var isForWholeAnswers: Bool { body == nil && head == nil && redirect == nil && retry == nil }
+}
+
+extension CallOptions {
+    /// Whether two calls would be carried out alike, but for who waits how long and for what.
+    fileprivate func isAlike(_ other: CallOptions) -> Bool {
+        maximumBody == other.maximumBody && decompresses == other.decompresses && usesCookies == other.usesCookies
+            && usesLogin == other.usesLogin && redirect == other.redirect && retry == other.retry
+            && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
+            // Another status may be an answer to one and a reason to repeat to the other.
+            && expectedStatuses == other.expectedStatuses
+    }
+}

@@ -1,0 +1,117 @@
+import NIOCore
+import NightjarHTTP
+
+/// Repeats what has failed for a while: `RetryPolicy` decides, and the caller where ``TaskHandlers/retry`` is set.
+///
+/// Only attempts that were made are judged. What a stage below refuses to send is a decision and not a failure.
+final class Retry: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.answered, .failed]
+    private let settings: RetrySettings
+    private var budget: RetryBudget
+    private var random = SystemRandomNumberGenerator()
+
+    init(_ settings: RetrySettings, budget: RetryBudget.Settings) {
+        self.settings = settings
+        self.budget = RetryBudget(budget)
+    }
+
+    /// The attempts of one call.
+    final class Progress {
+        fileprivate var policy: RetryPolicy
+        /// Attempts that were judged.
+        fileprivate var judged = 0
+        /// What the caller is asked about.
+        fileprivate var asked: (question: RetryQuestion, stage: Retry)?
+        /// What the attempts failed with that others followed.
+        fileprivate(set) var failures: [NightjarError] = []
+
+        fileprivate init(_ policy: RetryPolicy) { self.policy = policy }
+    }
+
+    func answered(_ response: Response, _ call: Call) -> Verdict {
+        guard RetryPolicy.Outcome.isTransient(response.status),
+            !Validate.isExpected(response.status, call.options.expectedStatuses)
+        else {
+            budget.succeeded(retries: call.retry?.failures.count ?? 0)
+            return .proceed
+        }
+        let error = Validate.error(of: response, to: call.request.method)
+        return judge(error, .init(status: response.status, retryAfter: error.retryAfter), call)
+    }
+
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+        guard error.kind != .cancelled, call.attempts > call.retry?.judged ?? 0 else { return .proceed }
+        return judge(error, .init(error), call)
+    }
+
+    private func judge(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
+        let progress = call.retry ?? Progress(
+            RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds))
+        call.retry = progress
+        progress.judged = call.attempts
+        let attempt = RetryPolicy.Attempt(
+            call.request.method, hasIdempotencyKey: call.request.hasField(IdempotencyKey.fieldName),
+            bodyIsReplayable: call.bodyIsReplayable, answerIsGone: call.answerIsGone)
+        let verdict = progress.policy.ended(
+            outcome, attempt, now: NIODeadline.now().uptimeNanoseconds, budget: &budget, using: &random)
+        let question = RetryQuestion(
+            error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
+        // Twice half an answer is never right, whatever the caller says.
+        guard call.task.handlers.retry != nil, !call.answerIsGone else { return act(question, .asDecided, call) }
+        progress.asked = (question, self)
+        call.loop.post(.retry(call.task, question), to: call.task.queue)
+        return .wait
+    }
+
+    /// The caller has answered.
+    static func answered(_ answer: RetryAnswer, _ call: Call) {
+        if case .later = answer { return }
+        guard let asked = call.retry?.asked.take() else { return }
+        call.goOn(asked.stage.act(asked.question, answer, call))
+    }
+
+    private func act(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
+        let cause = "\(question.error.kind.name): \(question.error.message)"
+        switch (answer, question.verdict) {
+        case (.again(let wait), _) where call.bodyIsReplayable:
+            return again(question, cause, after: wait, call)
+        case (.asDecided, .again(let wait)):
+            return again(question, cause, after: wait, call)
+        case (.again, _): call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
+        case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not tried again: the caller said so"))
+        case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
+            // An answer that another attempt would get again speaks for itself.
+            if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }
+        case (.later, .again): return .wait
+        }
+        return .proceed
+    }
+
+    private func again(_ question: RetryQuestion, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
+        call.retry?.failures.append(question.error)
+        call.decide(.retried(cause: cause, after: wait))
+        call.note(.info, "\(call.request.method) \(call.request.url.redacted) is tried again: \(cause)")
+        return .again(after: wait)
+    }
+}
+
+/// An attempt has failed, and this is what the client would do.
+public struct RetryQuestion: Sendable {
+    /// As the call would fail with it.
+    public let error: NightjarError
+    /// 1 for the first.
+    public let attempt: Int
+    public let verdict: RetryPolicy.Verdict
+}
+
+/// What a caller wants done about a failed attempt.
+public enum RetryAnswer: Sendable {
+    /// What the client would do.
+    case asDecided
+    /// Another attempt, whatever the policy says; the server may then do twice what it was asked once.
+    case again(after: Duration)
+    /// The failure is the call's.
+    case stop
+    /// It is not known yet: ``ClientTask/retry(_:)`` will say it.
+    case later
+}

@@ -1,0 +1,60 @@
+import NightjarHTTP
+
+extension RetrySettings {
+    /// Whether what fails is repeated, how many attempts are made, or `{attempts=, base=, cap=, max_wait=}`.
+    mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .object: try RetrySettings.options.apply(value, at: path, to: &self)
+        default: try readAttempts(value, path)
+        }
+    }
+
+    fileprivate mutating func readAttempts(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .bool(let flag): maximumAttempts = flag ? RetrySettings().maximumAttempts : 1
+        case .integer: maximumAttempts = try value.count(path, in: 1...100)
+        default: throw .mismatch(path, wanted: "true, false, a number of attempts or a table", value)
+        }
+    }
+
+    fileprivate static let options = OptionTable<RetrySettings>([
+        Option(name: "attempts") { value, path, settings throws(NightjarError) in
+            settings.maximumAttempts = try value.count(path, in: 1...100)
+        },
+        Option(name: "base") { value, path, settings throws(NightjarError) in
+            settings.base = try value.duration(path)
+        },
+        Option(name: "cap") { value, path, settings throws(NightjarError) in
+            settings.cap = try value.duration(path)
+        },
+        Option(name: "max_wait") { value, path, settings throws(NightjarError) in
+            settings.longestWait = try value.duration(path)
+        },
+    ])
+}
+
+extension Configuration {
+    /// As a call has it, and `{budget = {reserve=, successes_per_retry=}}`, which only a client can have.
+    mutating func readRetry(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .object = value else { return try retry.readAttempts(value, path) }
+        try Configuration.retryOptions.apply(value, at: path, to: &self)
+    }
+
+    private static let retryOptions = OptionTable<Configuration>(
+        RetrySettings.options.lifted(to: \.retry) + [
+            Option(name: "budget") { value, path, configuration throws(NightjarError) in
+                try RetryBudget.Settings.options.apply(value, at: path, to: &configuration.retryBudget)
+            }
+        ])
+}
+
+extension RetryBudget.Settings {
+    fileprivate static let options = OptionTable<RetryBudget.Settings>([
+        Option(name: "reserve") { value, path, settings throws(NightjarError) in
+            settings.reserve = try value.count(path, in: 0...1_000_000)
+        },
+        Option(name: "successes_per_retry") { value, path, settings throws(NightjarError) in
+            settings.successesPerRetry = try value.count(path, in: 1...1_000_000)
+        },
+    ])
+}

@@ -1,0 +1,117 @@
+/// One thing that was decided for a call: why it went as it did. See ``Response/decisions`` and
+/// ``NightjarError/decisions``. No secret is in it.
+public struct Decision: Sendable, Equatable {
+    public enum What: Sendable, Equatable {
+        /// Another attempt, after a wait.
+        case retried(cause: String, after: Duration)
+        /// The failure is the call's.
+        case notRetried(cause: String, because: String)
+        /// Calls that were alike shared one exchange.
+        case coalesced(calls: Int)
+        /// An exchange had to wait until it could begin.
+        case waited(Duration, for: String)
+        /// The token had run out, or a server had refused it: this call waited for a new one.
+        case tokenAwaited(cause: TokenCause, Duration)
+        /// Sent again with a newer token.
+        case replayed
+        case redirected(status: Int, method: Method, to: String)
+    }
+
+    public enum TokenCause: String, Sendable {
+        case missing, expired, refused
+    }
+
+    public let what: What
+    /// Times the request had been put on a connection by then.
+    public let attempt: Int
+    /// Since the call began.
+    public let moment: Duration
+
+    public init(_ what: What, attempt: Int, moment: Duration) {
+        self.what = what
+        self.attempt = attempt
+        self.moment = moment
+    }
+
+    /// The name of what was decided, as in ``json``.
+    public var name: String {
+        switch what {
+        case .retried: "retried"
+        case .notRetried: "not_retried"
+        case .coalesced: "coalesced"
+        case .waited: "waited"
+        case .tokenAwaited: "token_awaited"
+        case .replayed: "replayed"
+        case .redirected: "redirected"
+        }
+    }
+}
+
+/// A sentence.
+extension Decision: CustomStringConvertible {
+    public var description: String {
+        "at \(moment.shortSeconds) s" + (attempt > 0 ? ", after attempt \(attempt): " : ": ") + sentence
+    }
+
+    private var sentence: String {
+        switch what {
+        case .retried(let cause, let wait): "\(cause); tried again after \(wait.shortSeconds) s"
+        case .notRetried(let cause, let reason): "\(cause); \(reason)"
+        case .coalesced(let calls): "\(calls) calls that are alike shared one exchange"
+        case .waited(let wait, let limit): "waited \(wait.shortSeconds) s for \(limit)"
+        case .tokenAwaited(.missing, let wait): "waited \(wait.shortSeconds) s for the first token"
+        case .tokenAwaited(.expired, let wait): "the token had run out; waited \(wait.shortSeconds) s for a new one"
+        case .tokenAwaited(.refused, let wait):
+            "the server refused the token (401); waited \(wait.shortSeconds) s for a new one"
+        case .replayed: "sent again with the new token"
+        case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
+        }
+    }
+}
+
+/// As data, for C and Lua.
+extension Decision {
+    /// An object of `decision`, `attempt`, `at` (seconds), `text` and what belongs to the decision.
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("decision", .string(name)), .init("attempt", .integer(Int64(attempt))),
+            .init("at", .number(moment.inSeconds)),
+        ]
+        func add(_ name: String, _ value: JSONValue) { members.append(.init(name, value)) }
+        switch what {
+        case .retried(let cause, let wait):
+            add("cause", .string(cause))
+            add("after", .number(wait.inSeconds))
+        case .notRetried(let cause, let reason):
+            add("cause", .string(cause))
+            add("because", .string(reason))
+        case .coalesced(let calls): add("calls", .integer(Int64(calls)))
+        case .waited(let wait, let limit):
+            add("waited", .number(wait.inSeconds))
+            add("limit", .string(limit))
+        case .tokenAwaited(let cause, let wait):
+            add("cause", .string(cause.rawValue))
+            add("waited", .number(wait.inSeconds))
+        case .replayed: break
+        case .redirected(let status, let method, let url):
+            add("status", .integer(Int64(status)))
+            add("method", .string(method.name))
+            add("url", .string(url))
+        }
+        add("text", .string(description))
+        return .object(members)
+    }
+}
+
+extension Sequence<Decision> {
+    /// A sentence a line; a line that says so when nothing had to be decided.
+    public var explanation: String {
+        let lines = map(\.description)
+        return lines.isEmpty ? "nothing had to be decided: the first answer was the call's" : lines.joined(separator: "\n")
+    }
+}
+
+extension Duration {
+    /// To the millisecond: `0.35`.
+    var shortSeconds: String { "\((inSeconds * 1000).rounded() / 1000)" }
+}
