@@ -1,4 +1,4 @@
-/// Decides when an exchange may begin: by rate, by how many are under way, and by whether the server works at all. One for
+/// Decides when an exchange may begin: by rate, by how many are under way, and by whether the server works. One for
 /// an origin or a named group.
 ///
 ///     arrive ──▶ enter ───────────────────────▶ left
@@ -101,7 +101,9 @@ public struct LimitGate: Sendable {
         let reason = blocks(now)
         if line.isEmpty, reason == nil { return .enter(pass(now)) }
         if let wait = longWait(now) { return .refuse(.serverAsksForLongWait(wait)) }
-        if let wait = limiter.vainWait(place: line.count, deadline: deadline, now: now) { return .refuse(.pastDeadline(wait)) }
+        if let wait = limiter.vainWait(place: line.count, deadline: deadline, now: now) {
+            return .refuse(.pastDeadline(wait))
+        }
         let maximum = max(settings.maximumWaiting, 0)
         guard line.count < maximum else { return .refuse(.queueIsFull(maximum: maximum)) }
         if line.isEmpty, let reason { hold = reason }
