@@ -67,13 +67,13 @@ public enum TokenResponse: Sendable, Equatable {
 }
 
 extension JSONValue {
-    fileprivate var nonEmptyText: String? {
+    var nonEmptyText: String? {
         guard case .string(let text) = self, !text.isEmpty else { return nil }
         return text
     }
 
     /// Whole seconds, as a number or, against the RFC, as its digits. What is below zero is over.
-    fileprivate var lifetime: Int64? {
+    var lifetime: Int64? {
         switch self {
         case .integer(let seconds): max(seconds, 0)
         case .unsigned: .max
