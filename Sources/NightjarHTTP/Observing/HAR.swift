@@ -151,7 +151,7 @@ public struct HARWriter: Sendable {
         let items = url.query?.utf8.split(separator: UInt8(ascii: "&")) ?? []
         return items.map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
-            let isMasked = !showsSecrets && Redaction.isSecret(name: name)
+            let isMasked = !showsSecrets && Redaction.isSecret(name: name, sensitive: url.sensitive)
             let value = isMasked ? Masking.mask : HARWriter.decoded(item[name.endIndex...].dropFirst())
             return HARWriter.pair(HARWriter.decoded(name), value)
         }
@@ -187,7 +187,9 @@ public struct HARWriter: Sendable {
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(fields, request))),
             .init("content", .object(content(of: response, type: fields["Content-Type"]))),
-            .init("redirectURL", .string(showsSecrets ? location : Masking.url(location))),
+            .init(
+                "redirectURL",
+                .string(showsSecrets ? location : Masking.url(location, sensitive: request.url.sensitive))),
             .init("headersSize", .integer(-1)),
             .init("bodySize", .integer(Int64(response?.encodedLength ?? -1))),
         ]
