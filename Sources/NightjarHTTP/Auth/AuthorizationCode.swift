@@ -137,11 +137,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
 extension AuthorizationCode.Reason {
     public var error: NightjarError {
         switch self {
-        case .refused(let refusal):
-            NightjarError(
-                .unauthorized,
-                "the server refused the login: \(quoted(refusal.code))"
-                    + (refusal.description.map { ", \(quoted($0, limit: 200))" } ?? ""))
+        case .refused(let refusal): refusal.error
         case .wrongIssuer:
             NightjarError(
                 .unauthorized, "the login was answered by another server than was asked, so its code is not used")

@@ -11,10 +11,12 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
     public let interval: Duration
 
     /// Where the server names none. RFC 8628 section 3.2.
-    private static let defaultInterval: Int64 = 5
+    private static let defaultInterval = Duration.seconds(5)
     /// A server has to name it; for one that does not, what most of them have.
-    private static let defaultLifetime: Int64 = 900
-    private static let longestLifetime: Int64 = 86_400
+    private static let defaultLifetime = Duration.seconds(900)
+    private static let longest = Duration.seconds(86_400)
+    /// Fractions are against the RFC and of use in tests; nothing is not.
+    private static let shortestInterval = Duration.milliseconds(50)
 
     public var description: String { "device authorization ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -57,8 +59,16 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
             }
         }
         completePage = complete
-        let seconds = json["expires_in"]?.lifetime ?? DeviceAuthorization.defaultLifetime
-        lifetime = .seconds(min(seconds, DeviceAuthorization.longestLifetime))
-        interval = .seconds(min(max(json["interval"]?.lifetime ?? DeviceAuthorization.defaultInterval, 1), 3600))
+        lifetime = min(json["expires_in"]?.seconds ?? DeviceAuthorization.defaultLifetime, DeviceAuthorization.longest)
+        let pace = json["interval"]?.seconds ?? DeviceAuthorization.defaultInterval
+        interval = max(min(pace, DeviceAuthorization.longest), DeviceAuthorization.shortestInterval)
+    }
+}
+
+extension JSONValue {
+    /// A number, or against the RFC its digits.
+    fileprivate var seconds: Duration? {
+        if case .number(let seconds) = self { return Duration(seconds: seconds) }
+        return lifetime.map { .seconds(min($0, 3_155_760_000)) }
     }
 }

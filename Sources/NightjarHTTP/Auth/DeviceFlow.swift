@@ -117,8 +117,7 @@ extension DeviceFlow.Reason {
         switch self {
         case .denied: NightjarError(.unauthorized, "the user did not let this program in")
         case .expired: NightjarError(.unauthorized, "the code ran out before the user entered it: log in again")
-        case .refused(let refusal):
-            NightjarError(.unauthorized, "the server refused the login: \(quoted(refusal.code))")
+        case .refused(let refusal): refusal.error
         case .failed(let kind, let message): NightjarError(kind, "the login's token was not received: \(message)")
         }
     }

@@ -66,6 +66,16 @@ public enum TokenResponse: Sendable, Equatable {
     }
 }
 
+extension TokenResponse.Refusal {
+    /// Of a login, that is: what the server says is quoted.
+    public var error: NightjarError {
+        NightjarError(
+            .unauthorized,
+            "the server refused the login: \(quoted(code))"
+                + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
+    }
+}
+
 extension JSONValue {
     var nonEmptyText: String? {
         guard case .string(let text) = self, !text.isEmpty else { return nil }
