@@ -62,7 +62,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         self.path = path
         self.proof = proof
         self.issuer = issuer
-        state = Base64.encode(random)
+        state = ProofKey.base64URL(random)
         // Not "localhost", which may be somebody else's. RFC 8252 section 8.3.
         redirect = "http://127.0.0.1:\(port)\(path)"
     }

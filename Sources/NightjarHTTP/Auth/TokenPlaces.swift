@@ -43,7 +43,9 @@ public struct TokenPlaces: Sendable, Equatable {
 
     private func refusal(_ status: Int, _ json: JSONValue?) throws(NightjarError) -> TokenResponse.Refusal {
         switch status {
-        case 401, 403: return TokenPlaces.refusal("invalid_grant", json)
+        case 401: return TokenPlaces.refusal("invalid_grant", json)
+        // Without JSON it may be of something between us and the server, and ends no login.
+        case 403: return TokenPlaces.refusal(json == nil ? "forbidden" : "invalid_grant", json)
         case 408, 425, 429, 500...:
             throw NightjarError(
                 status == 429 ? .rateLimited : status >= 500 ? .server : .connectionLost,

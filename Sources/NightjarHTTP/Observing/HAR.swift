@@ -65,7 +65,7 @@ public struct HARWriter: Sendable {
 
     /// - Parameters:
     ///   - showsSecrets: false masks credentials in fields, in URLs and in content that is a form or JSON.
-    ///   - sensitive: names of further fields that carry credentials.
+    ///   - sensitive: names of further fields and query items that carry credentials.
     ///   - maximumBody: bytes of content of a message that are written; of a longer one, that it was longer.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
@@ -116,7 +116,7 @@ public struct HARWriter: Sendable {
     // MARK: The request
 
     private func request(_ request: RequestRecord) -> [JSONValue.Member] {
-        let url = request.url
+        let url = request.url.hiding(sensitive)
         let type = request.headers["Content-Type"]
         let cookies = request.headers.values("Cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
         var members: [JSONValue.Member] = [
@@ -189,7 +189,7 @@ public struct HARWriter: Sendable {
             .init("content", .object(content(of: response, type: fields["Content-Type"]))),
             .init(
                 "redirectURL",
-                .string(showsSecrets ? location : Masking.url(location, sensitive: request.url.sensitive))),
+                .string(showsSecrets ? location : Masking.url(location, sensitive: sensitive + request.sensitive))),
             .init("headersSize", .integer(-1)),
             .init("bodySize", .integer(Int64(response?.encodedLength ?? -1))),
         ]

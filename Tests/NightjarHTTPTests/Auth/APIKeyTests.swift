@@ -57,13 +57,21 @@ import Testing
         #expect("\(hop)".contains("/y?subscription=***"))
     }
 
-    private func archive(_ record: RequestRecord, _ head: ResponseHead) -> String {
-        var writer = HARWriter()
+    private func archive(_ record: RequestRecord, _ head: ResponseHead, _ writer: HARWriter = HARWriter()) -> String {
+        var writer = writer
         var archive = writer.begin(version: "1")
         let response = HAREntry.Response(head: head, body: nil)
         archive.writeImmutableBuffer(
             writer.entry(HAREntry(started: 0, request: record, response: response, total: .zero)))
         return String(buffer: archive)
+    }
+
+    @Test func whoWritesItDownMayNameFurtherOnes() throws {
+        let record = RequestRecord(try prepared("http://a.test/?subscription=k3y"))
+        #expect(CurlCommand(record).text.contains("k3y"))
+        #expect(!CurlCommand(record, sensitive: ["subscription"]).text.contains("k3y"))
+        let sensitive = HARWriter(sensitive: ["Subscription"])
+        #expect(!archive(record, ResponseHead(status: 200), sensitive).contains("k3y"))
     }
 
     /// Whoever put it there.

@@ -52,7 +52,7 @@ import Testing
     @Test(
         arguments: [
             (401, #"{"message":"wrong password"}"#, "invalid_grant", "wrong password"),
-            (403, "no", "invalid_grant", nil),
+            (403, "{}", "invalid_grant", nil), (403, "no", "forbidden", nil), (401, "no", "invalid_grant", nil),
             (400, #"{"error":"invalid_grant"}"#, "invalid_grant", nil), (422, "{}", "invalid_request", nil),
             (200, #"{"error":"locked"}"#, "locked", nil),
         ] as [(Int, String, String, String?)])
