@@ -66,14 +66,24 @@ public enum TokenResponse: Sendable, Equatable {
     }
 }
 
+extension TokenResponse.Refusal {
+    /// Of a login, that is: what the server says is quoted.
+    public var error: NightjarError {
+        NightjarError(
+            .unauthorized,
+            "the server refused the login: \(quoted(code))"
+                + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
+    }
+}
+
 extension JSONValue {
-    fileprivate var nonEmptyText: String? {
+    var nonEmptyText: String? {
         guard case .string(let text) = self, !text.isEmpty else { return nil }
         return text
     }
 
     /// Whole seconds, as a number or, against the RFC, as its digits. What is below zero is over.
-    fileprivate var lifetime: Int64? {
+    var lifetime: Int64? {
         switch self {
         case .integer(let seconds): max(seconds, 0)
         case .unsigned: .max

@@ -119,8 +119,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
         // Request Timeout and Too Early (RFC 8470) are about the moment and not about the request.
         case .client: [408, 425].contains(status)
-        // 501 and 505 say that the server never can.
-        case .server: [500, 502, 503, 504].contains(status)
+        // 501 and 505 say that the server never can. Without a status it is an open circuit, which closes in time.
+        case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .decoding: false
         case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false

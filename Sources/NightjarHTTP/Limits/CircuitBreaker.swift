@@ -59,16 +59,27 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
+    /// What ``admit(now:)`` would say: nil to let the call pass.
+    public func refusal(now: UInt64) -> Duration? {
+        switch state {
+        case .closed, .halfOpen(probeIsOut: false): nil
+        case .open(let until): now < until ? now.wait(until: until) : nil
+        case .halfOpen(probeIsOut: true): .zero
+        }
+    }
+
+    /// Whether it says to everyone what a new one says.
+    public func isIdle(now: UInt64) -> Bool {
+        guard case .closed = state else { return false }
+        return record.counts(now: now).calls == 0
+    }
+
     /// A call wants to begin. Each pass is given back with ``ended(_:_:now:)``.
     public mutating func admit(now: UInt64) -> Admission {
-        switch state {
-        case .closed: return .pass(Pass(isProbe: false, epoch: epoch))
-        case .open(let until) where now < until: return .refuse(retryAfter: now.wait(until: until))
-        case .halfOpen(probeIsOut: true): return .refuse(retryAfter: .zero)
-        case .open, .halfOpen:
-            change(to: .halfOpen(probeIsOut: true))
-            return .pass(Pass(isProbe: true, epoch: epoch))
-        }
+        if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
+        if case .closed = state { return .pass(Pass(isProbe: false, epoch: epoch)) }
+        change(to: .halfOpen(probeIsOut: true))
+        return .pass(Pass(isProbe: true, epoch: epoch))
     }
 
     /// - Returns: true when others may be let through that were refused.

@@ -9,6 +9,12 @@ struct RateLimitFields: Equatable {
     /// From now until the window ends.
     var reset: Duration
 
+    /// Written out, for names put together would cost each answer an allocation.
+    private static let names: [(quota: String, remaining: String, reset: String)] = [
+        ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"),
+        ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
+    ]
+
     /// A day: a window that is longer is no rate, and would stop a client for good.
     private static let longestReset: Int64 = 86_400
 
@@ -20,12 +26,12 @@ struct RateLimitFields: Equatable {
             self = read
             return
         }
-        for prefix in ["RateLimit-", "X-RateLimit-"] {
-            guard let remaining = headers[prefix + "Remaining"].flatMap(RateLimitFields.number),
-                let reset = headers[prefix + "Reset"].flatMap(RateLimitFields.number)
+        for names in RateLimitFields.names {
+            guard let remaining = headers[names.remaining].flatMap(RateLimitFields.number),
+                let reset = headers[names.reset].flatMap(RateLimitFields.number)
             else { continue }
             self.remaining = Int(clamping: remaining)
-            quota = headers[prefix + "Limit"].flatMap(RateLimitFields.number).map { Int(clamping: $0) }
+            quota = headers[names.quota].flatMap(RateLimitFields.number).map { Int(clamping: $0) }
             self.reset = RateLimitFields.reset(reset, sentAt: HTTPMoment.of(headers, now: now))
             return
         }

@@ -2,6 +2,16 @@
 ///
 /// Who has to wait takes nothing and asks again. Moments are nanoseconds of a clock that does not jump.
 public struct RateLimiter: Sendable {
+    /// What a request waits for.
+    public enum Cause: Sendable, Equatable {
+        /// The rate that is set.
+        case ownRate
+        /// The server counts requests, and says that few or none are left.
+        case serverCount
+        /// The server asked for a pause.
+        case serverPause
+    }
+
     /// So many requests in so much time, as a bucket that refills steadily.
     public struct Rate: Sendable, Equatable {
         public let count: Int
@@ -19,6 +29,12 @@ public struct RateLimiter: Sendable {
 
         /// Nanoseconds from one request to the next.
         fileprivate var interval: UInt64 { UInt64(max(period.nanosecondsClamped, 0)) / UInt64(count) }
+
+        /// How far the bucket may be from full.
+        fileprivate var slack: UInt64 {
+            let (slack, overflow) = interval.multipliedReportingOverflow(by: UInt64(burst - 1))
+            return overflow ? .max : slack
+        }
     }
 
     /// What the origin still takes in its own window.
@@ -34,10 +50,15 @@ public struct RateLimiter: Sendable {
         var isScarce: Bool { remaining <= (quota.map { $0 / 10 } ?? 10) }
     }
 
+    /// Requests are not spread further apart than this, however long the server's window: the call would seem to hang
+    /// while the server still takes it.
+    private static let longestSpacing: UInt64 = 5_000_000_000
+
     private let rate: Rate?
     /// When the bucket is full again (the generic cell rate algorithm: one number instead of a count and its moment).
     private var fullAt: UInt64 = 0
-    private var pausedUntil: UInt64 = 0
+    /// What the server asked for; the moment may have passed.
+    public private(set) var pausedUntil: UInt64 = 0
     private var window: Window?
 
     /// - Parameter rate: nil to go by the answers alone.
@@ -48,17 +69,48 @@ public struct RateLimiter: Sendable {
     /// - Returns: zero when it has been counted and goes now; otherwise how long to wait before asking again.
     public mutating func take(now: UInt64) -> Duration {
         if let window, window.end <= now { self.window = nil }
-        let moment = max(pausedUntil, bucketAdmits, windowAdmits)
-        guard moment <= now else { return now.wait(until: moment) }
+        guard admits <= now else { return now.wait(until: admits) }
         if let rate { fullAt = max(fullAt, now).later(by: .nanoseconds(Int64(clamping: rate.interval))) }
         if var window {
             if window.isScarce {
-                window.next = now + (window.end - now) / UInt64(max(window.remaining, 1))
+                let share = (window.end - now) / UInt64(max(window.remaining, 1))
+                window.next = now + min(share, RateLimiter.longestSpacing)
             }
             window.remaining = max(window.remaining - 1, 0)
             self.window = window
         }
         return .zero
+    }
+
+    /// When the next request may go; the moment may have passed.
+    public var admits: UInt64 { max(serverAdmits, bucketAdmits) }
+
+    /// The same as far as it is the server's wish.
+    public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits) }
+
+    /// What ``admits`` comes from.
+    public var cause: Cause {
+        if bucketAdmits > serverAdmits { return .ownRate }
+        return pausedUntil >= windowAdmits ? .serverPause : .serverCount
+    }
+
+    /// When a request goes that waits behind others, if nobody gives up and the server takes as many as it says, or more.
+    ///
+    /// - Parameter place: how many go before it.
+    public func estimate(place: Int, now: UInt64) -> UInt64 {
+        var start = max(now, serverAdmits)
+        if let window, window.end > now, place >= window.remaining { start = max(start, window.end) }
+        guard let rate else { return start }
+        let (ahead, overflow) = UInt64(max(place, 0)).multipliedReportingOverflow(by: rate.interval)
+        let (full, overflowToo) = max(fullAt, start).addingReportingOverflow(ahead)
+        guard !overflow, !overflowToo else { return .max }
+        let slack = rate.slack
+        return max(start, full > slack ? full - slack : 0)
+    }
+
+    /// Whether it says to everyone what a new one says.
+    public func isIdle(now: UInt64) -> Bool {
+        fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
 
     /// An answer's head came.
@@ -98,8 +150,8 @@ public struct RateLimiter: Sendable {
 
     private var bucketAdmits: UInt64 {
         guard let rate else { return 0 }
-        let (slack, overflow) = rate.interval.multipliedReportingOverflow(by: UInt64(rate.burst - 1))
-        return overflow || slack > fullAt ? 0 : fullAt - slack
+        let slack = rate.slack
+        return slack > fullAt ? 0 : fullAt - slack
     }
 
     private var windowAdmits: UInt64 {

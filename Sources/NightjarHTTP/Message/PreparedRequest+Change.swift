@@ -50,6 +50,34 @@ extension PreparedRequest {
         return try setting(name, value)
     }
 
+    /// The same with a field behind the others, whose value is shown to nobody.
+    ///
+    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+        var fields = fields
+        try fields.add(name, value)
+        return PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            fields: fields, sensitive: sensitive.contains(name) ? sensitive : sensitive + [name])
+    }
+
+    /// The same with a query item behind the others, whose value is shown to nobody.
+    ///
+    /// - Throws: `invalid_url` when the target becomes too long.
+    public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+        var target = ByteBuffer(string: url.target + (url.query == nil ? "?" : "&"))
+        PercentEncoding.writeComponent(name, into: &target)
+        target.writeInteger(UInt8(ascii: "="))
+        PercentEncoding.writeComponent(value, into: &target)
+        try RequestTarget.checkLength(target.readableBytes)
+        let longer = RequestURL(
+            origin: url.origin, target: String(buffer: target), userInfo: url.userInfo, sensitive: url.sensitive)
+        return PreparedRequest(
+            method: method, url: longer.hiding([name]), body: body, isCompressed: isCompressed,
+            expectsContinue: expectsContinue, fields: fields,
+            sensitive: sensitive.contains(name) ? sensitive : sensitive + [name])
+    }
+
     /// The same without asking whether the body is wanted.
     public func withoutExpectation() -> PreparedRequest {
         var fields = fields

@@ -14,7 +14,7 @@ public final class PreparedRequest: Sendable {
     public let expectsContinue: Bool
     /// Request line and field lines with the empty line behind them, ready to be written.
     public let wireHead: ByteBuffer
-    /// Names of fields that the client's configuration calls credentials.
+    /// Names of fields and query items that the client's configuration calls credentials.
     let sensitive: [String]
 
     public var origin: Origin { url.origin }
@@ -56,7 +56,8 @@ public final class PreparedRequest: Sendable {
         let targetStart = head.writerIndex
         let resolution = try PreparedRequest.writeTarget(request, template, known, into: &head)
         let target = head.getString(at: targetStart, length: head.writerIndex - targetStart) ?? ""
-        url = RequestURL(origin: resolution.origin, target: target, userInfo: resolution.userInfo)
+        url = RequestURL(
+            origin: resolution.origin, target: target, userInfo: resolution.userInfo, sensitive: template.sensitive)
         head.writeStaticString(" HTTP/1.1\r\n")
 
         let isForeign = url.origin != template.base?.origin

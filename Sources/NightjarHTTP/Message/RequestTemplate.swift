@@ -14,7 +14,7 @@ public final class RequestTemplate: Sendable {
     let publicFields: Headers
     /// Bit n: a field in ``fields`` has a name of n bytes, modulo 64. Tells most names apart without looking at them.
     let nameLengths: UInt64
-    /// Names of fields to be masked where a request is shown, beside those known for credentials.
+    /// Names of fields and query items to be masked where a request is shown, beside those known for credentials.
     let sensitive: [String]
 
     /// - Parameters:
@@ -23,7 +23,7 @@ public final class RequestTemplate: Sendable {
     ///   - defaults: sent with each request that does not set the same name.
     ///   - userAgent: the User-Agent field, where `defaults` have none; nil for none.
     ///   - acceptEncoding: the Accept-Encoding field, likewise.
-    ///   - sensitive: names of fields that carry credentials, beside those known for it.
+    ///   - sensitive: names of fields and query items that carry credentials, beside those known for it.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     public init(
         base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,

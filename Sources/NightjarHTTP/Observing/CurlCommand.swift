@@ -17,12 +17,12 @@ public struct CurlCommand: Sendable {
     /// - Parameters:
     ///   - showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON;
     ///     ``standardInput`` is content as it was sent either way.
-    ///   - sensitive: names of further fields that carry credentials.
+    ///   - sensitive: names of further fields and query items that carry credentials.
     public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
         let body = Body(request, showsSecrets: showsSecrets)
         words += CurlCommand.method(request.method, sendsData: body.sendsData)
-        words += CurlCommand.url(request.url, showsSecrets: showsSecrets)
+        words += CurlCommand.url(request.url.hiding(sensitive), showsSecrets: showsSecrets)
         words += CurlCommand.fields(
             request, body, showsSecrets: showsSecrets, sensitive: sensitive + request.sensitive)
         words += body.words

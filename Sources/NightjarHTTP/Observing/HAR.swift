@@ -65,7 +65,7 @@ public struct HARWriter: Sendable {
 
     /// - Parameters:
     ///   - showsSecrets: false masks credentials in fields, in URLs and in content that is a form or JSON.
-    ///   - sensitive: names of further fields that carry credentials.
+    ///   - sensitive: names of further fields and query items that carry credentials.
     ///   - maximumBody: bytes of content of a message that are written; of a longer one, that it was longer.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
@@ -116,7 +116,7 @@ public struct HARWriter: Sendable {
     // MARK: The request
 
     private func request(_ request: RequestRecord) -> [JSONValue.Member] {
-        let url = request.url
+        let url = request.url.hiding(sensitive)
         let type = request.headers["Content-Type"]
         let cookies = request.headers.values("Cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
         var members: [JSONValue.Member] = [
@@ -151,7 +151,7 @@ public struct HARWriter: Sendable {
         let items = url.query?.utf8.split(separator: UInt8(ascii: "&")) ?? []
         return items.map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
-            let isMasked = !showsSecrets && Redaction.isSecret(name: name)
+            let isMasked = !showsSecrets && Redaction.isSecret(name: name, sensitive: url.sensitive)
             let value = isMasked ? Masking.mask : HARWriter.decoded(item[name.endIndex...].dropFirst())
             return HARWriter.pair(HARWriter.decoded(name), value)
         }
@@ -187,7 +187,9 @@ public struct HARWriter: Sendable {
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(fields, request))),
             .init("content", .object(content(of: response, type: fields["Content-Type"]))),
-            .init("redirectURL", .string(showsSecrets ? location : Masking.url(location))),
+            .init(
+                "redirectURL",
+                .string(showsSecrets ? location : Masking.url(location, sensitive: sensitive + request.sensitive))),
             .init("headersSize", .integer(-1)),
             .init("bodySize", .integer(Int64(response?.encodedLength ?? -1))),
         ]

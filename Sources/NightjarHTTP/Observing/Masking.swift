@@ -25,7 +25,7 @@ enum Masking {
         case "set-cookie":
             let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
             return cookie(value[..<end]) + value[end...]
-        case "location", "content-location", "referer", "refresh": return url(value)
+        case "location", "content-location", "referer", "refresh": return url(value, sensitive: sensitive)
         default:
             var name = name
             return name.withUTF8 { isSecret(field: UnsafeRawBufferPointer($0)) } ? mask : value
@@ -38,7 +38,7 @@ enum Masking {
     }
 
     /// A URL, or something like one, without user info and with the credentials of query and fragment masked.
-    static func url(_ text: String) -> String {
+    static func url(_ text: String, sensitive: [String] = []) -> String {
         let isItem: (UInt8) -> Bool = { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "&") }
         var result = ""
         var rest = text.utf8[...]
@@ -49,7 +49,7 @@ enum Masking {
             let item = rest.dropFirst().prefix { !isItem($0) }
             rest = rest[item.endIndex...]
             result.unicodeScalars.append(Unicode.Scalar(separator))
-            result += self.item(Substring(item))
+            result += self.item(Substring(item), sensitive: sensitive)
         }
         return result
     }
@@ -71,9 +71,11 @@ enum Masking {
             .map { item(Substring($0)) }.joined(separator: "&")
     }
 
-    private static func item(_ text: Substring) -> String {
+    private static func item(_ text: Substring, sensitive: [String] = []) -> String {
         let name = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-        guard name.endIndex < text.endIndex, Redaction.isSecret(name: name) else { return String(text) }
+        guard name.endIndex < text.endIndex, Redaction.isSecret(name: name, sensitive: sensitive) else {
+            return String(text)
+        }
         return Substring(name) + "=" + mask
     }
 

@@ -14,12 +14,13 @@ public struct RequestRecord: Sendable {
     /// All fields, those that frame the message among them.
     public var headers: Headers
     public var body: Body
-    /// Names of fields that carry credentials, beside those known for it: they are masked where this is shown.
+    /// Names of fields and query items that carry credentials, beside those known for it: they are masked where this is
+    /// shown.
     public var sensitive: [String]
 
     public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none, sensitive: [String] = []) {
         self.method = method
-        self.url = url
+        self.url = url.hiding(sensitive)
         self.headers = headers
         self.body = body
         self.sensitive = sensitive

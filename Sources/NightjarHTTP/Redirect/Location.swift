@@ -23,7 +23,7 @@ struct Location: Equatable {
         let reference = UnsafeRawBufferPointer(rebasing: field[..<hash])
         let (origin, target) = try Location.resolve(reference, base: base)
         let userInfo = origin == base.origin ? base.userInfo : nil
-        url = RequestURL(origin: origin, target: target, userInfo: userInfo)
+        url = RequestURL(origin: origin, target: target, userInfo: userInfo, sensitive: base.sensitive)
         if hash < field.count {
             self.fragment = try Location.encoded(Array(field[(hash + 1)...]))
         } else {

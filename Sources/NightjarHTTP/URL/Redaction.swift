@@ -12,11 +12,16 @@ enum Redaction {
 
     /// Whether the value of the query item of this name, as written in a URL, is kept out of logs. The case, separators
     /// and escapes of the name do not matter: `X-Amz-Signature`, `api_key`, `client%5Fsecret`.
-    static func isSecret(name: Substring.UTF8View) -> Bool {
-        let letters = PercentEncoding.decoded(name).map(ASCII.lowercase).filter { !"-_.[] ".utf8.contains($0) }
-        let plain = String(decoding: letters, as: UTF8.self)
-        if names.contains(plain) { return true }
+    ///
+    /// - Parameter sensitive: further names, as they are before they are encoded.
+    static func isSecret(name: Substring.UTF8View, sensitive: [String] = []) -> Bool {
+        let plain = letters(PercentEncoding.decoded(name))
+        if names.contains(plain) || sensitive.contains(where: { letters(Array($0.utf8)) == plain }) { return true }
         return endings.contains { plain.hasSuffix($0) } && !cursors.contains { plain.hasSuffix($0) }
+    }
+
+    private static func letters(_ name: [UInt8]) -> String {
+        String(decoding: name.map(ASCII.lowercase).filter { !"-_.[] ".utf8.contains($0) }, as: UTF8.self)
     }
 }
 
@@ -32,7 +37,7 @@ extension RequestURL {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             text += Substring(name)
             guard name.endIndex < item.endIndex else { continue }
-            text += Redaction.isSecret(name: name) ? "=***" : Substring(item[name.endIndex...])
+            text += Redaction.isSecret(name: name, sensitive: sensitive) ? "=***" : Substring(item[name.endIndex...])
         }
         return text
     }

@@ -3,12 +3,15 @@ import NIOCore
 /// An absolute http or https URL in the form in which it goes on the wire. RFC 9110 section 4.2, RFC 3986.
 ///
 /// The fragment is dropped. Dot segments stay as they were written: the server resolves them.
-public struct RequestURL: Hashable, Sendable, CustomStringConvertible {
+public struct RequestURL: Sendable, CustomStringConvertible {
     public let origin: Origin
     /// Path and query, percent-encoded; begins with a slash. The request target of RFC 9112 section 3.2.1.
     public let target: String
     /// What stood before the `@`. Never in ``description``, and never on the wire as part of the URL.
     public let userInfo: UserInfo?
+    /// Names of query items that carry credentials, beside those known for it. What is resolved against this URL has them
+    /// too, and they make no other URL of it.
+    var sensitive: [String] = []
 
     /// Reads an absolute URL.
     ///
@@ -20,10 +23,18 @@ public struct RequestURL: Hashable, Sendable, CustomStringConvertible {
         self = url
     }
 
-    init(origin: Origin, target: String, userInfo: UserInfo?) {
+    init(origin: Origin, target: String, userInfo: UserInfo?, sensitive: [String] = []) {
         self.origin = origin
         self.target = target
         self.userInfo = userInfo
+        self.sensitive = sensitive
+    }
+
+    /// The same, that shows no values of these query items either.
+    func hiding(_ names: [String]) -> RequestURL {
+        let further = names.filter { !sensitive.contains($0) }
+        guard !further.isEmpty else { return self }
+        return RequestURL(origin: origin, target: target, userInfo: userInfo, sensitive: sensitive + further)
     }
 
     /// The URL of `target`, which is absolute, or a path put behind this one's with one slash between; then `query`.
@@ -59,7 +70,20 @@ public struct RequestURL: Hashable, Sendable, CustomStringConvertible {
                 UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,
                 into: &target)
             return RequestURL(
-                origin: resolution.origin, target: String(buffer: target), userInfo: resolution.userInfo)
+                origin: resolution.origin, target: String(buffer: target), userInfo: resolution.userInfo,
+                sensitive: base?.sensitive ?? [])
         }
+    }
+}
+
+extension RequestURL: Hashable {
+    public static func == (a: RequestURL, b: RequestURL) -> Bool {
+        a.origin == b.origin && a.target == b.target && a.userInfo == b.userInfo
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+        hasher.combine(target)
+        hasher.combine(userInfo)
     }
 }

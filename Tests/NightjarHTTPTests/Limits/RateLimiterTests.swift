@@ -81,6 +81,24 @@ import Testing
         #expect(departures(&limiter, 5, from: 0) == [0, 2000, 4000, 6000, 8000])
     }
 
+    @Test func aLongWindowIsNotSpreadIntoSilence() throws {
+        var limiter = RateLimiter()
+        let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "3"), ("X-RateLimit-Reset", "3600")]
+        limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
+        #expect(departures(&limiter, 4, from: 0) == [0, 5000, 10_000, 3_600_000])
+    }
+
+    @Test func whatIsEstimatedForAPlaceComesTrue() throws {
+        let rate = try #require(RateLimiter.Rate(count: 4, per: .seconds(1), burst: 2))
+        for pause in 0...2 {
+            var limiter = RateLimiter(rate)
+            limiter.received(status: 429, try headers([("Retry-After", "\(pause)")]), now: 0, wallClock: 0)
+            if pause == 0 { _ = departures(&limiter, 2, from: 0) }
+            let estimates = (0..<6).map { limiter.estimate(place: $0, now: 0) / 1_000_000 }
+            #expect(departures(&limiter, 6, from: 0) == estimates)
+        }
+    }
+
     @Test func withEnoughLeftNobodyWaits() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "60"), ("X-RateLimit-Reset", "8")]

@@ -1,0 +1,170 @@
+import NIOCore
+
+/// Waits for the user's browser to bring a code to a port of this machine. RFC 6749 section 4.1 with RFC 7636, RFC 8252
+/// section 7.3 and RFC 9207.
+///
+///     waiting ──code──▶ ended
+///        ├────error, another issuer──▶ ended
+///        └────anything else──▶ waiting
+///
+/// Any page that the user visits can send requests to that port. What does not carry our state is not from our server: it
+/// is answered, and neither ends the login nor is taken for its end.
+public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
+    public enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+        /// For ``exchange(_:client:)``.
+        case code(String)
+        case failed(Reason)
+
+        public var description: String {
+            switch self {
+            case .code: "code ***"
+            case .failed(let reason): "failed: \(reason)"
+            }
+        }
+        public var customMirror: Mirror { Mirror(self, children: []) }
+    }
+
+    public enum Reason: Sendable, Equatable {
+        case refused(TokenResponse.Refusal)
+        /// The answer is of another server, which would be given the code of this one, or does not say of which it is.
+        case wrongIssuer
+    }
+
+    public struct Answer: Sendable {
+        /// What the browser gets, after which the connection is closed.
+        public let reply: BrowserReply
+        /// Nil: the browser is still awaited.
+        public let outcome: Outcome?
+    }
+
+    /// As many as the verifier's: what RFC 6749 section 10.10 asks for is less.
+    public static let randomByteCount = 32
+
+    public let redirect: String
+    private let path: String
+    private let clientID: String
+    private let scope: String?
+    private let state: String
+    private let proof: ProofKey
+    private let issuer: String?
+    private var hasEnded = false
+
+    /// - Parameters:
+    ///   - port: of 127.0.0.1, where something listens already.
+    ///   - random: ``randomByteCount`` bytes that cannot be guessed.
+    ///   - issuer: what the server calls itself, if it is known to say so in its answers; see RFC 9207.
+    public init(
+        clientID: String, scope: String? = nil, port: Int, path: String = "/callback", random: [UInt8],
+        proof: ProofKey, issuer: String? = nil
+    ) {
+        self.clientID = clientID
+        self.scope = scope
+        self.path = path
+        self.proof = proof
+        self.issuer = issuer
+        state = ProofKey.base64URL(random)
+        // Not "localhost", which may be somebody else's. RFC 8252 section 8.3.
+        redirect = "http://127.0.0.1:\(port)\(path)"
+    }
+
+    public var description: String { "login at \(redirect)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// Where the user goes.
+    ///
+    /// - Parameter endpoint: of the server; what it has for a query stays.
+    /// - Throws: `invalid_url` for an endpoint that is no URL.
+    public func page(at endpoint: String) throws(NightjarError) -> String {
+        let url = try RequestURL(endpoint)
+        let query = OAuthRequest.authorizationQuery(
+            clientID: clientID, redirect: redirect, scope: scope, state: state, proof: proof)
+        return url.origin.description + url.target + (url.query == nil ? "?" : "&") + query
+    }
+
+    /// The request that makes a token of the code.
+    public func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
+        .authorizationCode(code, redirect: redirect, verifier: proof, client: client)
+    }
+
+    /// A request came to the port.
+    ///
+    /// - Parameter target: path and query, from the request line.
+    public mutating func requested(_ method: Method, _ target: String) -> Answer {
+        let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard !hasEnded, let place = parts.first, place.elementsEqual(path.utf8) else {
+            return Answer(reply: BrowserReply(404, "There is nothing here."), outcome: nil)
+        }
+        guard method == .get else {
+            return Answer(reply: BrowserReply(405, "Only a browser is expected here."), outcome: nil)
+        }
+        let query = RedirectQuery(parts.dropFirst().first ?? "".utf8[...])
+        guard let given = query["state"], AuthorizationCode.isSame(given, state) else {
+            return Answer(
+                reply: BrowserReply(400, "This is not the login that was begun here. Go back to it, or begin anew."),
+                outcome: nil)
+        }
+        if let issuer, !(query["iss"] ?? "").utf8.elementsEqual(issuer.utf8) {
+            return end("This answer is from another server than the one asked. You are not signed in.", .wrongIssuer)
+        }
+        if let code = query["error"] {
+            return end(
+                "The server did not sign you in. You can close this page.",
+                .refused(
+                    TokenResponse.Refusal(
+                        code: code, description: query["error_description"], uri: query["error_uri"])))
+        }
+        guard let code = query["code"] else {
+            return Answer(reply: BrowserReply(400, "The server sent no code."), outcome: nil)
+        }
+        hasEnded = true
+        return Answer(
+            reply: BrowserReply(200, "You are signed in. You can close this page and go back to the program."),
+            outcome: .code(code))
+    }
+
+    private mutating func end(_ text: String, _ reason: Reason) -> Answer {
+        hasEnded = true
+        return Answer(reply: BrowserReply(200, text), outcome: .failed(reason))
+    }
+
+    /// In a time that tells nothing of where they differ.
+    private static func isSame(_ given: String, _ own: String) -> Bool {
+        guard given.utf8.count == own.utf8.count else { return false }
+        return zip(given.utf8, own.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension AuthorizationCode.Reason {
+    public var error: NightjarError {
+        switch self {
+        case .refused(let refusal): refusal.error
+        case .wrongIssuer:
+            NightjarError(
+                .unauthorized, "the login was answered by another server than was asked, so its code is not used")
+        }
+    }
+}
+
+/// The items of a query, each of which may be there once. RFC 6749 section 3.1.
+private struct RedirectQuery {
+    private var items: [String: String?] = [:]
+
+    init(_ text: Substring.UTF8View) {
+        for item in text.split(separator: UInt8(ascii: "&")).prefix(64) {
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            let key = RedirectQuery.decoded(name)
+            // One that is there twice is none.
+            let isFirst = items[key] == nil
+            items[key] = .some(isFirst ? RedirectQuery.decoded(item[name.endIndex...].dropFirst()) : nil)
+        }
+    }
+
+    subscript(_ name: String) -> String? {
+        guard let value = items[name], let value, !value.isEmpty else { return nil }
+        return value
+    }
+
+    private static func decoded(_ text: Substring.UTF8View) -> String {
+        String(decoding: PercentEncoding.decoded(text.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }), as: UTF8.self)
+    }
+}

@@ -1,0 +1,90 @@
+import NIOCore
+
+/// The Authorization of one request. RFC 7616 section 3.4.
+struct DigestAnswer {
+    let challenge: DigestChallenge
+    /// That of the challenge, or one that came after it.
+    let nonce: String
+    let count: UInt32
+    let clientNonce: String
+    let user: String
+    /// H(A1) in hexadecimal digits.
+    let key: String
+    let hash: ([UInt8]) -> [UInt8]
+
+    /// - Returns: nil where something of the server's would not be one value of a field.
+    func value(method: Method, target: String, body: [UInt8]) -> String? {
+        var text = "Digest \(userParameter), realm=\(quotedString(challenge.realm)), uri=\(quotedString(target))"
+        if let name = challenge.algorithmName { text += ", algorithm=\(name)" }
+        text += ", nonce=\(quotedString(nonce))"
+        if let protection = challenge.protection {
+            text += ", nc=\(counter), cnonce=\(quotedString(clientNonce)), qop=\(protection.rawValue)"
+        }
+        text += ", response=\"\(response(method: method, target: target, body: body))\""
+        if let opaque = challenge.opaque { text += ", opaque=\(quotedString(opaque))" }
+        if challenge.hashesUser { text += ", userhash=true" }
+        return FieldSyntax.isValue(text.utf8) ? text : nil
+    }
+
+    /// Section 3.4.1.
+    private func response(method: Method, target: String, body: [UInt8]) -> String {
+        var request = "\(method.name):\(target)"
+        if challenge.protection == .body { request += ":" + hexadecimal(hash(body)) }
+        let what = DigestAnswer.digest(request, hash)
+        guard let protection = challenge.protection else { return DigestAnswer.digest("\(key):\(nonce):\(what)", hash) }
+        return DigestAnswer.digest(
+            "\(key):\(nonce):\(counter):\(clientNonce):\(protection.rawValue):\(what)", hash)
+    }
+
+    /// Section 3.4.2.
+    static func key(
+        _ challenge: DigestChallenge, user: String, password: String, clientNonce: String,
+        hash: ([UInt8]) -> [UInt8]
+    ) -> String {
+        let login = digest("\(user):\(challenge.realm):\(password)", hash)
+        return challenge.isSession ? digest("\(login):\(challenge.nonce):\(clientNonce)", hash) : login
+    }
+
+    private static func digest(_ text: String, _ hash: ([UInt8]) -> [UInt8]) -> String {
+        hexadecimal(hash(Array(text.utf8)))
+    }
+
+    /// Section 3.4.4, or RFC 8187 for a name that is not ASCII.
+    private var userParameter: String {
+        if challenge.hashesUser {
+            return "username=\"\(DigestAnswer.digest("\(user):\(challenge.realm)", hash))\""
+        }
+        if user.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) { return "username=\(quotedString(user))" }
+        return "username*=UTF-8''" + PercentEncoding.component(user)
+    }
+
+    private var counter: String {
+        let digits = String(count, radix: 16)
+        return String(repeating: "0", count: max(8 - digits.count, 0)) + digits
+    }
+}
+
+extension PercentEncoding {
+    /// The unreserved characters of a URL are all allowed by RFC 8187 as well, `~` and `-` among them.
+    fileprivate static func component(_ text: String) -> String {
+        var buffer = ByteBuffer()
+        writeComponent(text, into: &buffer)
+        return String(buffer: buffer)
+    }
+}
+
+/// RFC 9110 section 5.6.4.
+private func quotedString(_ text: String) -> String {
+    var bytes = [UInt8(ascii: "\"")]
+    for byte in text.utf8 {
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+        bytes.append(byte)
+    }
+    bytes.append(UInt8(ascii: "\""))
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+private func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

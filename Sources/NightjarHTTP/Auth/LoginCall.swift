@@ -1,0 +1,114 @@
+/// A login that the user describes: which call it is, and where in the answer the tokens are.
+public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
+    public enum Body: Sendable, CustomStringConvertible, CustomReflectable {
+        case json(JSONValue)
+        /// In its order.
+        case form([(name: String, value: String)])
+
+        public var description: String { "login ***" }
+        public var customMirror: Mirror { Mirror(self, children: []) }
+    }
+
+    public var method = Method.post
+    /// A path behind the base URL, or a URL.
+    public var target: String
+    /// With user name and password, or whatever the server takes for them.
+    public var body: Body
+    public var places = TokenPlaces()
+
+    public init(_ target: String, _ body: Body) {
+        self.target = target
+        self.body = body
+    }
+
+    public var description: String { "\(method) login ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// - Throws: `invalid_request` for JSON that has no text, such as one with an infinite number.
+    public func request() throws(NightjarError) -> Request { try body.request(method, target) }
+}
+
+/// A refresh that the user describes.
+public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable {
+    public var method = Method.post
+    public var target: String
+    /// Without the token.
+    public var body: LoginCall.Body
+    /// Where the token is put: into the JSON, in the place of what is there; of a form, the name.
+    public var tokenPlace = JSONPointer(tokens: ["refresh_token"])
+    public var places = TokenPlaces()
+
+    public init(_ target: String, _ body: LoginCall.Body = .json(.object([]))) {
+        self.target = target
+        self.body = body
+    }
+
+    public var description: String { "\(method) refresh ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// - Throws: `invalid_argument` where the body has no such place.
+    public func request(refreshToken: String) throws(NightjarError) -> Request {
+        switch body {
+        case .json(let template):
+            let json = try tokenPlace.setting(.string(refreshToken), in: template)
+            return try LoginCall.Body.json(json).request(method, target)
+        case .form(let pairs):
+            guard tokenPlace.tokens.count == 1, let name = tokenPlace.tokens.first else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "a form has no place \(quoted(tokenPlace.description)); name one of its items, as in "
+                        + "\"/refresh_token\"")
+            }
+            let index = pairs.firstIndex { $0.name == name } ?? pairs.endIndex
+            var form = pairs.filter { $0.name != name }
+            form.insert((name, refreshToken), at: min(index, form.endIndex))
+            return try LoginCall.Body.form(form).request(method, target)
+        }
+    }
+}
+
+extension LoginCall.Body {
+    fileprivate func request(_ method: Method, _ target: String) throws(NightjarError) -> Request {
+        var request = Request(method, target)
+        try request.headers.set("Accept", "application/json")
+        switch self {
+        case .json(let value):
+            request.body = .bytes(try value.encoded())
+            try request.headers.set("Content-Type", "application/json")
+        case .form(let pairs):
+            request.body = .bytes(FormEncoding.encode(pairs))
+            try request.headers.set("Content-Type", FormEncoding.contentType)
+        }
+        return request
+    }
+}
+
+extension JSONPointer {
+    /// The document with `value` where this points to. Members that are not there are made, on the way as well.
+    ///
+    /// - Throws: `invalid_argument` where a number or a text is in the way, or an array has no such element.
+    func setting(_ value: JSONValue, in document: JSONValue) throws(NightjarError) -> JSONValue {
+        guard let token = tokens.first else { return value }
+        let rest = JSONPointer(tokens: Array(tokens.dropFirst()))
+        switch document {
+        case .object(var members):
+            if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(token.utf8) }) {
+                members[index].value = try rest.setting(value, in: members[index].value)
+            } else {
+                members.append(JSONValue.Member(token, try rest.setting(value, in: .object([]))))
+            }
+            return .object(members)
+        case .array(var elements):
+            guard let index = Int(token), elements.indices.contains(index) else { throw noPlace(token) }
+            elements[index] = try rest.setting(value, in: elements[index])
+            return .array(elements)
+        // What a template leaves open.
+        case .null: return try setting(value, in: .object([]))
+        case .bool, .integer, .unsigned, .number, .string: throw noPlace(token)
+        }
+    }
+
+    private func noPlace(_ token: String) -> NightjarError {
+        NightjarError(.invalidArgument, "the body has no place \(quoted("/" + token)) for the token")
+    }
+}

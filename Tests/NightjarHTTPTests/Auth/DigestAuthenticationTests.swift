@@ -1,0 +1,238 @@
+import NIOCore
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct DigestAuthenticationTests {
+    private static let random = [UInt8](repeating: 7, count: DigestAuthentication.randomByteCount)
+
+    private func login(_ user: String = "Mufasa", _ password: String = "Circle of Life") -> DigestAuthentication {
+        DigestAuthentication(user: user, password: password, hashes: TestHashes.all)
+    }
+
+    private func url(_ target: String) throws -> RequestURL { try RequestURL("http://api.test" + target) }
+
+    private func challenged(
+        _ login: inout DigestAuthentication, _ fields: String..., target: String = "/", body: RequestBody = .none,
+        answered: Int = 0
+    ) throws -> DigestAuthentication.Verdict {
+        login.challenged(Challenge.parse(fields), for: try url(target), body: body, answered: answered)
+    }
+
+    private func answer(
+        _ login: inout DigestAuthentication, _ method: Method = .get, _ target: String = "/",
+        body: RequestBody = .none, random: [UInt8] = random
+    ) throws -> Challenge {
+        let value = try #require(login.authorization(method, try url(target), body: body, random: random))
+        return try #require(Challenge.parse([value]).first)
+    }
+
+    private static func bytes(base64 text: String) -> [UInt8] {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        let bits = text.utf8.compactMap { alphabet.firstIndex(of: $0) }
+        return stride(from: 0, to: bits.count, by: 4).flatMap { start in
+            let group = bits[start..<start + 4].reduce(0) { $0 << 6 | $1 }
+            return [16, 8, 0].map { UInt8(group >> $0 & 255) }
+        }
+    }
+
+    // MARK: Vectors
+
+    @Test func theHashesOfTheseTestsAreRight() {
+        func hexadecimal(_ bytes: [UInt8]) -> String {
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        let abc = Array("abc".utf8)
+        #expect(hexadecimal(TestHashes.md5(abc)) == "900150983cd24fb0d6963f7d28e17f72")
+        #expect(
+            hexadecimal(TestHashes.sha256(abc)) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(
+            hexadecimal(TestHashes.sha512_256(abc))
+                == "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23")
+    }
+
+    /// RFC 7616 section 3.9.1.
+    @Test(arguments: [
+        ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+        ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
+    ])
+    func theFirstExampleOfTheRFC(algorithm: String, response: String) throws {
+        var login = login()
+        let challenge =
+            "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), "
+            + "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
+            + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""
+        #expect(try challenged(&login, challenge) == .answer)
+        let value = login.authorization(
+            .get, try url("/dir/index.html"), body: .none,
+            random: Self.bytes(base64: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"))
+        #expect(
+            value == "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", uri=\"/dir/index.html\", "
+                + "algorithm=\(algorithm), nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", nc=00000001, "
+                + "cnonce=\"f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ\", qop=auth, response=\"\(response)\", "
+                + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
+    }
+
+    /// Section 3.9.2 as erratum 4897 has it: the RFC's own numbers are not of SHA-512/256.
+    @Test(arguments: [true, false])
+    func theSecondExampleOfTheRFC(hashesUser: Bool) throws {
+        var login = login("J\u{e4}s\u{f8}n Doe", "Secret, or not?")
+        let challenge =
+            "Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
+            + "nonce=\"5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK\", "
+            + "opaque=\"HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS\", charset=UTF-8, userhash=\(hashesUser)"
+        #expect(try challenged(&login, challenge) == .answer)
+        let random = Self.bytes(base64: "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v")
+        let value = try #require(login.authorization(.get, try url("/doe.json"), body: .none, random: random))
+        #expect(value.contains("response=\"3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5\""))
+        let name =
+            hashesUser
+            ? "username=\"793263caabb707a56211940d90411ea4a575adeccb7e360aeb624ed06ece9b0b\""
+            : "username*=UTF-8''J%C3%A4s%C3%B8n%20Doe"
+        #expect(value.hasPrefix("Digest \(name), "))
+        #expect(value.hasSuffix(", userhash=true") == hashesUser)
+    }
+
+    // MARK: What a server makes of it
+
+    /// The other side, from the RFC: whether the response is that of this password.
+    private func isRight(
+        _ answer: Challenge, password: String, user: String = "Mufasa", _ method: String, body: String? = nil
+    ) throws -> Bool {
+        var name = answer["algorithm"] ?? "MD5"
+        let isSession = name.hasSuffix("-sess")
+        if isSession { name.removeLast(5) }
+        let algorithm = try #require(DigestAuthentication.Algorithm(rawValue: name.lowercased()))
+        let hash = try #require(TestHashes.all[algorithm])
+        func digest(_ texts: String?...) -> String {
+            let text = texts.compactMap { $0 }.joined(separator: ":")
+            return hash(Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        var key = digest(user, answer["realm"], password)
+        if isSession { key = digest(key, answer["nonce"], answer["cnonce"]) }
+        let request = digest(method, answer["uri"], body.map { digest($0) })
+        return answer["response"]
+            == digest(key, answer["nonce"], answer["nc"], answer["cnonce"], answer["qop"], request)
+    }
+
+    @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "sha-256-sess", "SHA-512-256", "SHA-512-256-sess", ""])
+    func aServerThatKnowsThePasswordAgrees(algorithm: String) throws {
+        var login = login()
+        let name = algorithm.isEmpty ? "" : ", algorithm=\(algorithm)"
+        #expect(try challenged(&login, "Digest realm=\"a\\\"b\", nonce=n, qop=\"auth\"" + name) == .answer)
+        for count in 1...3 {
+            let random = [UInt8](repeating: UInt8(count), count: 33)
+            let answer = try answer(&login, .post, "/a?b=c", random: random)
+            #expect(answer["nc"] == "0000000\(count)" && answer["algorithm"] == (name.isEmpty ? nil : algorithm))
+            #expect(try isRight(answer, password: "Circle of Life", "POST"))
+            #expect(try !isRight(answer, password: "Circle of life", "POST"))
+        }
+    }
+
+    @Test func beforeQopThereWasNoCounter() throws {
+        var login = login()
+        #expect(try challenged(&login, "Digest realm=r, nonce=n") == .answer)
+        let answer = try answer(&login)
+        #expect(answer["qop"] == nil && answer["nc"] == nil && answer["cnonce"] == nil)
+        #expect(try isRight(answer, password: "Circle of Life", "GET"))
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=SHA-256") == .stop(.notSupported))
+    }
+
+    @Test func theBodyIsPartOfTheProofWhereTheServerWantsNothingElse() throws {
+        var login = login()
+        let body = RequestBody.bytes(ByteBuffer(string: "content"))
+        let field = "Digest realm=r, nonce=n, qop=\"auth-int\""
+        #expect(try challenged(&login, field, body: body) == .answer)
+        let first = try answer(&login, .put, "/", body: body)
+        #expect(first["qop"] == "auth-int")
+        #expect(try isRight(first, password: "Circle of Life", "PUT", body: "content"))
+        #expect(try isRight(try answer(&login), password: "Circle of Life", "GET", body: ""))
+
+        let stream = RequestBody.stream(length: nil)
+        #expect(login.unasked(.put, try url("/"), body: stream, random: Self.random) == nil)
+        #expect(try challenged(&login, field, body: stream) == .stop(.bodyIsNotInMemory))
+        // The weaker of two that can be answered.
+        #expect(
+            try challenged(
+                &login, "Digest realm=r, nonce=n, algorithm=SHA-256, qop=\"auth-int\"",
+                "Digest realm=r, nonce=n, qop=\"auth\"", body: stream) == .answer)
+        #expect(try answer(&login, .put, "/", body: stream)["algorithm"] == nil)
+    }
+
+    // MARK: Which challenge
+
+    @Test func theStrongestIsAnswered() throws {
+        var login = login()
+        #expect(
+            try challenged(
+                &login, "Basic realm=r, Digest realm=r, nonce=a, algorithm=MD5, qop=\"auth\"",
+                "Digest realm=r, nonce=x, algorithm=SHA-999, qop=\"auth\"",
+                "Digest realm=r, nonce=b, algorithm=SHA-256, qop=\"auth\"") == .answer)
+        #expect(try answer(&login)["nonce"] == "b")
+    }
+
+    @Test func whatCannotBeAnsweredIsSaid() throws {
+        var login = login()
+        #expect(try challenged(&login, "Basic realm=r") == .stop(.notOffered))
+        for field in ["Digest nonce=n, qop=\"auth\"", "Digest realm=r, nonce=n, qop=\"x\"", "Digest realm=r"] {
+            #expect(try challenged(&login, field) == .stop(.notSupported))
+        }
+        #expect(login.authorization(.get, try url("/"), body: .none, random: Self.random) == nil)
+        login = DigestAuthentication(user: "u", password: "p", hashes: [.sha256: TestHashes.sha256])
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .stop(.notSupported))
+    }
+
+    // MARK: Once more
+
+    @Test func theSecondRefusalIsFinalUnlessTheNonceWasStale() throws {
+        var login = login()
+        let field = "Digest realm=r, nonce=n, qop=\"auth\""
+        #expect(try challenged(&login, field) == .answer)
+        #expect(try challenged(&login, field + ", stale=TRUE", answered: 1) == .answer)
+        #expect(try challenged(&login, field + ", stale=true", answered: 2) == .stop(.refused))
+        // What was refused is not sent again unasked.
+        #expect(login.unasked(.get, try url("/"), body: .none, random: Self.random) == nil)
+        #expect(try challenged(&login, field) == .answer)
+        #expect(try challenged(&login, field, answered: 1) == .stop(.refused))
+    }
+
+    @Test func aNonceServesLaterRequestsOfItsSpace() throws {
+        var login = login()
+        #expect(
+            try challenged(
+                &login, "Digest realm=r, nonce=n, qop=\"auth\", domain=\"/a/ http://api.test/b http://other.test/c\"")
+                == .answer)
+        for (target, isSent) in [("/a/x", true), ("/b?q", true), ("/c", false), ("/", false)] {
+            let value = login.unasked(.get, try url(target), body: .none, random: Self.random)
+            #expect((value != nil) == isSent, "\(target)")
+        }
+        let other = try RequestURL("https://api.test/a/x")
+        #expect(login.authorization(.get, other, body: .none, random: Self.random) == nil)
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .answer)
+        #expect(login.unasked(.get, try url("/anything"), body: .none, random: Self.random) != nil)
+    }
+
+    @Test func theServerNamesTheNextNonce() throws {
+        var login = login()
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .answer)
+        #expect(try answer(&login)["nc"] == "00000001")
+        let origin = try url("/").origin
+        login.accepted("rspauth=\"0\", nextnonce=\"m\", qop=auth", from: try RequestURL("http://other.test/").origin)
+        login.accepted("rspauth=\"0\"", from: origin)
+        #expect(try answer(&login)["nonce"] == "n")
+        login.accepted("rspauth=\"0\", nextnonce=\"m\", qop=auth", from: origin)
+        let next = try answer(&login)
+        #expect(next["nonce"] == "m" && next["nc"] == "00000001")
+        #expect(try isRight(next, password: "Circle of Life", "GET"))
+    }
+
+    @Test func theLoginIsShownToNobody() throws {
+        var login = login("the user", "the password")
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=MD5-sess, qop=\"auth\"") == .answer)
+        _ = try answer(&login)
+        var text = ""
+        dump(login, to: &text)
+        #expect(!(text + "\(login)" + String(reflecting: login)).contains("the "))
+    }
+}

@@ -1,0 +1,237 @@
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct LimitGateTests {
+    private typealias Fields = [(String, String)]
+    private static let second: UInt64 = 1_000_000_000
+
+    private func gate(_ change: (inout LimitGate.Settings) throws -> Void) rethrows -> LimitGate {
+        var settings = LimitGate.Settings()
+        try change(&settings)
+        return LimitGate(settings)
+    }
+
+    private func headers(_ fields: Fields) throws -> Headers {
+        var headers = Headers()
+        for (name, value) in fields { try headers.add(name, value) }
+        return headers
+    }
+
+    /// At 0, or at so many seconds.
+    private func enter(
+        _ gate: inout LimitGate, _ id: UInt64 = 0, at seconds: UInt64 = 0,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws -> LimitGate.Pass {
+        guard case .enter(let pass) = gate.arrive(id, deadline: nil, now: seconds * Self.second) else {
+            throw NightjarError(.closed, "does not enter at \(location)")
+        }
+        return pass
+    }
+
+    /// Ids and what they waited for; "no" for who is refused.
+    private func told(_ releases: [LimitGate.Release]) -> [String] {
+        releases.map {
+            switch $0 {
+            case .enter(let id, _, let hold): "\(id) \(hold)"
+            case .refuse(let id, _): "\(id) no"
+            }
+        }
+    }
+
+    private func opened(_ change: (inout LimitGate.Settings) -> Void = { _ in }) throws -> LimitGate {
+        var gate = gate {
+            $0.breaker = CircuitBreaker.Settings()
+            change(&$0)
+        }
+        let passes = try (0..<20).map { _ in try enter(&gate) }
+        for pass in passes { #expect(gate.left(pass, .failed, now: 0) == []) }
+        #expect(gate.circuit == .open)
+        return gate
+    }
+
+    // MARK: Nothing set
+
+    @Test func withoutLimitsEveryoneEnters() throws {
+        var gate = gate { _ in }
+        let passes = try (0..<1000).map { try enter(&gate, $0) }
+        #expect(gate.inside == 1000 && gate.deadline == nil && gate.holds == nil)
+        for pass in passes { #expect(gate.left(pass, .failed, now: 1) == []) }
+        #expect(gate.isIdle(now: 1))
+    }
+
+    // MARK: Concurrency
+
+    @Test func whoComesFirstEntersFirst() throws {
+        var gate = gate { $0.concurrency = 2 }
+        let first = try enter(&gate)
+        let second = try enter(&gate)
+        for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
+        #expect(gate.holds == .concurrency && gate.waiting == 3 && gate.deadline == nil)
+        #expect(gate.gaveUp(2, now: 0) == [] && gate.gaveUp(2, now: 0) == [])
+        #expect(told(gate.left(first, .succeeded, now: 0)) == ["1 concurrency"])
+        #expect(told(gate.left(second, .succeeded, now: 0)) == ["3 concurrency"])
+        #expect(gate.inside == 2 && !gate.isIdle(now: 0))
+    }
+
+    @Test func theQueueHasAnEnd() throws {
+        var gate = gate {
+            $0.concurrency = 1
+            $0.maximumWaiting = 1
+        }
+        _ = try enter(&gate)
+        #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
+        #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(.queueIsFull(maximum: 1)))
+        #expect(gate.gaveUp(1, now: 0) == [])
+        #expect(gate.arrive(3, deadline: nil, now: 0) == .wait)
+    }
+
+    // MARK: Rate
+
+    @Test func theRateReleasesByTheTimer() throws {
+        var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 2, per: .seconds(2), burst: 1)) }
+        _ = try enter(&gate)
+        for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
+        #expect(gate.deadline == Self.second && gate.holds == .rate(.ownRate))
+        #expect(gate.timerFired(now: Self.second - 1) == [])
+        #expect(told(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.ownRate)"])
+        #expect(gate.deadline == 2 * Self.second)
+        #expect(gate.timerFired(now: 2 * Self.second).count == 1)
+        #expect(gate.deadline == nil)
+    }
+
+    @Test func whoCannotBeginBeforeItsDeadlineFailsAtOnce() throws {
+        var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 1, per: .seconds(1))) }
+        _ = try enter(&gate)
+        #expect(gate.arrive(1, deadline: 3 * Self.second, now: 0) == .wait)
+        #expect(gate.arrive(2, deadline: 3 * Self.second, now: 0) == .wait)
+        // The third in line begins when its time is over.
+        #expect(gate.arrive(3, deadline: 3 * Self.second, now: 0) == .refuse(.pastDeadline(.seconds(3))))
+        #expect(gate.arrive(4, deadline: 3 * Self.second + 1, now: 0) == .wait)
+    }
+
+    // MARK: What the server asks for
+
+    @Test func aPauseHoldsForWhoComesAndForWhoWaits() throws {
+        var gate = gate { $0.concurrency = 1 }
+        let pass = try enter(&gate)
+        #expect(gate.arrive(1, deadline: 2 * Self.second, now: 0) == .wait)
+        #expect(gate.arrive(2, deadline: 9 * Self.second, now: 0) == .wait)
+        let fields = try headers([("Retry-After", "3")])
+        #expect(
+            gate.received(status: 429, fields, now: 0, wallClock: 0) == [.refuse(1, .pastDeadline(.seconds(3)))])
+        #expect(gate.left(pass, .succeeded, now: 0) == [])
+        #expect(gate.pausedUntil(now: 0) == 3 * Self.second && gate.holds == .rate(.serverPause))
+        #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
+        #expect(gate.deadline == 3 * Self.second && !gate.isIdle(now: 0))
+        #expect(
+            told(gate.timerFired(now: 3 * Self.second)) == ["2 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
+        #expect(gate.pausedUntil(now: 3 * Self.second) == nil)
+    }
+
+    @Test func aLongPauseIsToldAtOnce() throws {
+        var gate = gate { $0.concurrency = 1 }
+        let pass = try enter(&gate)
+        #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
+        let refusal = LimitGate.Refusal.serverAsksForLongWait(.seconds(61))
+        let fields = try headers([("Retry-After", "61")])
+        #expect(gate.received(status: 503, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
+        #expect(gate.left(pass, .failed, now: 0) == [])
+        #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(refusal))
+        // Who comes later has less to wait.
+        #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
+        #expect(gate.isIdle(now: 61 * Self.second) == false)
+        #expect(gate.timerFired(now: 61 * Self.second).count == 1)
+    }
+
+    @Test func anExhaustedQuotaIsSeenBeforeThe429() throws {
+        var gate = gate { _ in }
+        let pass = try enter(&gate)
+        let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
+        #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [])
+        #expect(gate.left(pass, .succeeded, now: 0) == [])
+        _ = try enter(&gate)
+        #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
+        #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
+    }
+
+    // MARK: The breaker
+
+    @Test func anOpenCircuitRefusesAtOnceAndSendsAwayWhoWaits() throws {
+        var gate = gate {
+            $0.breaker = CircuitBreaker.Settings()
+            $0.concurrency = 20
+        }
+        let passes = try (0..<20).map { _ in try enter(&gate) }
+        for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
+        var releases: [LimitGate.Release] = []
+        for pass in passes { releases += gate.left(pass, .failed, now: 0) }
+        // Two entered in the places of the first who failed.
+        #expect(told(releases) == ["1 concurrency", "2 concurrency"])
+        #expect(gate.circuit == .open)
+        #expect(gate.arrive(3, deadline: nil, now: 0) == .refuse(.circuitIsOpen(retryAfter: .seconds(5))))
+        #expect(!gate.isIdle(now: 0))
+
+        gate = self.gate {
+            $0.breaker = CircuitBreaker.Settings()
+            $0.concurrency = 1
+        }
+        for _ in 0..<19 { #expect(gate.left(try enter(&gate), .failed, now: 0) == []) }
+        let last = try enter(&gate)
+        for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
+        #expect(told(gate.left(last, .failed, now: 0)) == ["1 no", "2 no"])
+    }
+
+    @Test func oneProbeGoesAndClosesTheCircuit() throws {
+        var gate = try opened()
+        let probe = try enter(&gate, at: 5)
+        #expect(probe.isProbe)
+        let now = 5 * Self.second
+        #expect(gate.arrive(1, deadline: nil, now: now) == .refuse(.circuitIsOpen(retryAfter: .zero)))
+        #expect(gate.left(probe, .succeeded, now: now) == [])
+        #expect(gate.circuit == .closed && gate.isIdle(now: now))
+        #expect(try !enter(&gate, at: 5).isProbe)
+    }
+
+    /// They wait already, for a pause, when the first of them becomes the probe.
+    @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .withoutVerdict])
+    func whoWaitsBehindAProbeHearsOfItsEnd(ending: CircuitBreaker.Ending) throws {
+        var gate = try opened()
+        let pause = try headers([("Retry-After", "10")])
+        #expect(gate.received(status: 503, pause, now: 0, wallClock: 0) == [])
+        let now = 10 * Self.second
+        for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: now - 1) == .wait) }
+        let released = gate.timerFired(now: now)
+        guard case .enter(1, let probe, _)? = released.first, released.count == 1 else {
+            Issue.record("\(released)")
+            return
+        }
+        #expect(probe.isProbe && gate.holds == .probe && gate.deadline == nil)
+        let told = told(gate.left(probe, ending, now: now))
+        switch ending {
+        case .succeeded: #expect(told == ["2 probe", "3 probe"])
+        case .failed: #expect(told == ["2 no", "3 no"])
+        case .withoutVerdict:
+            #expect(told == ["2 probe"])
+            #expect(gate.circuit == .halfOpen && gate.waiting == 1)
+        }
+    }
+
+    // MARK: Errors
+
+    @Test func aRefusalSaysWhoseLimitHowLongAndWhatToDo() {
+        let refusals: [(LimitGate.Refusal, ErrorKind, Duration?, String)] = [
+            (.queueIsFull(maximum: 7), .rateLimited, nil, "7 calls"),
+            (.circuitIsOpen(retryAfter: .seconds(3)), .server, .seconds(3), "in 3.0 s"),
+            (.circuitIsOpen(retryAfter: .zero), .server, nil, "under way"),
+            (.serverAsksForLongWait(.seconds(90)), .rateLimited, .seconds(90), "90.0 s"),
+            (.pastDeadline(.milliseconds(1230)), .rateLimited, .milliseconds(1230), "1.3 s"),
+        ]
+        for (refusal, kind, wait, text) in refusals {
+            let error = refusal.error(of: "https://api.test")
+            #expect(error.kind == kind && error.retryAfter == wait && error.isRetryable)
+            #expect(error.message.contains(text) && error.message.contains("https://api.test"))
+            #expect(!error.requestMayHaveBeenProcessed)
+        }
+    }
+}
