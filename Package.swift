@@ -31,6 +31,8 @@ let package = Package(
         .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
         // Debian's SQLite.
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        // The desktop's Secret Service, by a library that is loaded at run time or not at all.
+        .target(name: "CSecret"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
@@ -52,7 +54,10 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        .target(name: "NightjarStorage", dependencies: ["CSQLite", "NightjarHTTP"]),
+        // BoringSSL, which TLS brings along, is no product of swift-nio-ssl: to import its module is to depend on NIOSSL.
+        .target(name: "NightjarCrypto", dependencies: [.product(name: "NIOSSL", package: "swift-nio-ssl")]),
+        .target(
+            name: "NightjarStorage", dependencies: ["CLinux", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP"]),
         .target(
             name: "NightjarTransport",
             dependencies: [
@@ -123,7 +128,11 @@ let package = Package(
         ),
         .testTarget(
             name: "NightjarStorageTests",
-            dependencies: ["NightjarHTTP", "NightjarStorage", "NightjarTestSupport"]),
+            dependencies: ["NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "TokenStoreWorker"]),
+        // Uses a token store in a loop, to be killed at any moment.
+        .executableTarget(
+            name: "TokenStoreWorker", dependencies: ["NightjarHTTP", "NightjarStorage"], path: "Tests/TokenStoreWorker"),
+        .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
         .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),

@@ -5,3 +5,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <errno.h>
+#include <fcntl.h>
+
+/* Takes (F_WRLCK) or gives back (F_UNLCK) one byte of a file for this open description, without waiting. fcntl is
+ * variadic. Returns 0 or the system's number: EAGAIN when another has it. */
+static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
+  struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
+  return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}

@@ -45,8 +45,10 @@ public enum DatabaseFile {
     /// - Parameters:
     ///   - patience: seconds that one statement waits for other processes.
     ///   - condemned: a file that was found damaged while it was used, and is moved aside if it is still there.
+    ///   - leavesUnreadable: throws for what would be moved aside: somebody has to look at it first.
     public static func open(
-        _ path: String, _ schema: DatabaseSchema, patience: Double = 5, condemned: CondemnedFile? = nil
+        _ path: String, _ schema: DatabaseSchema, patience: Double = 5, condemned: CondemnedFile? = nil,
+        leavesUnreadable: Bool = false
     ) throws(DatabaseError) -> Opened {
         var moved: (path: String, error: DatabaseError)?
         var attempts = 0
@@ -59,7 +61,8 @@ public enum DatabaseFile {
                 return Opened(database: try openExisting(path, schema, patience), movedAside: moved)
             } catch {
                 // The second may be one that another process has just made; a third time is no accident.
-                guard error.cause == .damaged || error.cause == .newer, attempts < 4, let identity else { throw error }
+                guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer, attempts < 4, let identity
+                else { throw error }
                 if let place = try moveAside(path, identity) { moved = (place, error) }
             }
         }

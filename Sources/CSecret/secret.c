@@ -1,0 +1,200 @@
+#define _GNU_SOURCE
+#include "csecret.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What libsecret's and GLib's headers declare, as far as it is used: their binary interfaces are frozen. */
+
+typedef struct GError { uint32_t domain; int code; char *message; } GError;
+typedef struct GList { void *data; struct GList *next, *previous; } GList;
+typedef struct SecretSchema {
+  const char *name;
+  int flags;
+  struct { const char *name; int type; } attributes[32];
+  int reserved;
+  void *more[7];
+} SecretSchema;
+
+enum { SESSION_BUS = 2, OPEN_SESSION = 1 << 1, SEARCH_ALL = 1 << 1 };
+
+static const SecretSchema schema = {
+    .name = "nightjar.Login", .attributes = {{"service", 0}, {"account", 0}, {NULL, 0}}};
+
+/* name, result, parameters */
+#define FUNCTIONS(F)                                                                                              \
+  F(g_hash_table_new, void *, (unsigned (*)(const void *), int (*)(const void *, const void *)))                  \
+  F(g_hash_table_insert, int, (void *, void *, void *))                                                           \
+  F(g_hash_table_unref, void, (void *))                                                                           \
+  F(g_str_hash, unsigned, (const void *))                                                                         \
+  F(g_str_equal, int, (const void *, const void *))                                                               \
+  F(g_error_free, void, (GError *))                                                                               \
+  F(g_list_free, void, (GList *))                                                                                 \
+  F(g_object_unref, void, (void *))                                                                               \
+  F(g_bus_get_sync, void *, (int, void *, GError **))                                                             \
+  F(g_dbus_connection_set_exit_on_close, void, (void *, int))                                                     \
+  F(secret_service_get_sync, void *, (int, void *, GError **))                                                    \
+  F(secret_service_search_sync, GList *, (void *, const SecretSchema *, void *, int, void *, GError **))          \
+  F(secret_collection_for_alias_sync, void *, (void *, const char *, int, void *, GError **))                     \
+  F(secret_collection_get_locked, int, (void *))                                                                  \
+  F(secret_item_get_locked, int, (void *))                                                                        \
+  F(secret_item_load_secret_sync, int, (void *, void *, GError **))                                               \
+  F(secret_item_get_secret, void *, (void *))                                                                     \
+  F(secret_value_get, const char *, (void *, size_t *))                                                           \
+  F(secret_value_unref, void, (void *))                                                                           \
+  F(secret_password_storev_sync, int,                                                                             \
+    (const SecretSchema *, void *, const char *, const char *, const char *, void *, GError **))                  \
+  F(secret_password_clearv_sync, int, (const SecretSchema *, void *, void *, GError **))
+
+#define DECLARE(name, result, parameters) static result(*p_##name) parameters;
+FUNCTIONS(DECLARE)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char *missing; /* why the library cannot be used; never freed */
+
+static void load_library(void) {
+  void *library = dlopen("libsecret-1.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library) {
+    const char *reason = dlerror();
+    missing = strdup(reason ? reason : "libsecret-1.so.0 cannot be loaded");
+    return;
+  }
+  /* Through its handle GLib's functions are found too. */
+#define FIND(name, result, parameters)                                            \
+  p_##name = (result(*) parameters)dlsym(library, #name);                         \
+  if (!p_##name) missing = "libsecret-1.so.0 is too old: it has no " #name;
+  FUNCTIONS(FIND)
+}
+
+static char *copy(const char *text) { return strdup(text ? text : "no reason given"); }
+
+/* One conversation with the service. */
+typedef struct Session { void *bus, *service, *attributes; } Session;
+
+static csecret_result fail(GError *error, char **message) {
+  *message = copy(error ? error->message : NULL);
+  if (error) p_g_error_free(error);
+  return CSECRET_FAILED;
+}
+
+static void end(Session *session) {
+  if (session->attributes) p_g_hash_table_unref(session->attributes);
+  if (session->service) p_g_object_unref(session->service);
+  if (session->bus) p_g_object_unref(session->bus);
+}
+
+static csecret_result begin(Session *session, const char *service, const char *account, char **message) {
+  GError *error = NULL;
+  *session = (Session){0};
+  *message = NULL;
+  pthread_once(&once, load_library);
+  if (missing) {
+    *message = copy(missing);
+    return CSECRET_NO_LIBRARY;
+  }
+  session->bus = p_g_bus_get_sync(SESSION_BUS, NULL, &error);
+  if (!session->bus) return fail(error, message);
+  /* By default the end of the bus is the end of the process, which is not ours. */
+  p_g_dbus_connection_set_exit_on_close(session->bus, 0);
+  session->service = p_secret_service_get_sync(OPEN_SESSION, NULL, &error);
+  if (!session->service) {
+    csecret_result result = fail(error, message);
+    end(session);
+    return result;
+  }
+  session->attributes = p_g_hash_table_new(p_g_str_hash, p_g_str_equal);
+  p_g_hash_table_insert(session->attributes, (void *)"service", (void *)service);
+  p_g_hash_table_insert(session->attributes, (void *)"account", (void *)account);
+  return CSECRET_OK;
+}
+
+static void free_items(GList *items) {
+  for (GList *at = items; at; at = at->next) p_g_object_unref(at->data);
+  p_g_list_free(items);
+}
+
+static csecret_result read_item(void *item, char **text, char **message) {
+  GError *error = NULL;
+  if (!p_secret_item_load_secret_sync(item, NULL, &error)) return fail(error, message);
+  void *value = p_secret_item_get_secret(item);
+  if (!value) return fail(NULL, message);
+  size_t length = 0;
+  const char *start = p_secret_value_get(value, &length);
+  *text = start ? strndup(start, length) : NULL;
+  p_secret_value_unref(value);
+  return *text ? CSECRET_OK : fail(NULL, message);
+}
+
+/* Finds the item; `text` may be NULL. CSECRET_LOCKED when there are only locked ones. */
+static csecret_result find(Session *session, char **text, char **message) {
+  GError *error = NULL;
+  GList *items = p_secret_service_search_sync(session->service, &schema, session->attributes, SEARCH_ALL, NULL, &error);
+  if (error) return fail(error, message);
+  csecret_result result = CSECRET_NONE;
+  for (GList *at = items; at; at = at->next) {
+    if (p_secret_item_get_locked(at->data)) {
+      result = CSECRET_LOCKED;
+      continue;
+    }
+    result = text ? read_item(at->data, text, message) : CSECRET_OK;
+    break;
+  }
+  free_items(items);
+  return result;
+}
+
+csecret_result csecret_load(const char *service, const char *account, char **text, char **message) {
+  Session session;
+  *text = NULL;
+  csecret_result result = begin(&session, service, account, message);
+  if (result != CSECRET_OK) return result;
+  result = find(&session, text, message);
+  end(&session);
+  return result;
+}
+
+static csecret_result store(Session *session, const char *label, const char *text, char **message) {
+  GError *error = NULL;
+  void *keyring = p_secret_collection_for_alias_sync(session->service, "default", 0, NULL, &error);
+  if (error) return fail(error, message);
+  if (!keyring) return CSECRET_NO_KEYRING;
+  int is_locked = p_secret_collection_get_locked(keyring);
+  p_g_object_unref(keyring);
+  if (is_locked) return CSECRET_LOCKED;
+  if (!p_secret_password_storev_sync(&schema, session->attributes, "default", label, text, NULL, &error))
+    return fail(error, message);
+  return CSECRET_OK;
+}
+
+csecret_result csecret_store(const char *service, const char *account, const char *label, const char *text,
+                             char **message) {
+  Session session;
+  csecret_result result = begin(&session, service, account, message);
+  if (result != CSECRET_OK) return result;
+  result = store(&session, label, text, message);
+  end(&session);
+  return result;
+}
+
+csecret_result csecret_clear(const char *service, const char *account, char **message) {
+  Session session;
+  csecret_result result = begin(&session, service, account, message);
+  if (result != CSECRET_OK) return result;
+  result = find(&session, NULL, message);
+  if (result == CSECRET_OK) {
+    GError *error = NULL;
+    p_secret_password_clearv_sync(&schema, session.attributes, NULL, &error);
+    if (error) result = fail(error, message);
+  }
+  end(&session);
+  return result == CSECRET_NONE ? CSECRET_OK : result;
+}
+
+void csecret_free(char *text) {
+  if (!text) return;
+  explicit_bzero(text, strlen(text));
+  free(text);
+}

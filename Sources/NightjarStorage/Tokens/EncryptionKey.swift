@@ -1,0 +1,89 @@
+import Glibc
+import NightjarCrypto
+import NightjarHTTP
+
+/// 32 bytes under which a store keeps its logins. Shows them to nobody.
+public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectable {
+    let bytes: [UInt8]
+
+    /// - Parameter path: a file that nobody else may read, with 32 bytes, or these in hexadecimal or Base64.
+    public init(file path: String) throws(NightjarError) {
+        guard let content = try PrivateFile(path, "key file").read(atMost: EncryptionKey.longestText) else {
+            throw NightjarError(
+                .storage,
+                "there is no key file \(quoted(path)); make one: (umask 077; openssl rand -hex 32 >\(quoted(path)))")
+        }
+        guard let bytes = content.count == AEAD.keySize ? content : EncryptionKey.parse(content) else {
+            throw NightjarError(
+                .storage, "the key file \(quoted(path)) has neither 32 bytes nor those in hexadecimal or Base64")
+        }
+        self.bytes = bytes
+    }
+
+    /// - Parameter name: of an environment variable with 32 bytes in hexadecimal or Base64.
+    public init(variable name: String) throws(NightjarError) {
+        guard let text = getenv(name) else {
+            throw NightjarError(.storage, "the environment variable \(quoted(name)), which is to have the key, is not set")
+        }
+        guard let bytes = EncryptionKey.parse(Array(String(cString: text).utf8)) else {
+            throw NightjarError(
+                .storage, "the environment variable \(quoted(name)) has no 32 bytes in hexadecimal or Base64")
+        }
+        self.bytes = bytes
+    }
+
+    /// - Returns: nil for another number than 32.
+    public init?(bytes: [UInt8]) {
+        guard bytes.count == AEAD.keySize else { return nil }
+        self.bytes = bytes
+    }
+
+    public var description: String { "key ***" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// Tells this key from another one, and nothing about it.
+    var fingerprint: [UInt8] { Array(Digest.sha256(Array("nightjar token key\0".utf8) + bytes).prefix(8)) }
+
+    /// Of Base64 in lines, with room for what editors add.
+    private static let longestText = 256
+
+    // MARK: Text
+
+    private static func parse(_ text: [UInt8]) -> [UInt8]? {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || 0x09...0x0D ~= $0 }
+        let digits = text.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+        return digits.count == AEAD.keySize * 2 ? hexadecimal(Array(digits)) : base64(Array(digits))
+    }
+
+    private static func hexadecimal(_ digits: [UInt8]) -> [UInt8]? {
+        let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard values.count == digits.count else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+    }
+
+    /// RFC 4648 sections 4 and 5: 43 digits and, or not, what pads them.
+    private static func base64(_ digits: [UInt8]) -> [UInt8]? {
+        let padding = UInt8(ascii: "=")
+        let digits = digits.count == 44 && digits.last == padding ? digits.dropLast() : digits[...]
+        guard digits.count == 43 else { return nil }
+        var bytes: [UInt8] = []
+        var (group, count) = (0, 0)
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = digit - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = digit - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            (group, count) = ((group << 6 | Int(value)) & 0x3FFF, count + 6)
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: group >> count))
+            }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+
+/// What a forked child must not keep of its parent: descriptors with locks, for the locks would outlive the parent in it,
+/// and SQLite's notes on the files that the parent had open.
+enum ForkWatch {
+    private struct State {
+        var mutex = pthread_mutex_t()
+        var descriptors: Set<Int32> = []
+        var databasesInUse = 0
+        /// Whether some were in use in the parent at the fork.
+        var inheritedDatabases = false
+    }
+
+    /// A system mutex: the one who forks takes it before and gives it back on both sides.
+    nonisolated(unsafe) private static let state: UnsafeMutablePointer<State> = {
+        let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
+        state.initialize(to: State())
+        pthread_mutex_init(&state.pointee.mutex, nil)
+        pthread_atfork(
+            { pthread_mutex_lock(&ForkWatch.state.pointee.mutex) },
+            { pthread_mutex_unlock(&ForkWatch.state.pointee.mutex) },
+            {
+                ForkWatch.leaveParent()
+                pthread_mutex_unlock(&ForkWatch.state.pointee.mutex)
+            })
+        return state
+    }()
+
+    private static func leaveParent() {
+        for descriptor in state.pointee.descriptors { close(descriptor) }
+        state.pointee.descriptors.removeAll(keepingCapacity: true)
+        if state.pointee.databasesInUse > 0 { state.pointee.inheritedDatabases = true }
+        state.pointee.databasesInUse = 0
+    }
+
+    private static func locked<Result>(_ body: (inout State) -> Result) -> Result {
+        let state = state
+        pthread_mutex_lock(&state.pointee.mutex)
+        defer { pthread_mutex_unlock(&state.pointee.mutex) }
+        return body(&state.pointee)
+    }
+
+    /// As `open`, of a file that no child of a fork has open. With ``close(_:)`` only.
+    static func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+        locked { state in
+            let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode)
+            if descriptor >= 0 { state.descriptors.insert(descriptor) }
+            return descriptor
+        }
+    }
+
+    static func close(_ descriptor: Int32) {
+        locked { state in
+            guard state.descriptors.remove(descriptor) != nil else { return }
+            _ = Glibc.close(descriptor)
+        }
+    }
+
+    /// Runs `body`, which uses databases and leaves none open.
+    ///
+    /// - Returns: nil in a child whose parent was about to do the same when it forked.
+    static func usingDatabases<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        let mayUse = locked { state in
+            if !state.inheritedDatabases { state.databasesInUse += 1 }
+            return !state.inheritedDatabases
+        }
+        guard mayUse else { return nil }
+        defer { locked { $0.databasesInUse = max(0, $0.databasesInUse - 1) } }
+        return try body()
+    }
+}

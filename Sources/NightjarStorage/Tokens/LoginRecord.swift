@@ -1,0 +1,176 @@
+import NightjarCrypto
+import NightjarHTTP
+
+/// A login as bytes, which say when a single one of them is not as it was written.
+///
+///     0   8  "NJLOGIN\n"
+///     8   1  version, 1
+///     9   1  sealing: 0 none, 1 AES-256-GCM
+///     10  2  zero
+///     12  4  length of the whole
+///     16  8  fingerprint of the key; zero without one
+///     24     the fields and what pads them, then their SHA-256 with what is before;
+///            or a nonce, and the fields sealed with what is before as their context
+///
+/// A field is a tag, four bytes of length and its bytes. Numbers are big-endian.
+enum LoginRecord {
+    /// Why bytes are no login. It ends the sentence `the token file "name" …`.
+    enum Failure: Error {
+        case foreign, newer(UInt8), damaged, otherKey, needsKey, notEncrypted
+
+        var reason: String {
+            switch self {
+            case .foreign: "is no token store: it is left alone; name another, or move it away"
+            case .newer(let version):
+                "is of version \(version), written by a later release; this one knows version \(LoginRecord.version)"
+            case .damaged: "is damaged and left alone; move it away and log in again"
+            case .otherKey: "is encrypted under another key than the one given"
+            case .needsKey: "is encrypted, and no key is given"
+            case .notEncrypted: "is not encrypted, and a key is given; move it away and log in again"
+            }
+        }
+    }
+
+    private enum Field: UInt8 {
+        case padding = 0, generation, access, refresh, type, expiry, scope, pendingKey, pendingBegan
+    }
+
+    private static let magic = Array("NJLOGIN\n".utf8)
+    private static let version: UInt8 = 1
+    private static let headerSize = 24
+    /// What is around the fields: a digest, or a nonce and a tag, which are 4 bytes less.
+    private static let overhead = 32
+    /// No token is so long; what is longer is not read.
+    static let largestSize = 1 << 20
+
+    // MARK: Writing
+
+    /// - Returns: nil when it would be longer than ``largestSize``.
+    static func encode(_ login: StoredLogin, key: EncryptionKey?) -> [UInt8]? {
+        var body = fields(login)
+        let size = paddedSize(headerSize + overhead + body.count)
+        guard size <= largestSize else { return nil }
+        body += [UInt8](repeating: Field.padding.rawValue, count: size - headerSize - overhead - body.count)
+        if key != nil { body += [0, 0, 0, 0] }
+        var record = magic + [version, key == nil ? 0 : 1, 0, 0]
+        record.append(bigEndian: UInt32(size))
+        record += key?.fingerprint ?? [UInt8](repeating: 0, count: 8)
+        guard let key else {
+            record += body
+            return record + Digest.sha256(record)
+        }
+        let nonce = SecureRandom.bytes(AEAD.nonceSize)
+        guard let sealed = AEAD.seal(body, key: key.bytes, nonce: nonce, context: record) else { return nil }
+        return record + nonce + sealed
+    }
+
+    /// Whole pages of disks, with room for a token that is longer by a quarter and 1 KiB. So the record of an intent takes
+    /// as much room as the one that the exchange ends with, and a full disk is found before the old token is spent.
+    private static func paddedSize(_ size: Int) -> Int { (size + size / 4 + 1024 + 4095) / 4096 * 4096 }
+
+    private static func fields(_ login: StoredLogin) -> [UInt8] {
+        var bytes: [UInt8] = []
+        func put(_ field: Field, _ value: [UInt8]) {
+            bytes.append(field.rawValue)
+            bytes.append(bigEndian: UInt32(clamping: value.count))
+            bytes += value
+        }
+        put(.generation, [UInt8](bigEndian: login.generation))
+        put(.access, Array(login.token.access.utf8))
+        if let refresh = login.token.refresh { put(.refresh, Array(refresh.utf8)) }
+        put(.type, Array(login.token.type.utf8))
+        if let expiry = login.token.expiry { put(.expiry, bytesOf(expiry)) }
+        if let scope = login.token.scope { put(.scope, Array(scope.utf8)) }
+        if let pending = login.pending {
+            put(.pendingKey, Array(pending.key.utf8))
+            put(.pendingBegan, bytesOf(pending.began))
+        }
+        return bytes
+    }
+
+    private static func bytesOf(_ moment: Timestamp) -> [UInt8] {
+        [UInt8](bigEndian: UInt64(bitPattern: moment.seconds)) + [UInt8](bigEndian: UInt32(bitPattern: moment.nanoseconds))
+    }
+
+    // MARK: Reading
+
+    static func decode(_ record: [UInt8], key: EncryptionKey?) throws(Failure) -> StoredLogin {
+        guard record.starts(with: magic) else { throw .foreign }
+        guard record.count > headerSize + overhead else { throw .damaged }
+        guard record[8] == version else { throw .newer(record[8]) }
+        guard record.number(at: 12, 4) == UInt64(record.count), record[10] == 0, record[11] == 0 else { throw .damaged }
+        let header = Array(record[..<headerSize])
+        switch record[9] {
+        case 0:
+            let digest = record.count - overhead
+            guard Digest.sha256(Array(record[..<digest])) == Array(record[digest...]) else { throw .damaged }
+            guard key == nil else { throw .notEncrypted }
+            return try login(record[headerSize..<digest])
+        case 1:
+            guard let key else { throw .needsKey }
+            guard Array(header.suffix(8)) == key.fingerprint else { throw .otherKey }
+            let start = headerSize + AEAD.nonceSize
+            let nonce = Array(record[headerSize..<start])
+            guard let body = AEAD.open(Array(record[start...]), key: key.bytes, nonce: nonce, context: header)
+            else { throw .damaged }
+            return try login(body[...])
+        default: throw .damaged
+        }
+    }
+
+    private static func login(_ body: ArraySlice<UInt8>) throws(Failure) -> StoredLogin {
+        var values: [Field: [UInt8]] = [:]
+        var rest = body
+        while let tag = rest.popFirst(), tag != Field.padding.rawValue {
+            guard let field = Field(rawValue: tag), rest.count >= 4 else { throw .damaged }
+            let count = Array(rest.prefix(4)).number(at: 0, 4)
+            rest = rest.dropFirst(4)
+            guard count <= UInt64(rest.count) else { throw .damaged }
+            values[field] = Array(rest.prefix(Int(count)))
+            rest = rest.dropFirst(Int(count))
+        }
+        func text(_ field: Field) throws(Failure) -> String? {
+            guard let bytes = values[field] else { return nil }
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw .damaged }
+            return text
+        }
+        func moment(_ field: Field) throws(Failure) -> Timestamp? {
+            guard let bytes = values[field] else { return nil }
+            guard bytes.count == 12,
+                let moment = Timestamp(
+                    secondsSince1970: Int64(bitPattern: bytes.number(at: 0, 8)),
+                    nanoseconds: Int32(truncatingIfNeeded: bytes.number(at: 8, 4)))
+            else { throw .damaged }
+            return moment
+        }
+        guard let generation = values[.generation], generation.count == 8, let access = try text(.access),
+            let type = try text(.type)
+        else { throw .damaged }
+        var pending: PendingExchange?
+        if let key = try text(.pendingKey) {
+            guard let began = try moment(.pendingBegan) else { throw .damaged }
+            pending = PendingExchange(key: key, began: began)
+        }
+        return StoredLogin(
+            token: Token(
+                access: access, refresh: try text(.refresh), type: type, expiry: try moment(.expiry),
+                scope: try text(.scope)),
+            generation: generation.number(at: 0, 8), pending: pending)
+    }
+}
+
+extension [UInt8] {
+    fileprivate init(bigEndian number: some FixedWidthInteger) {
+        self = []
+        append(bigEndian: number)
+    }
+
+    fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+
+    /// Of a place that is there, and of at most 8 bytes.
+    fileprivate func number(at start: Int, _ count: Int) -> UInt64 {
+        self[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import NightjarHTTP
+import Synchronization
+
+/// A login that ends with the process. The clients that share it are given this one store.
+public final class MemoryTokenStore: TokenStore {
+    fileprivate struct State: Sendable {
+        var login: StoredLogin?
+        var isLocked = false
+    }
+
+    fileprivate let state = Mutex(State())
+    private let process = getpid()
+
+    public init(_ login: StoredLogin? = nil) {
+        state.withLock { $0.login = login }
+    }
+
+    public var name: String { "memory" }
+
+    public func load() throws(NightjarError) -> StoredLogin? {
+        try checkProcess()
+        return state.withLock { $0.login }
+    }
+
+    public func save(_ login: StoredLogin) throws(NightjarError) {
+        try checkProcess()
+        try state.withLock { state throws(NightjarError) in
+            try check(login, follows: state.login)
+            state.login = login
+        }
+    }
+
+    public func clear() throws(NightjarError) {
+        try checkProcess()
+        state.withLock { $0.login = nil }
+    }
+
+    public func tryLock() throws(NightjarError) -> (any TokenLock)? {
+        try checkProcess()
+        let isTaken = state.withLock { state in
+            defer { state.isLocked = true }
+            return state.isLocked
+        }
+        return isTaken ? nil : MemoryTokenLock(self)
+    }
+
+    fileprivate func release() {
+        guard getpid() == process else { return }
+        state.withLock { $0.isLocked = false }
+    }
+
+    /// A forked child has a copy, and would redeem the token that its parent redeems.
+    private func checkProcess() throws(NightjarError) {
+        guard getpid() != process else { return }
+        throw NightjarError(.forked, "the token memory is of the parent of this forked process")
+    }
+}
+
+private final class MemoryTokenLock: TokenLock {
+    private let store: MemoryTokenStore
+    private let isReleased = Atomic<Bool>(false)
+
+    init(_ store: MemoryTokenStore) { self.store = store }
+
+    deinit { unlock() }
+
+    func unlock() {
+        guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        store.release()
+    }
+}

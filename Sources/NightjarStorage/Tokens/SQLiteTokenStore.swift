@@ -1,0 +1,141 @@
+import Glibc
+import NightjarCrypto
+import NightjarHTTP
+
+/// The logins of several accounts in one SQLite file, one of them by this store. Beside it, `PATH.lock` excludes others,
+/// a byte for each account.
+///
+/// The file is open only while it is used, so the child of a fork may go on with it, unless its parent forked in the middle.
+public struct SQLiteTokenStore: TokenStore {
+    public let path: String
+    public let account: String
+    private let key: EncryptionKey?
+    private let patience: Double
+    private let file: PrivateFile
+
+    /// Touches nothing yet.
+    ///
+    /// - Parameters:
+    ///   - account: which login of the file; any text.
+    ///   - key: encrypts this login with AES-256-GCM.
+    ///   - patience: seconds that one statement waits for other processes.
+    public init(path: String, account: String, key: EncryptionKey? = nil, patience: Double = 5) {
+        self.path = path
+        self.account = account
+        self.key = key
+        self.patience = patience
+        file = PrivateFile(path, "token database")
+    }
+
+    public var name: String { "database \(quoted(path)) (account \(quoted(account)))" }
+
+    public func load() throws(NightjarError) -> StoredLogin? {
+        let place = try file.place()
+        guard try isThere(place) else { return nil }
+        return try use(place) { (database) throws(DatabaseError) -> Result<StoredLogin?, NightjarError> in
+            try database.reading { () throws(DatabaseError) in try read(database) }
+        }
+    }
+
+    public func save(_ login: StoredLogin) throws(NightjarError) {
+        guard let record = LoginRecord.encode(login, key: key) else { throw failure("has no room for so long a token") }
+        let place = try file.place()
+        let isNew = try !isThere(place)
+        try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
+            try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
+                // What cannot be read is not written over.
+                let stored = try read(database)
+                do throws(NightjarError) {
+                    try check(login, follows: stored.get())
+                } catch {
+                    return .failure(error)
+                }
+                try database.prepare("REPLACE INTO login (account, record) VALUES (?, ?)")
+                    .run([.text(account), .blob(record)])
+                return .success(())
+            }
+        }
+        if isNew { try file.syncFolder(of: place) }
+    }
+
+    public func clear() throws(NightjarError) {
+        let place = try file.place()
+        guard try isThere(place) else { return }
+        try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
+            try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
+                if case .failure(let error) = try read(database) { return .failure(error) }
+                try database.prepare("DELETE FROM login WHERE account = ?").run([.text(account)])
+                return .success(())
+            }
+        }
+    }
+
+    public func tryLock() throws(NightjarError) -> (any TokenLock)? {
+        let digest = Digest.sha256(Array(account.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        // Two bits less than a file may be long: two of a billion accounts hardly share a byte, and would only wait.
+        return try FileLock.take(try file.place() + ".lock", byte: Int64(digest >> 2))
+    }
+
+    // MARK: Database
+
+    private static let schema = DatabaseSchema(
+        "njtk", steps: ["CREATE TABLE login (account TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT, WITHOUT ROWID;"])
+
+    /// Never opened to be looked at: closing it would let go of the locks that SQLite has on it in this process.
+    private func isThere(_ place: String) throws(NightjarError) -> Bool {
+        var status = stat()
+        guard stat(place, &status) == 0 else {
+            guard errno == ENOENT else { throw failure("cannot be opened: \(String(cString: strerror(errno)))", code: errno) }
+            return false
+        }
+        try file.check(status)
+        return true
+    }
+
+    private func use<Value>(
+        _ place: String, _ body: (Database) throws(DatabaseError) -> Result<Value, NightjarError>
+    ) throws(NightjarError) -> Value {
+        let result: Result<Value, NightjarError>?
+        do throws(DatabaseError) {
+            result = try ForkWatch.usingDatabases { () throws(DatabaseError) in
+                try withoutFileSizeSignal { () throws(DatabaseError) in
+                    let opened = try DatabaseFile.open(
+                        place, SQLiteTokenStore.schema, patience: patience, leavesUnreadable: true)
+                    // Durable with each commit, and what was overwritten is not left in the file.
+                    try opened.database.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
+                    return try body(opened.database)
+                }
+            }
+        } catch {
+            throw failure(error.reason + SQLiteTokenStore.advice(error.cause), code: error.code)
+        }
+        guard let result else {
+            throw NightjarError(.forked, "the token \(name) was in use when this process was forked from its parent")
+        }
+        return try result.get()
+    }
+
+    private func read(_ database: Database) throws(DatabaseError) -> Result<StoredLogin?, NightjarError> {
+        let record = try database.prepare("SELECT record FROM login WHERE account = ?").first([.text(account)]) {
+            $0.blob(0)
+        }
+        guard let record else { return .success(nil) }
+        do throws(LoginRecord.Failure) {
+            return .success(try LoginRecord.decode(record ?? [], key: key))
+        } catch {
+            return .failure(failure(error.reason))
+        }
+    }
+
+    private static func advice(_ cause: DatabaseError.Cause) -> String {
+        switch cause {
+        case .damaged: "; it is left alone; move it away and log in again"
+        case .foreign: "; it is left alone; name another"
+        case .newer: ""
+        case .busy: "; another process has held it for too long"
+        case .full: "; make room, what was there is as it was"
+        case .readOnly: "; this process needs the right to write it and in its folder"
+        case .other: ""
+        }
+    }
+}

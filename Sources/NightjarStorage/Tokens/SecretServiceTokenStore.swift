@@ -1,0 +1,162 @@
+import CSecret
+import Glibc
+import NightjarCrypto
+import NightjarHTTP
+import Synchronization
+
+/// One login in the desktop's keyring (the Secret Service of freedesktop.org), by libsecret-1, which is looked for when it
+/// is first used. It never prompts: a keyring that is locked is an error.
+///
+/// Durable as far as the service is when it says that it has stored something.
+public struct SecretServiceTokenStore: TokenStore {
+    public let service: String
+    public let account: String
+
+    /// Touches nothing yet. The two together name the login.
+    public init(service: String, account: String) {
+        self.service = service
+        self.account = account
+    }
+
+    public var name: String { "keyring (service \(quoted(service)), account \(quoted(account)))" }
+
+    public func load() throws(NightjarError) -> StoredLogin? {
+        try checkUse()
+        var text: UnsafeMutablePointer<CChar>?
+        var message: UnsafeMutablePointer<CChar>?
+        let result = csecret_load(service, account, &text, &message)
+        defer { csecret_free(text) }
+        guard try isFound(result, message), let text else { return nil }
+        guard let record = SecretServiceTokenStore.bytes(String(cString: text)) else {
+            throw failure(LoginRecord.Failure.foreign.reason)
+        }
+        do throws(LoginRecord.Failure) {
+            return try LoginRecord.decode(record, key: nil)
+        } catch {
+            throw failure(error.reason)
+        }
+    }
+
+    public func save(_ login: StoredLogin) throws(NightjarError) {
+        try checkUse()
+        guard let record = LoginRecord.encode(login, key: nil) else { throw failure("has no room for so long a token") }
+        let lock = try FileLock.wait(lockPath(), byte: Byte.writing, patience: .seconds(30))
+        defer { lock.unlock() }
+        // What cannot be read is not written over.
+        try check(login, follows: load())
+        var message: UnsafeMutablePointer<CChar>?
+        let label = "\(service) (\(account))"
+        _ = try isFound(
+            csecret_store(service, account, label, SecretServiceTokenStore.text(record), &message), message)
+    }
+
+    public func clear() throws(NightjarError) {
+        guard try load() != nil else { return }
+        var message: UnsafeMutablePointer<CChar>?
+        _ = try isFound(csecret_clear(service, account, &message), message)
+    }
+
+    public func tryLock() throws(NightjarError) -> (any TokenLock)? {
+        try checkUse()
+        return try FileLock.take(lockPath(), byte: Byte.exchange)
+    }
+
+    // MARK: Service
+
+    private func isFound(
+        _ result: csecret_result, _ message: UnsafeMutablePointer<CChar>?
+    ) throws(NightjarError) -> Bool {
+        let reason = message.map { String(cString: $0) } ?? ""
+        csecret_free(message)
+        switch result {
+        case CSECRET_OK: return true
+        case CSECRET_NONE: return false
+        case CSECRET_LOCKED: throw failure("is locked; unlock it (log in to the desktop, or use its password manager)")
+        case CSECRET_NO_KEYRING:
+            throw failure("is not there: the desktop has no default keyring; make one with its password manager")
+        case CSECRET_NO_LIBRARY:
+            throw failure("needs libsecret, which Debian has as libsecret-1-0; install it, or use a file (\(reason))")
+        default:
+            throw failure(
+                "cannot be used: \(reason); is a keyring running in this session, such as gnome-keyring or KWallet?")
+        }
+    }
+
+    /// The first process to use GLib's bus keeps it: in a forked child its thread is missing, and calls would never end.
+    private static let process = Atomic<Int32>(0)
+
+    private func checkUse() throws(NightjarError) {
+        guard !service.utf8.contains(0), !account.utf8.contains(0) else {
+            throw NightjarError(.invalidArgument, "the service and account of a keyring's login have no NUL in them")
+        }
+        let mine = getpid()
+        let (_, user) = SecretServiceTokenStore.process.compareExchange(
+            expected: 0, desired: mine, ordering: .acquiringAndReleasing)
+        guard user == 0 || user == mine else {
+            throw NightjarError(.forked, "the token \(name) was in use when this process was forked from its parent")
+        }
+        // Without an address GLib would start a bus of its own, which nobody else could find.
+        var status = stat()
+        let folder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
+        guard getenv("DBUS_SESSION_BUS_ADDRESS") != nil || (!folder.isEmpty && stat(folder + "/bus", &status) == 0) else {
+            throw failure(
+                "cannot be reached: no session bus (DBUS_SESSION_BUS_ADDRESS is not set, and there is no bus in "
+                    + "XDG_RUNTIME_DIR); start this in a desktop session or with dbus-run-session, or use a file")
+        }
+    }
+
+    // MARK: Lock
+
+    private enum Byte {
+        static let exchange: Int64 = 0
+        static let writing: Int64 = 1
+    }
+
+    /// In a folder of the user's own: the keyring has none that is known.
+    private func lockPath() throws(NightjarError) -> String {
+        let folder = try lockFolder() + "/nightjar"
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw failure("has no lock: \(quoted(folder)) cannot be made: \(String(cString: strerror(errno)))", code: errno)
+        }
+        let digest = Digest.sha256(Array("\(service)\0\(account)".utf8)).prefix(16)
+        let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return try PrivateFile("\(folder)/login-\(name).lock", "lock file").place()
+    }
+
+    private func lockFolder() throws(NightjarError) -> String {
+        func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
+        }
+        if let folder = variable("XDG_RUNTIME_DIR") { return folder }
+        // Where it would be: a login without the variable must not have another lock.
+        let usual = "/run/user/\(geteuid())"
+        if access(usual, W_OK) == 0 { return usual }
+        if let folder = variable("XDG_STATE_HOME"), access(folder, W_OK) == 0 { return folder }
+        guard let home = variable("HOME") else {
+            throw failure("has no place for its lock: set XDG_RUNTIME_DIR or HOME")
+        }
+        var folder = home
+        for name in [".local", "state"] {
+            folder += "/" + name
+            guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+                throw failure(
+                    "has no lock: \(quoted(folder)) cannot be made: \(String(cString: strerror(errno)))", code: errno)
+            }
+        }
+        return folder
+    }
+
+    // MARK: Text
+
+    /// Keyrings show and keep text.
+    private static func text(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let values = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard values.count == text.utf8.count, values.count % 2 == 0 else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+    }
+}
