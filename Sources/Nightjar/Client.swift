@@ -12,12 +12,15 @@ public final class Client: Sendable {
     private let template: RequestTemplate
     /// For calls that carry no credentials.
     private let anonymousTemplate: RequestTemplate
+    /// Put into the query of requests to the base URL's origin.
+    private let queryKey: APIKey?
     /// The origin that the client's token goes to; nil: it has none.
     private let loginOrigin: Origin?
     private let timeouts: Timeouts
     private let maximumBody: Int
     private let decompresses: Bool
     private let coalesces: Bool
+    private let limitGroups: Set<String>
     private let hooks: CallHooks?
     private let birth = Fork.generation
     /// Its cookies; nil: it keeps none.
@@ -38,6 +41,8 @@ public final class Client: Sendable {
     public init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
+        var configuration = configuration.knowingItsSecrets
+        queryKey = configuration.queryKey
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
         template = try configuration.template(base)
         anonymousTemplate = try configuration.anonymousTemplate(base)
@@ -46,7 +51,7 @@ public final class Client: Sendable {
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
         coalesces = configuration.coalesces
-        var configuration = configuration
+        limitGroups = Set(configuration.limitGroups.keys)
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
@@ -95,12 +100,14 @@ public final class Client: Sendable {
             throw NightjarError(
                 .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
         }
+        if let group = request.limitGroup, !limitGroups.contains(group) { throw unknown(group: group) }
         let options = CallOptions(
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             retry: request.retry, decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            limitGroup: request.limitGroup,
             usesLogin: loginOrigin != nil && request.usesAuth
                 && request.headers.firstIndex(of: "Authorization") == nil,
             hooks: hooks)
@@ -114,7 +121,20 @@ public final class Client: Sendable {
         return task
     }
 
+    private func unknown(group: String) -> NightjarError {
+        let hint = nearestName(to: group, among: limitGroups.sorted()).map { "; did you mean \(quoted($0))?" } ?? ""
+        return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
+    }
+
     private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        let prepared = try prepareWithoutKey(request, idle: idle)
+        guard let queryKey, request.usesAuth, prepared.origin == template.base?.origin else { return prepared }
+        return try queryKey.attached(to: prepared)
+    }
+
+    private func prepareWithoutKey(
+        _ request: Request, idle: Duration?
+    ) throws(NightjarError) -> PreparedRequest {
         let request = try request.idempotencyKey == .none ? request : request.withIdempotencyKey()
         let template = request.usesAuth ? template : anonymousTemplate
         guard !request.needsContent(idle: idle) else {

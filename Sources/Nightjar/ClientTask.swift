@@ -211,6 +211,7 @@ struct CallOptions: Sendable {
     var decompresses: Bool
     var usesCookies: Bool
     var coalesces = false
+    var limitGroup: String?
     /// The client's token is for this call.
     var usesLogin: Bool
     var hooks: CallHooks?

@@ -17,6 +17,10 @@ public struct Configuration: Sendable {
     public var maximumBody = 256 << 20
     /// What connections are made, through which proxy or socket, which are kept, and how TLS trusts.
     public var transport = TransportConfiguration()
+    /// What each origin is spared.
+    public var limits = LimitSettings()
+    /// What calls are spared that name a group, whatever their origin.
+    public var limitGroups: [String: LimitSettings] = [:]
     /// Whether safe calls that are alike share one exchange while it lasts.
     public var coalesces = false
     /// How the client shows who it is, to the origin of ``baseURL`` alone; nil: not at all.

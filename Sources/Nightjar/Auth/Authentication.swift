@@ -7,6 +7,9 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     case bearer(String)
     /// RFC 7617.
     case basic(user: String, password: String)
+    /// RFC 7616.
+    case digest(user: String, password: String)
+    case apiKey(APIKey)
     /// A token that runs out and is renewed.
     case login(TokenLogin)
 
@@ -14,6 +17,8 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
         switch self {
         case .bearer: "bearer ***"
         case .basic: "basic ***"
+        case .digest: "digest ***"
+        case .apiKey: "API key ***"
         case .login: "login ***"
         }
     }
@@ -26,6 +31,8 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     /// Where new tokens come from.
     public enum Source: Sendable {
         case oauth2(OAuth2)
+        /// A call that takes the user's credentials, and one that takes the refresh token; nil: logs in anew each time.
+        case call(LoginCall, refresh: RefreshCall?)
         /// The program's own code.
         case provider(TokenProvider)
     }
@@ -57,6 +64,10 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
         case refreshToken
         /// For the client itself. RFC 6749 section 4.4.
         case clientCredentials
+        /// A person lets the program in on another device; see `Client.logIn`. RFC 8628.
+        case deviceCode
+        /// A person lets the program in with the browser; see `Client.logIn`. RFC 6749 section 4.1, RFC 7636, RFC 8252.
+        case authorizationCode
     }
 
     /// Absolute, or joined with the base URL.
@@ -64,6 +75,12 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     public var client = OAuthRequest.ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
     public var scope: String?
+    /// For ``Grant/deviceCode``.
+    public var deviceURL: String?
+    /// For ``Grant/authorizationCode``.
+    public var authorizeURL: String?
+    /// Who the server must say it is, where it says so. RFC 9207.
+    public var issuer: String?
 
     public init(tokenURL: String) { self.tokenURL = tokenURL }
 

@@ -5,10 +5,10 @@ import NightjarHTTP
 extension Configuration {
     func template(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
         var defaults = headers
+        if auth != nil, base == nil { throw .authWithoutBase }
         if let auth, let field = try auth.field() {
-            guard base != nil else { throw .authWithoutBase }
-            guard headers.firstIndex(of: "Authorization") == nil, base?.userInfo == nil else { throw .twoLogins }
-            try defaults.set("Authorization", field)
+            guard headers.firstIndex(of: field.name) == nil, base?.userInfo == nil else { throw .twoLogins }
+            try defaults.set(field.name, field.value)
         }
         return try template(base, defaults)
     }
@@ -23,9 +23,26 @@ extension Configuration {
             acceptEncoding: decompresses ? ContentCoding.acceptEncoding : nil, sensitive: sensitiveHeaders)
     }
 
+    /// What is put into the query of each request to the base URL's origin.
+    var queryKey: APIKey? {
+        guard case .apiKey(let key) = auth, case .query = key.place else { return nil }
+        return key
+    }
+
+    /// With the name of a key of its own among those that are secret.
+    var knowingItsSecrets: Configuration {
+        guard case .apiKey(let key) = auth else { return self }
+        var configuration = self
+        configuration.sensitiveHeaders.append(key.sensitiveName)
+        return configuration
+    }
+
     /// The one origin that the client's token goes to; nil: it has none.
     func loginOrigin(_ template: RequestTemplate) throws(NightjarError) -> Origin? {
-        guard case .login = auth else { return nil }
+        switch auth {
+        case nil, .bearer, .basic, .apiKey: return nil
+        case .digest, .login: break
+        }
         guard let base = template.base else { throw .authWithoutBase }
         guard !template.hasField("Authorization") else { throw .twoLogins }
         return base.origin
@@ -33,21 +50,22 @@ extension Configuration {
 }
 
 extension Authentication {
-    /// What stands in Authorization as long as the client lives; nil where that changes.
-    fileprivate func field() throws(NightjarError) -> String? {
+    /// What stands in every request as long as the client lives; nil where that changes.
+    fileprivate func field() throws(NightjarError) -> (name: String, value: String)? {
         switch self {
         case .bearer(let token):
             guard let field = Token(access: token).authorization else {
                 throw NightjarError(
                     .invalidArgument, "the bearer token is empty, or has a character that cannot stand in a header")
             }
-            return field
+            return ("Authorization", field)
         case .basic(let user, let password):
             guard !user.utf8.contains(UInt8(ascii: ":")) else {
                 throw NightjarError(.invalidArgument, "the user name of Basic has a colon (RFC 7617 section 2)")
             }
-            return BasicCredentials.field(user: user, password: password)
-        case .login: return nil
+            return ("Authorization", BasicCredentials.field(user: user, password: password))
+        case .apiKey(let key): return key.field
+        case .digest, .login: return nil
         }
     }
 }
@@ -56,7 +74,8 @@ extension TokenLogin {
     /// Nil where the program's own code provides the token.
     func issuer(_ template: RequestTemplate) throws(NightjarError) -> TokenIssuer? {
         switch source {
-        case .oauth2(let server): try TokenIssuer(server, template)
+        case .oauth2(let server): try TokenIssuer(.oauth2(server), template)
+        case .call(let login, let refresh): try TokenIssuer(.call(login, refresh), template)
         case .provider: nil
         }
     }

@@ -3,15 +3,25 @@ import NightjarHTTP
 
 /// Makes the requests that bring tokens, and reads their answers. They carry no credentials but their own.
 struct TokenIssuer: Sendable {
-    private let server: OAuth2
+    enum Source: Sendable {
+        case oauth2(OAuth2)
+        case call(LoginCall, RefreshCall?)
+    }
+
+    private let source: Source
     private let template: RequestTemplate
 
     /// - Parameter template: without credentials.
-    /// - Throws: `invalid_url` when the token URL is none.
-    init(_ server: OAuth2, _ template: RequestTemplate) throws(NightjarError) {
-        self.server = server
+    /// - Throws: `invalid_url` or `invalid_argument` when its requests cannot be made.
+    init(_ source: Source, _ template: RequestTemplate) throws(NightjarError) {
+        self.source = source
         self.template = template
-        _ = try prepared(OAuthRequest.clientCredentials(client: .unnamed), key: nil)
+        switch source {
+        case .oauth2: _ = try prepared(OAuthRequest.clientCredentials(client: .unnamed), key: nil)
+        case .call(let login, let refresh):
+            _ = try prepared(login.request(), key: nil)
+            if let refresh { _ = try prepared(refresh.request(refreshToken: "token"), key: nil) }
+        }
     }
 
     /// One way to a new token.
@@ -21,37 +31,64 @@ struct TokenIssuer: Sendable {
         let spendsToken: Bool
     }
 
-    /// Whether a token like this can be renewed, nil being none.
+    /// Whether a token like this can be renewed without a person, nil being none.
     func canRenew(_ token: Token?) -> Bool {
-        token?.refresh != nil || server.grant == .clientCredentials
+        switch source {
+        case .oauth2(let server): token?.refresh != nil || server.grant == .clientCredentials
+        case .call: true
+        }
     }
 
     /// - Parameter key: by which the server knows a repetition.
     /// - Returns: nil where only a person can help.
     func exchange(of token: Token?, key: IdempotencyKey) throws(NightjarError) -> Exchange? {
-        if let refresh = token?.refresh {
-            let request = OAuthRequest.refresh(refresh, scope: nil, client: server.client)
-            return Exchange(request: try prepared(request, key: key), spendsToken: true)
+        switch source {
+        case .oauth2(let server):
+            if let refresh = token?.refresh {
+                let request = OAuthRequest.refresh(refresh, client: server.client)
+                return Exchange(request: try prepared(request, key: key), spendsToken: true)
+            }
+            guard server.grant == .clientCredentials else { return nil }
+            let request = OAuthRequest.clientCredentials(scope: server.scope, client: server.client)
+            return Exchange(request: try prepared(request, key: nil), spendsToken: false)
+        case .call(let login, let refreshCall):
+            if let refresh = token?.refresh, let refreshCall {
+                let request = try refreshCall.request(refreshToken: refresh)
+                return Exchange(request: try prepared(request, key: key), spendsToken: true)
+            }
+            return Exchange(request: try prepared(login.request(), key: nil), spendsToken: false)
         }
-        guard server.grant == .clientCredentials else { return nil }
-        let request = OAuthRequest.clientCredentials(scope: server.scope, client: server.client)
-        return Exchange(request: try prepared(request, key: nil), spendsToken: false)
     }
 
     /// - Parameter sent: when the exchange began.
     func read(_ response: Response, replacing old: Token?, sent: Timestamp) throws(NightjarError) -> TokenResponse {
         try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
-            try TokenResponse(status: response.status, body: bytes, replacing: old, at: sent)
+            switch source {
+            case .oauth2: try TokenResponse(status: response.status, body: bytes, replacing: old, at: sent)
+            case .call(let login, let refresh):
+                try (old == nil ? login.places : refresh?.places ?? login.places).read(
+                    status: response.status, body: bytes, replacing: old, at: sent)
+            }
         }
     }
 
-    private func prepared(_ oauth: OAuthRequest, key: IdempotencyKey?) throws(NightjarError) -> PreparedRequest {
-        var request = Request(.post, server.tokenURL)
+    /// A request to the OAuth server.
+    func prepared(_ oauth: OAuthRequest, to target: String? = nil, key: IdempotencyKey?) throws(NightjarError) -> PreparedRequest {
+        guard case .oauth2(let server) = source else {
+            throw NightjarError(.invalidArgument, "this login is not one of OAuth 2.0")
+        }
+        var request = Request(.post, target ?? server.tokenURL)
         request.body = .bytes(FormEncoding.encode(oauth.form))
         try request.headers.set("Content-Type", FormEncoding.contentType)
         try request.headers.set("Accept", "application/json")
         if let authorization = oauth.authorization { try request.headers.set("Authorization", authorization) }
-        if let key { try request.headers.set(IdempotencyKey.fieldName, key.text) }
-        return try PreparedRequest(request, template)
+        return try prepared(request, key: key)
+    }
+
+    private func prepared(_ request: Request, key: IdempotencyKey?) throws(NightjarError) -> PreparedRequest {
+        guard let key else { return try PreparedRequest(request, template) }
+        var request = request
+        request.idempotencyKey = .key(key)
+        return try PreparedRequest(try request.withIdempotencyKey(), template)
     }
 }

@@ -42,7 +42,10 @@ final class TokenRenewal: @unchecked Sendable {
     private let conclude: (Outcome) -> Void
     private var lock: (any TokenLock)?
     private var tries = 0
+    /// What the program gave was tried.
     private var isSecondTry = false
+    /// A login without the old token was tried.
+    private var isLastTry = false
 
     init(
         _ purpose: Purpose = .renew, of held: Token?, initial: Token?, wasRefused: Bool = false,
@@ -164,7 +167,7 @@ final class TokenRenewal: @unchecked Sendable {
                 }
             case .refused(let refusal) where refusal.isInvalidGrant: ended(old)
             case .refused(let refusal):
-                let error = NightjarError(.unauthorized, "the token endpoint answered \(refusal.summary)")
+                let error = refusal.error
                 guard let kept, kept.pending != nil else { return end(.failed(.refused, error)) }
                 settle(kept, .failed(.refused, error))
             }
@@ -180,6 +183,10 @@ final class TokenRenewal: @unchecked Sendable {
             if let initial, !isSecondTry, old?.refresh != initial.refresh, held?.refresh != initial.refresh {
                 isSecondTry = true
                 return exchange(initial, nil)
+            }
+            if !isLastTry, old?.refresh != nil, issuer?.canRenew(nil) ?? false {
+                isLastTry = true
+                return exchange(nil, nil)
             }
             end(.failed(.invalidGrant, nil))
         }
@@ -251,11 +258,4 @@ final class TokenRenewal: @unchecked Sendable {
     /// For one exchange: what is not answered by then is lost, and the intent stays.
     private static let exchangeLimit = Duration.seconds(60)
     private static let saveTries = 5
-}
-
-extension TokenResponse.Refusal {
-    /// As the server wrote it, without what could be a secret beside it.
-    fileprivate var summary: String {
-        quoted(code, limit: 64) + (description.map { ": " + quoted($0, limit: 200) } ?? "")
-    }
 }

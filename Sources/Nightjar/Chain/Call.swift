@@ -48,6 +48,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var retry: Retry.Progress?
     /// Nil until it has been given a token, or waits for one.
     var login: TokenKeeper.Progress?
+    /// Nil where no challenge is to be answered.
+    var challenge: AnswerChallenge.Progress?
+    /// Nil while no limit is asked.
+    var limit: Limit.Progress?
     /// Where it waits for an exchange that others wait for too.
     var seat: Coalesce.Seat?
     /// The call that this exchange was begun for, while it lasts.

@@ -112,7 +112,8 @@ extension CallOptions {
     /// Whether two calls would be carried out alike, but for who waits how long and for what.
     fileprivate func isAlike(_ other: CallOptions) -> Bool {
         maximumBody == other.maximumBody && decompresses == other.decompresses && usesCookies == other.usesCookies
-            && usesLogin == other.usesLogin && redirect == other.redirect && retry == other.retry
+            && usesLogin == other.usesLogin && redirect == other.redirect && limitGroup == other.limitGroup
+            && retry == other.retry
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             // Another status may be an answer to one and a reason to repeat to the other.
             && expectedStatuses == other.expectedStatuses

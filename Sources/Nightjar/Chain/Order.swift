@@ -18,6 +18,8 @@ enum StageKind: CaseIterable {
     case redirect
     /// What servers set is sent back.
     case cookies
+    /// Rate, concurrency and circuit of an origin.
+    case limit
     /// Content codings.
     case decode
     /// Tells observers what the wire saw.
@@ -28,7 +30,7 @@ enum StageKind: CaseIterable {
         .validate,  // the final answer
         .coalesce,  // what is below happens once for all who wait for it
         .retry, .authenticate, .redirect,  // may ask for another attempt
-        .cookies, .decode,  // what is above sees content as it was meant
+        .cookies, .limit, .decode,  // what is above sees content as it was meant
         .trace,
     ]
 
@@ -47,12 +49,21 @@ enum StageKind: CaseIterable {
         case .coalesce: Coalesce()
         case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
         case .authenticate:
-            if case .login = configuration.auth, let base { Authenticate(base) } else { nil }
+            base.flatMap { base -> (any Stage)? in
+                switch configuration.auth {
+                case .login: Authenticate(base)
+                case .digest(let user, let password): AnswerChallenge(base, user: user, password: password)
+                case nil, .bearer, .basic, .apiKey: nil
+                }
+            }
         case .redirect:
             Redirect(
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
                 sensitive: configuration.sensitiveHeaders)
         case .cookies: configuration.cookies.map(Cookies.init)
+        case .limit:
+            Limit(
+                configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)
         case .decode: Decode()
         case .trace: Trace(configuration.observers)
         }

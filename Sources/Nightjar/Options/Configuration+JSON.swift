@@ -15,7 +15,7 @@ extension Configuration {
     }
 
     private static let options = OptionTable<Configuration>(
-        [
+        LimitSettings.options.lifted(to: \.limits) + [
             Option(name: "base_url") { value, path, configuration throws(NightjarError) in
                 configuration.baseURL = try value.text(path)
             },
@@ -38,6 +38,12 @@ extension Configuration {
             },
             Option(name: "idle_connection_lifetime") { value, path, configuration throws(NightjarError) in
                 configuration.transport.idleConnectionLifetime = try value.duration(path)
+            },
+            Option(name: "auth") { value, path, configuration throws(NightjarError) in
+                configuration.auth = try Authentication.read(value, path)
+            },
+            Option(name: "limit_groups") { value, path, configuration throws(NightjarError) in
+                try configuration.readLimitGroups(value, path)
             },
             Option(name: "retry") { value, path, configuration throws(NightjarError) in
                 try configuration.readRetry(value, path)

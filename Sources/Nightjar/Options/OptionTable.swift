@@ -19,9 +19,9 @@ struct OptionTable<Target>: Sendable {
     }
 
     /// `target` with all that a document names; where it throws, nothing has changed.
-    func applied(_ document: JSONValue, to target: Target) throws(NightjarError) -> Target {
+    func applied(_ document: JSONValue, at path: String = "", to target: Target) throws(NightjarError) -> Target {
         var changed = target
-        try apply(document, at: "", to: &changed)
+        try apply(document, at: path, to: &changed)
         return changed
     }
 

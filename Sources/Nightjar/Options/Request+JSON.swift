@@ -42,6 +42,9 @@ extension Request {
                     throw NightjarError(.invalidArgument, "option \(quoted(path)): \(error.message)")
                 }
             },
+            Option(name: "limit_group") { value, path, request throws(NightjarError) in
+                request.limitGroup = try value.text(path)
+            },
             Option(name: "retry") { value, path, request throws(NightjarError) in
                 var settings = RetrySettings()
                 try settings.read(value, path)

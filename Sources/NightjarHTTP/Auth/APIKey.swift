@@ -47,6 +47,12 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
+    /// What a header carries; nil for a key in the query.
+    public var field: (name: String, value: String)? {
+        guard case .header(let name) = place else { return nil }
+        return (name, value)
+    }
+
     public var description: String { "API key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 

@@ -14,6 +14,8 @@ public struct Decision: Sendable, Equatable {
         case tokenAwaited(cause: TokenCause, Duration)
         /// Sent again with a newer token.
         case replayed
+        /// Sent again with an answer to the server's challenge.
+        case challenged
         case redirected(status: Int, method: Method, to: String)
     }
 
@@ -42,6 +44,7 @@ public struct Decision: Sendable, Equatable {
         case .waited: "waited"
         case .tokenAwaited: "token_awaited"
         case .replayed: "replayed"
+        case .challenged: "challenged"
         case .redirected: "redirected"
         }
     }
@@ -64,6 +67,7 @@ extension Decision: CustomStringConvertible {
         case .tokenAwaited(.refused, let wait):
             "the server refused the token (401); waited \(wait.shortSeconds) s for a new one"
         case .replayed: "sent again with the new token"
+        case .challenged: "the server asked for a login (401); sent again with the answer to its challenge"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
         }
     }
@@ -92,7 +96,7 @@ extension Decision {
         case .tokenAwaited(let cause, let wait):
             add("cause", .string(cause.rawValue))
             add("waited", .number(wait.inSeconds))
-        case .replayed: break
+        case .replayed, .challenged: break
         case .redirected(let status, let method, let url):
             add("status", .integer(Int64(status)))
             add("method", .string(method.name))

@@ -40,6 +40,8 @@ public struct Request: Sendable {
     /// Whether a safe call shares the exchange of one that is alike, where that differs from the client's. Streamed answers
     /// are never shared.
     public var coalesces: Bool?
+    /// The client's group whose limits hold for this call rather than those of its origin.
+    public var limitGroup: String?
     /// False: this call carries none of the client's credentials.
     public var usesAuth = true
     /// Limits of time that differ from the client's.

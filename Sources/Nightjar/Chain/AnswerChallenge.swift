@@ -1,0 +1,90 @@
+import NightjarCrypto
+import NightjarHTTP
+
+/// Answers the Digest challenges of the client's origin (RFC 7616): `DigestAuthentication` computes. A nonce that is known
+/// is used unasked, so that only the first call is sent twice.
+final class AnswerChallenge: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed]
+    private let origin: Origin
+    private var machine: DigestAuthentication
+
+    init(_ origin: Origin, user: String, password: String) {
+        self.origin = origin
+        machine = DigestAuthentication(
+            user: user, password: password,
+            hashes: [.sha512_256: Digest.sha512_256, .sha256: Digest.sha256, .md5: Digest.md5])
+    }
+
+    /// How often a call was challenged.
+    final class Progress {
+        fileprivate var answers = 0
+        /// Of the answer that is being read.
+        fileprivate var challenges: [Challenge]?
+        /// The next attempt answers.
+        fileprivate var isAsked = false
+        fileprivate var isSigned = false
+    }
+
+    func outgoing(_ call: Call) -> Verdict {
+        guard call.options.usesLogin, call.request.origin == origin else { return .proceed }
+        let progress = call.challenge ?? Progress()
+        call.challenge = progress
+        let (request, random) = (call.request, SecureRandom.bytes(DigestAuthentication.randomByteCount))
+        let field =
+            progress.isAsked
+            ? machine.authorization(request.method, request.url, body: request.body, random: random)
+            : machine.unasked(request.method, request.url, body: request.body, random: random)
+        progress.isAsked = false
+        guard field != nil || progress.isSigned else { return .proceed }
+        progress.isSigned = field != nil
+        do throws(NightjarError) {
+            call.request = try request.setting("Authorization", field)
+            return .proceed
+        } catch {
+            return .fail(error)
+        }
+    }
+
+    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        guard let progress = call.challenge, call.request.origin == origin else { return .proceed }
+        guard head.status == 401 else {
+            if progress.isSigned { machine.accepted(head.headers["Authentication-Info"], from: origin) }
+            return .proceed
+        }
+        progress.challenges = Challenge.parse(head.headers.values("WWW-Authenticate"))
+        call.collectsBody = true
+        return .proceed
+    }
+
+    func answered(_ response: Response, _ call: Call) -> Verdict {
+        switch refused(call) {
+        case nil: .proceed
+        case .proceed: .answer(call.settle(response))
+        case .some(let verdict): verdict
+        }
+    }
+
+    /// The challenge has broken off: it has said what matters.
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+        guard error.kind == .connectionLost || error.kind == .protocol else { return .proceed }
+        return refused(call) ?? .proceed
+    }
+
+    private func refused(_ call: Call) -> Verdict? {
+        guard let progress = call.challenge, let challenges = progress.challenges.take() else { return nil }
+        let verdict = machine.challenged(
+            challenges, for: call.request.url, body: call.request.body, answered: progress.answers)
+        let because: String
+        switch verdict {
+        case .answer where call.bodyIsReplayable:
+            progress.answers += 1
+            progress.isAsked = true
+            call.decide(.challenged)
+            return .again(after: .zero)
+        case .answer: because = RetryPolicy.Reason.bodyIsGone.description
+        case .stop(let reason): because = reason.error.message
+        }
+        call.decide(.notRetried(cause: "the server asked for a login (401)", because: because))
+        return .proceed
+    }
+}

@@ -1,0 +1,277 @@
+import NIOCore
+import NightjarHTTP
+
+/// Holds an exchange back until rate, concurrency and circuit of its origin, or of the group that it names, let it begin:
+/// `LimitGate` decides. What an answer asks for (429, 503 with Retry-After) holds for all calls of the origin.
+///
+/// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
+final class Limit: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    private let settings: LimitSettings
+    private let groups: [String: LimitSettings]
+    private let longestWait: Duration
+    private var gates: [Scope: Gate] = [:]
+    private var lastID: LimitGate.ID = 0
+
+    /// - Parameter longestWait: what a server asks for beyond it fails at once.
+    init(_ settings: LimitSettings, groups: [String: LimitSettings], longestWait: Duration) {
+        self.settings = settings
+        self.groups = groups
+        self.longestWait = longestWait
+    }
+
+    private enum Scope: Hashable {
+        case origin(Origin)
+        case group(String)
+
+        var name: String {
+            switch self {
+            case .origin(let origin): "\(origin)"
+            case .group(let name): "group \(quoted(name))"
+            }
+        }
+    }
+
+    private final class Gate {
+        let scope: Scope
+        var machine: LimitGate
+        var waiting: [LimitGate.ID: Call] = [:]
+        /// When its timer goes off.
+        var alarm: UInt64?
+
+        init(_ scope: Scope, _ settings: LimitGate.Settings) {
+            self.scope = scope
+            machine = LimitGate(settings)
+        }
+    }
+
+    /// Where a call's present exchange stands.
+    final class Progress {
+        fileprivate let gate: Gate
+        fileprivate let id: LimitGate.ID
+        fileprivate var pass: LimitGate.Pass?
+        fileprivate var waitsSince: NIODeadline?
+
+        fileprivate init(_ gate: Gate, _ id: LimitGate.ID) {
+            self.gate = gate
+            self.id = id
+        }
+    }
+
+    // MARK: Calls
+
+    func outgoing(_ call: Call) -> Verdict {
+        // Of a hop that a redirect has left behind.
+        leave(call, .withoutVerdict)
+        let scope = scope(of: call)
+        guard let gate = gates[scope] ?? gateIfLimited(scope) else { return .proceed }
+        lastID += 1
+        let progress = Progress(gate, lastID)
+        let now = NIODeadline.now()
+        let arrival = gate.machine.arrive(
+            progress.id, deadline: call.limits.total?.uptimeNanoseconds, now: now.uptimeNanoseconds)
+        switch arrival {
+        case .enter(let pass):
+            progress.pass = pass
+            call.limit = progress
+            return .proceed
+        case .wait:
+            progress.waitsSince = now
+            call.limit = progress
+            gate.waiting[progress.id] = call
+            arm(gate, call.loop)
+            return .wait
+        case .refuse(let refusal): return .fail(refusal.error(of: scope.name))
+        }
+    }
+
+    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        let asksForPause = head.status == 429 || head.status == 503
+        guard call.limit != nil || asksForPause else { return .proceed }
+        guard let gate = call.limit?.gate ?? gate(of: scope(of: call)) else { return .proceed }
+        let releases = gate.machine.received(
+            status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
+            wallClock: WallClock.secondsSince1970())
+        carryOut(releases, gate, call.loop)
+        return .proceed
+    }
+
+    func answered(_ response: Response, _ call: Call) -> Verdict {
+        leave(call, response.status >= 500 ? .failed : .succeeded)
+        return .proceed
+    }
+
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+        leave(call, error.isServersFault ? .failed : .withoutVerdict)
+        return .proceed
+    }
+
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) { leave(call, .withoutVerdict) }
+
+    private func leave(_ call: Call, _ ending: CircuitBreaker.Ending) {
+        guard let progress = call.limit.take() else { return }
+        let now = NIODeadline.now().uptimeNanoseconds
+        let gate = progress.gate
+        if let pass = progress.pass {
+            let before = gate.machine.circuit
+            let releases = gate.machine.left(pass, ending, now: now)
+            if gate.machine.circuit != before {
+                call.note(.warning, "the circuit of \(gate.scope.name) is \(gate.machine.circuit.name) now")
+            }
+            carryOut(releases, gate, call.loop)
+        } else {
+            gate.waiting[progress.id] = nil
+            carryOut(gate.machine.gaveUp(progress.id, now: now), gate, call.loop)
+        }
+        // Made for what a server had asked for, which is over.
+        if settings(of: gate.scope).isNothing, gate.machine.isIdle(now: now) { gates[gate.scope] = nil }
+    }
+
+    // MARK: Gates
+
+    private func scope(of call: Call) -> Scope {
+        call.options.limitGroup.map(Scope.group) ?? .origin(call.request.origin)
+    }
+
+    private func gateIfLimited(_ scope: Scope) -> Gate? {
+        guard !settings(of: scope).isNothing else { return nil }
+        return gate(of: scope)
+    }
+
+    private func gate(of scope: Scope) -> Gate? {
+        if let known = gates[scope] { return known }
+        if gates.count >= Limit.mostGates { sweep() }
+        let gate = Gate(scope, settings(of: scope).gate(longestWait: longestWait))
+        gates[scope] = gate
+        return gate
+    }
+
+    private func settings(of scope: Scope) -> LimitSettings {
+        switch scope {
+        case .origin: settings
+        case .group(let name): groups[name] ?? settings
+        }
+    }
+
+    /// Forgets the gates of which new ones would say the same.
+    private func sweep() {
+        let now = NIODeadline.now().uptimeNanoseconds
+        gates = gates.filter { !$0.value.machine.isIdle(now: now) }
+    }
+
+    private func carryOut(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
+        for release in releases {
+            switch release {
+            case .enter(let id, let pass, let hold):
+                guard let call = gate.waiting.removeValue(forKey: id) else { continue }
+                call.limit?.pass = pass
+                if let since = call.limit?.waitsSince {
+                    let wait = Duration.nanoseconds((NIODeadline.now() - since).nanoseconds)
+                    call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
+                }
+                call.goOn(.proceed)
+            case .refuse(let id, let refusal):
+                guard let call = gate.waiting.removeValue(forKey: id) else { continue }
+                call.limit = nil
+                call.goOn(.fail(refusal.error(of: gate.scope.name)))
+            }
+        }
+        arm(gate, loop)
+    }
+
+    private func arm(_ gate: Gate, _ loop: ClientLoop) {
+        guard let deadline = gate.machine.deadline, gate.alarm.map({ deadline < $0 }) ?? true else { return }
+        gate.alarm = deadline
+        let now = NIODeadline.now().uptimeNanoseconds
+        let wait = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
+        loop.after(wait) { [self] in rang(gate.scope, deadline, loop) }
+    }
+
+    private func rang(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
+        guard let gate = gates[scope], gate.alarm == deadline else { return }
+        gate.alarm = nil
+        carryOut(gate.machine.timerFired(now: NIODeadline.now().uptimeNanoseconds), gate, loop)
+    }
+
+    // MARK: What is to be seen
+
+    func states() -> [LimitState] {
+        let now = NIODeadline.now().uptimeNanoseconds
+        return gates.values.map { gate in
+            LimitState(
+                name: gate.scope.name, inside: gate.machine.inside, waiting: gate.machine.waiting,
+                circuit: gate.machine.circuit,
+                pause: gate.machine.pausedUntil(now: now).map { .nanoseconds(Int64(clamping: $0 - now)) })
+        }.sorted { $0.name < $1.name }
+    }
+
+    /// Origins that are remembered before those are forgotten of which nothing is to be known.
+    private static let mostGates = 256
+}
+
+/// What may be under way at once, how often, and how long a server that fails is left alone.
+public struct LimitSettings: Sendable, Equatable {
+    /// Nil: as often as there are calls.
+    public var rate: RateLimiter.Rate?
+    /// Whether what answers say of their server's limits is heeded before it refuses; a Retry-After always is.
+    public var learns = false
+    /// Exchanges under way at once; nil: as many as there are connections for.
+    public var concurrency: Int?
+    public var breaker: CircuitBreaker.Settings?
+    /// Calls that may wait; more fail at once.
+    public var maximumWaiting = 1000
+
+    public init() {}
+
+    var isNothing: Bool { rate == nil && !learns && concurrency == nil && breaker == nil }
+
+    fileprivate func gate(longestWait: Duration) -> LimitGate.Settings {
+        var gate = LimitGate.Settings()
+        (gate.rate, gate.concurrency, gate.breaker) = (rate, concurrency, breaker)
+        (gate.maximumWaiting, gate.longestWait) = (maximumWaiting, longestWait)
+        return gate
+    }
+}
+
+/// How an origin or a group stands with its limits.
+public struct LimitState: Sendable, Equatable {
+    public let name: String
+    /// Exchanges under way.
+    public let inside: Int
+    public let waiting: Int
+    public let circuit: CircuitBreaker.Visible
+    /// For how long the server has asked to be left alone; nil: it has not.
+    public let pause: Duration?
+}
+
+extension CircuitBreaker.Visible {
+    public var name: String {
+        switch self {
+        case .closed: "closed"
+        case .open: "open"
+        case .halfOpen: "half_open"
+        }
+    }
+}
+
+extension LimitGate.Hold {
+    fileprivate var name: String {
+        switch self {
+        case .concurrency: "the concurrency limit"
+        case .rate(.ownRate): "the rate limit"
+        case .rate(.serverCount): "the rate limit that the server tells"
+        case .rate(.serverPause): "the pause that the server asked for (Retry-After)"
+        case .probe: "the probe of the circuit"
+        }
+    }
+}
+
+extension NightjarError {
+    /// The kinds by which a circuit learns that its server does not work.
+    fileprivate var isServersFault: Bool {
+        switch kind {
+        case .dns, .connect, .tls, .connectionLost, .timeout, .protocol: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,328 @@
+import NightjarHTTP
+import NightjarStorage
+
+extension Authentication {
+    /// `{type=, ...}`, where the type says which others there are.
+    static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> Authentication? {
+        switch value {
+        case .null, .bool(false): return nil
+        case .object: break
+        default: throw .mismatch(path, wanted: "false or a table with a type", value)
+        }
+        guard let type = value["type"] else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) has no type; known are \(AuthType.names)")
+        }
+        let name = try type.text("\(path).type")
+        guard let type = AuthType(rawValue: name) else {
+            let hint = nearestName(to: name, among: AuthType.allCases.map(\.rawValue)).map { "; did you mean \"\($0)\"?" }
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known are \(AuthType.names)"))
+        }
+        return try type.read(value, path)
+    }
+}
+
+private enum AuthType: String, CaseIterable {
+    case bearer, basic, digest, oauth2, login
+    case apiKey = "api_key"
+
+    static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+    func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> Authentication {
+        switch self {
+        case .bearer:
+            let choice = try BearerChoice.options.applied(value, at: path, to: BearerChoice())
+            return .bearer(try choice.token.required("\(path).token"))
+        case .basic, .digest:
+            let choice = try PasswordChoice.options.applied(value, at: path, to: PasswordChoice())
+            let user = try choice.user.required("\(path).user")
+            let password = try choice.password.required("\(path).password")
+            return self == .basic ? .basic(user: user, password: password) : .digest(user: user, password: password)
+        case .apiKey:
+            let choice = try APIKeyChoice.options.applied(value, at: path, to: APIKeyChoice())
+            return .apiKey(
+                try APIKey(try choice.key.required("\(path).key"), in: choice.place, prefix: choice.prefix))
+        case .oauth2:
+            let choice = try OAuthChoice.options.applied(value, at: path, to: OAuthChoice())
+            return .login(try choice.login(path))
+        case .login:
+            let choice = try LoginChoice.options.applied(value, at: path, to: LoginChoice())
+            return .login(try choice.login(path))
+        }
+    }
+}
+
+extension Optional {
+    fileprivate func required(_ path: String) throws(NightjarError) -> Wrapped {
+        guard let self else { throw NightjarError(.invalidArgument, "option \(quoted(path)) is missing") }
+        return self
+    }
+}
+
+/// What is told apart by it was read before.
+private func typeOption<Target>() -> Option<Target> {
+    Option(name: "type") { _, _, _ throws(NightjarError) in }
+}
+
+private struct BearerChoice {
+    var token: String?
+
+    static let options = OptionTable<BearerChoice>([
+        typeOption(),
+        Option(name: "token") { value, path, choice throws(NightjarError) in choice.token = try value.text(path) },
+    ])
+}
+
+private struct PasswordChoice {
+    var user: String?
+    var password: String?
+
+    static let options = OptionTable<PasswordChoice>([
+        typeOption(),
+        Option(name: "user") { value, path, choice throws(NightjarError) in choice.user = try value.text(path) },
+        Option(name: "password") { value, path, choice throws(NightjarError) in
+            choice.password = try value.text(path)
+        },
+    ])
+}
+
+private struct APIKeyChoice {
+    var key: String?
+    var place = APIKey.Place.header("X-Api-Key")
+    var prefix = ""
+
+    static let options = OptionTable<APIKeyChoice>([
+        typeOption(),
+        Option(name: "key") { value, path, choice throws(NightjarError) in choice.key = try value.text(path) },
+        Option(name: "header") { value, path, choice throws(NightjarError) in
+            choice.place = .header(try value.text(path))
+        },
+        Option(name: "query") { value, path, choice throws(NightjarError) in
+            choice.place = .query(try value.text(path))
+        },
+        Option(name: "prefix") { value, path, choice throws(NightjarError) in choice.prefix = try value.text(path) },
+    ])
+}
+
+/// What all logins have whose token runs out.
+private struct TokenChoice {
+    var access: String?
+    var refresh: String?
+    var expiry: Timestamp?
+    var store = StoreChoice()
+    var settings = TokenRefresh.Settings()
+
+    static let options = OptionTable<TokenChoice>([
+        Option(name: "access_token") { value, path, choice throws(NightjarError) in
+            choice.access = try value.text(path)
+        },
+        Option(name: "refresh_token") { value, path, choice throws(NightjarError) in
+            choice.refresh = try value.text(path)
+        },
+        Option(name: "expires_in") { value, path, choice throws(NightjarError) in
+            choice.expiry = WallClock.now().later(by: try value.duration(path))
+        },
+        Option(name: "store") { value, path, choice throws(NightjarError) in
+            choice.store = try StoreChoice.read(value, path)
+        },
+        Option(name: "skew") { value, path, choice throws(NightjarError) in
+            choice.settings.skew = try value.duration(path)
+        },
+        Option(name: "refresh_timeout") { value, path, choice throws(NightjarError) in
+            choice.settings.timeout = try value.duration(path)
+        },
+        Option(name: "refresh_limit") { value, path, choice throws(NightjarError) in
+            choice.settings.refreshLimit = try value.count(path, in: 1...1_000_000)
+        },
+    ])
+
+    /// - Parameter source: where new tokens come from.
+    func login(_ source: TokenLogin.Source, account: String) throws(NightjarError) -> TokenLogin {
+        var login = TokenLogin(source)
+        // Without an access token the refresh token serves for one that has run out.
+        if access != nil || refresh != nil {
+            login.token = Token(access: access ?? "", refresh: refresh, expiry: access == nil ? .epoch : expiry)
+        }
+        login.store = try store.open(account: account)
+        login.refresh = settings
+        return login
+    }
+}
+
+private struct OAuthChoice {
+    var token = TokenChoice()
+    var server = OAuth2(tokenURL: "")
+    var id: String?
+    var secret: String?
+    var authentication: String?
+
+    static let options = OptionTable<OAuthChoice>(
+        TokenChoice.options.lifted(to: \.token) + [
+            typeOption(),
+            Option(name: "token_url") { value, path, choice throws(NightjarError) in
+                choice.server.tokenURL = try value.text(path)
+            },
+            Option(name: "client_id") { value, path, choice throws(NightjarError) in choice.id = try value.text(path) },
+            Option(name: "client_secret") { value, path, choice throws(NightjarError) in
+                choice.secret = try value.text(path)
+            },
+            Option(name: "client_auth") { value, path, choice throws(NightjarError) in
+                choice.authentication = try value.word(path, ["basic", "post"])
+            },
+            Option(name: "grant") { value, path, choice throws(NightjarError) in
+                let word = try value.word(path, ["refresh_token", "client_credentials", "device_code", "authorization_code"])
+                switch word {
+                case "client_credentials": choice.server.grant = .clientCredentials
+                case "device_code": choice.server.grant = .deviceCode
+                case "authorization_code": choice.server.grant = .authorizationCode
+                default: choice.server.grant = .refreshToken
+                }
+            },
+            Option(name: "device_url") { value, path, choice throws(NightjarError) in
+                choice.server.deviceURL = try value.text(path)
+            },
+            Option(name: "authorize_url") { value, path, choice throws(NightjarError) in
+                choice.server.authorizeURL = try value.text(path)
+            },
+            Option(name: "issuer") { value, path, choice throws(NightjarError) in
+                choice.server.issuer = try value.text(path)
+            },
+            Option(name: "scope") { value, path, choice throws(NightjarError) in
+                choice.server.scope = try value.text(path)
+            },
+        ])
+
+    func login(_ path: String) throws(NightjarError) -> TokenLogin {
+        var server = server
+        guard !server.tokenURL.isEmpty else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path + ".token_url")) is missing")
+        }
+        switch (id, secret, authentication) {
+        case (.some(let id), .some(let secret), "post"): server.client = .post(id: id, secret: secret)
+        case (.some(let id), .some(let secret), _): server.client = .basic(id: id, secret: secret)
+        case (.some(let id), nil, _): server.client = .none(id: id)
+        case (nil, .some, _): throw NightjarError(.invalidArgument, "option \(quoted(path + ".client_id")) is missing")
+        case (nil, nil, _): server.client = .unnamed
+        }
+        switch server.grant {
+        case .deviceCode where server.deviceURL == nil:
+            throw NightjarError(.invalidArgument, "option \(quoted(path + ".device_url")) is missing")
+        case .authorizationCode where server.authorizeURL == nil:
+            throw NightjarError(.invalidArgument, "option \(quoted(path + ".authorize_url")) is missing")
+        case .clientCredentials where secret == nil:
+            throw NightjarError(.invalidArgument, "option \(quoted(path + ".client_secret")) is missing")
+        default: break
+        }
+        return try token.login(.oauth2(server), account: "\(server.tokenURL) \(id ?? "")")
+    }
+}
+
+private struct LoginChoice {
+    var token = TokenChoice()
+    var target: String?
+    var method = Method.post
+    var body: LoginCall.Body?
+    var places = TokenPlaces()
+    var refresh: RefreshChoice?
+
+    static let options = OptionTable<LoginChoice>(
+        TokenChoice.options.lifted(to: \.token) + PlacesChoice.options.lifted(to: \.places) + [
+            typeOption(),
+            Option(name: "url") { value, path, choice throws(NightjarError) in choice.target = try value.text(path) },
+            Option(name: "method") { value, path, choice throws(NightjarError) in
+                choice.method = try value.method(path)
+            },
+            Option(name: "json") { value, _, choice throws(NightjarError) in choice.body = .json(value) },
+            Option(name: "form") { value, path, choice throws(NightjarError) in
+                choice.body = .form(try value.pairs(path))
+            },
+            Option(name: "refresh") { value, path, choice throws(NightjarError) in
+                choice.refresh = try RefreshChoice.options.applied(value, at: path, to: RefreshChoice())
+            },
+        ])
+
+    func login(_ path: String) throws(NightjarError) -> TokenLogin {
+        var call = LoginCall(try target.required("\(path).url"), try body.required("\(path).json"))
+        (call.method, call.places) = (method, places)
+        var refreshCall: RefreshCall?
+        if let refresh {
+            var again = RefreshCall(try refresh.target.required("\(path).refresh.url"), refresh.body)
+            (again.method, again.tokenPlace) = (refresh.method, refresh.tokenPlace)
+            again.places = places
+            refreshCall = again
+        }
+        return try token.login(.call(call, refresh: refreshCall), account: call.target)
+    }
+}
+
+private struct RefreshChoice {
+    var target: String?
+    var method = Method.post
+    var body = LoginCall.Body.json(.object([]))
+    var tokenPlace = RefreshCall("").tokenPlace
+
+    static let options = OptionTable<RefreshChoice>([
+        Option(name: "url") { value, path, choice throws(NightjarError) in choice.target = try value.text(path) },
+        Option(name: "method") { value, path, choice throws(NightjarError) in choice.method = try value.method(path) },
+        Option(name: "json") { value, _, choice throws(NightjarError) in choice.body = .json(value) },
+        Option(name: "form") { value, path, choice throws(NightjarError) in
+            choice.body = .form(try value.pairs(path))
+        },
+        Option(name: "token") { value, path, choice throws(NightjarError) in
+            choice.tokenPlace = try value.pointer(path)
+        },
+    ])
+}
+
+/// JSON Pointers (RFC 6901) into the answer.
+private enum PlacesChoice {
+    static let options = OptionTable<TokenPlaces>([
+        Option(name: "access") { value, path, places throws(NightjarError) in places.access = try value.pointer(path) },
+        Option(name: "renewal") { value, path, places throws(NightjarError) in
+            places.refresh = try value.pointer(path)
+        },
+        Option(name: "lifetime") { value, path, places throws(NightjarError) in
+            places.expiry = .lifetime(try value.pointer(path))
+        },
+        Option(name: "expiry") { value, path, places throws(NightjarError) in
+            places.expiry = .moment(try value.pointer(path))
+        },
+        Option(name: "token_type") { value, path, places throws(NightjarError) in
+            places.type = try value.pointer(path)
+        },
+    ])
+}
+
+extension JSONValue {
+    /// One of a few words.
+    func word(_ path: String, _ words: [String]) throws(NightjarError) -> String {
+        let text = try text(path)
+        guard words.contains(text) else {
+            let all = words.map { "\"\($0)\"" }.joined(separator: ", ")
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(quoted(text)); it must be one of \(all)")
+        }
+        return text
+    }
+
+    fileprivate func method(_ path: String) throws(NightjarError) -> Method {
+        guard let method = Method(try text(path)) else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) is no method")
+        }
+        return method
+    }
+
+    fileprivate func pointer(_ path: String) throws(NightjarError) -> JSONPointer {
+        do throws(NightjarError) {
+            return try JSONPointer(try text(path))
+        } catch {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)): \(error.message)")
+        }
+    }
+
+    fileprivate func pairs(_ path: String) throws(NightjarError) -> [(name: String, value: String)] {
+        guard case .object(let members) = self else { throw .mismatch(path, wanted: "a table of strings", self) }
+        var pairs: [(name: String, value: String)] = []
+        for member in members { pairs.append((member.name, try member.value.text("\(path).\(member.name)"))) }
+        return pairs
+    }
+}

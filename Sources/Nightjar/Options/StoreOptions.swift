@@ -1,0 +1,74 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// Where a login is kept: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table
+/// `{file= | sqlite= | keyring=, account=, key_file= | key_env=}`.
+struct StoreChoice {
+    private enum Place {
+        case memory
+        case file(String)
+        case sqlite(String)
+        case keyring(String)
+    }
+
+    private var place = Place.memory
+    private var account: String?
+    private var key: EncryptionKey?
+
+    static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> StoreChoice {
+        var choice = StoreChoice()
+        if case .object = value {
+            try options.apply(value, at: path, to: &choice)
+            return choice
+        }
+        let text = try value.text(path)
+        let kind = text.prefix { $0 != ":" }
+        let rest = String(text.dropFirst(kind.count + 1))
+        switch (kind, rest.isEmpty) {
+        case ("memory", true): choice.place = .memory
+        case ("file", false): choice.place = .file(rest)
+        case ("sqlite", false): choice.place = .sqlite(rest)
+        case ("keyring", false): choice.place = .keyring(rest)
+        default:
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) is \(quoted(text)); it must be \"memory\", or \"file:\", \"sqlite:\" or "
+                    + "\"keyring:\" with a path or a name behind it")
+        }
+        return choice
+    }
+
+    private static let options = OptionTable<StoreChoice>([
+        Option(name: "file") { value, path, choice throws(NightjarError) in choice.place = .file(try value.text(path)) },
+        Option(name: "sqlite") { value, path, choice throws(NightjarError) in
+            choice.place = .sqlite(try value.text(path))
+        },
+        Option(name: "keyring") { value, path, choice throws(NightjarError) in
+            choice.place = .keyring(try value.text(path))
+        },
+        Option(name: "account") { value, path, choice throws(NightjarError) in
+            choice.account = try value.text(path)
+        },
+        Option(name: "key_file") { value, path, choice throws(NightjarError) in
+            choice.key = try EncryptionKey(file: try value.text(path))
+        },
+        Option(name: "key_env") { value, path, choice throws(NightjarError) in
+            choice.key = try EncryptionKey(variable: try value.text(path))
+        },
+    ])
+
+    /// - Parameter account: under which the login is kept where several may be, if none was chosen.
+    /// - Returns: nil for the memory of one client.
+    func open(account standard: String) throws(NightjarError) -> (any TokenStore)? {
+        switch place {
+        case .memory:
+            guard key == nil else { throw NightjarError(.invalidArgument, "a login in memory is not encrypted") }
+            return nil
+        case .file(let path): return FileTokenStore(path: path, key: key)
+        case .sqlite(let path): return SQLiteTokenStore(path: path, account: account ?? standard, key: key)
+        case .keyring(let service):
+            guard key == nil else { throw NightjarError(.invalidArgument, "the keyring encrypts by itself") }
+            return SecretServiceTokenStore(service: service, account: account ?? standard)
+        }
+    }
+}
