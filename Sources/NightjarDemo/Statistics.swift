@@ -52,8 +52,8 @@ public struct DemoStatistics: Sendable {
     /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/secondsKept`` of them;
     /// the last one is under way.
     public internal(set) var perSecond: [Int] = []
-    /// By ``Site/Plan/subject``, such as `/v1/articles/{id}` or `/v1/slow?key=a`, here and below: how many requests are
-    /// under way, from the head to the last byte of the answer.
+    /// How many requests are under way, from the head to the last byte of the answer; by route, here and below, and by the
+    /// parameter `key` where there is one: `/v1/articles/{id}`, `/v1/slow?key=a`.
     public internal(set) var inProgress: [String: Int] = [:]
     /// The most that were under way at once.
     public internal(set) var inProgressMax: [String: Int] = [:]
