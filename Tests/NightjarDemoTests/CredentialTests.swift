@@ -70,7 +70,7 @@ import Testing
 
     private func nonce(of answer: CurlAnswer, in field: String = "WWW-Authenticate") throws -> String {
         let value = try #require(answer[field])
-        return try String(#require(value.firstMatch(of: / (?:next)?nonce="([^"]+)"/)).1)
+        return try String(#require(value.firstMatch(of: /[ ](?:next)?nonce="([^"]+)"/)).1)
     }
 
     /// Sends the request that a client with this nonce and count would send.

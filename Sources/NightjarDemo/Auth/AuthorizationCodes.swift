@@ -1,4 +1,3 @@
-import Crypto
 import NIOCore
 import NIOHTTP1
 
@@ -81,7 +80,7 @@ final class AuthorizationCodes: Resettable {
         guard now < code.expiresAt else { return .refused("the code has expired") }
         guard redirectURI == code.redirectURI else { return .refused("redirect_uri is not the one of the request") }
         guard (43...128).contains(verifier.utf8.count),
-            Base64.encodeForURL(SHA256.hash(data: Array(verifier.utf8))) == code.challenge
+            Base64.encodeForURL(Hash.sha256(Array(verifier.utf8))) == code.challenge
         else { return .refused("code_verifier does not fit the code_challenge") }
         return .granted(user: code.user)
     }

@@ -1,5 +1,3 @@
-import Crypto
-
 /// The hash of a Digest exchange (RFC 7616 section 3.3).
 enum DigestAlgorithm: String, CaseIterable {
     case sha256 = "SHA-256"
@@ -24,8 +22,8 @@ enum DigestAlgorithm: String, CaseIterable {
     func hash(_ text: String) -> String {
         let bytes = Array(text.utf8)
         switch self {
-        case .sha256, .sha256OfSession: return DigestAlgorithm.hexadecimal(SHA256.hash(data: bytes))
-        case .md5, .md5OfSession: return DigestAlgorithm.hexadecimal(Insecure.MD5.hash(data: bytes))
+        case .sha256, .sha256OfSession: return DigestAlgorithm.hexadecimal(Hash.sha256(bytes))
+        case .md5, .md5OfSession: return DigestAlgorithm.hexadecimal(Hash.md5(bytes))
         }
     }
 

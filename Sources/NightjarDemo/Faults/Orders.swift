@@ -1,4 +1,3 @@
-import Crypto
 import NIOCore
 import NIOHTTP1
 
@@ -10,7 +9,7 @@ import NIOHTTP1
 /// that the connection is dropped at one of the points of ``OrderDrop``, chosen by `seed` and the number of the request.
 final class Orders: Resettable {
     private struct Kept {
-        let body: SHA256.Digest
+        let body: [UInt8]
         let answer: JSON
         /// Until when the first answer is held back.
         let answeredAt: NIODeadline
@@ -23,7 +22,7 @@ final class Orders: Resettable {
 
     private let ledger: Ledger
     private var keys = BoundedTable<String, Kept>(capacity: Orders.keysKept)
-    private var bodies = BoundedTable<SHA256.Digest, Bool>(capacity: Orders.bodiesKept)
+    private var bodies = BoundedTable<[UInt8], Bool>(capacity: Orders.bodiesKept)
     private var created = 0
     private var requests = 0
     private var keyCount = 0
@@ -63,7 +62,7 @@ final class Orders: Resettable {
         let document = try request.jsonObject()
         let key = try request.head.headers.idempotencyKey()
         let delay = try request.queryDuration("delay", atMost: 60, or: 0)
-        let digest = SHA256.hash(data: Array(request.body.readableBytesView))
+        let digest = Hash.sha256(Array(request.body.readableBytesView))
         if let key, let kept = keys[key] { return try again(kept, digest, drop) }
 
         let id = insert(digest)
@@ -80,7 +79,7 @@ final class Orders: Resettable {
         return response
     }
 
-    private func again(_ kept: Kept, _ digest: SHA256.Digest, _ drop: OrderDrop?) throws(Problem) -> Response {
+    private func again(_ kept: Kept, _ digest: [UInt8], _ drop: OrderDrop?) throws(Problem) -> Response {
         guard kept.body == digest, kept.answeredAt <= .now() else {
             ledger.note { $0.orders.conflicts += 1 }
             throw kept.body == digest
@@ -91,7 +90,7 @@ final class Orders: Resettable {
         return Orders.response(kept.answer, drop)
     }
 
-    private func insert(_ digest: SHA256.Digest) -> Int {
+    private func insert(_ digest: [UInt8]) -> Int {
         created += 1
         ledger.note { $0.orders.created += 1 }
         if bodies[digest] != nil { repeatedBodies += 1 }
