@@ -45,6 +45,19 @@ final class Demo: Sendable {
 
     func control(_ json: String) throws -> CurlAnswer { try send("POST", "/__control", json: json) }
 
+    /// Sends a request through a plain socket, for a client that leaves before the answer.
+    func begin(_ method: String, _ path: String, type: String, body: String, _ fields: String = "") throws
+        -> NightjarTestSupport.Socket
+    {
+        let client = try connect()
+        let head = """
+            \(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: \(type)\r\n\(fields)\
+            Content-Length: \(body.utf8.count)\r\n\r\n
+            """
+        try client.send(Bytes((head + body).utf8))
+        return client
+    }
+
     func connect() throws -> NightjarTestSupport.Socket { try Socket(connectingTo: port) }
 }
 

@@ -1,5 +1,5 @@
-import Foundation
 import NightjarDemo
+import NightjarTestSupport
 import Testing
 
 @Suite struct LoginTests {
@@ -130,10 +130,13 @@ import Testing
 
     @Test func rotatesBeforeItAnswers() throws {
         let login = try logIn()
-        let first = ["-m", "0.2", "--data-urlencode", "refresh_token=\(login.refresh)", "-H", "Idempotency-Key: a"]
-        #expect(try demo.curlStatus("/v1/auth/refresh?delay=30", first) == 28)
-        #expect(seen.refreshes == 1)
-        #expect(try demo.curlStatus("/v1/auth/refresh?drop=1", first) == 52)
+        let client = try demo.begin(
+            "POST", "/v1/auth/refresh?delay=30", type: "application/json",
+            body: #"{"refresh_token":"\#(login.refresh)"}"#, "Idempotency-Key: a\r\n")
+        try eventually("the token was redeemed") { seen.refreshes == 1 }
+        client.close()
+        let arguments = ["--data-urlencode", "refresh_token=\(login.refresh)", "-H", "Idempotency-Key: a"]
+        #expect(try demo.curlStatus("/v1/auth/refresh?drop=1", arguments) == 52)
         let again = try tokens(of: refresh(login.refresh, key: "a"))
         #expect(try me(again.access).status == 200)
         #expect((seen.refreshes, seen.refreshReplays) == (1, 2))

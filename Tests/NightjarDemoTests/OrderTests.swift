@@ -43,10 +43,12 @@ import Testing
     }
 
     @Test func theSecondDoesNotOvertakeTheFirst() throws {
-        let body = ["-H", "Content-Type: application/json", "-d", #"{"n":1}"#, "-H", "Idempotency-Key: a"]
-        #expect(try demo.curlStatus("/v1/orders?delay=30", ["-m", "0.2"] + body) == 28)
+        let first = try demo.begin(
+            "POST", "/v1/orders?delay=60", type: "application/json", body: #"{"n":1}"#, "Idempotency-Key: a\r\n")
+        try eventually("the order exists") { demo.server.statistics.orders.created == 1 }
         #expect(try order(#"{"n":1}"#, key: "a").status == 409)
         #expect(try counts?["created"] == 1)
+        first.close()
     }
 
     // MARK: Drops
@@ -57,14 +59,9 @@ import Testing
 
     /// Through a plain socket, because curl is too slow for many.
     private func post(_ number: Int, _ query: String, key: String? = nil) throws -> Answer {
-        let client = try demo.connect()
-        let body = #"{"n":\#(number)}"#
         let field = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
-        let head = """
-            POST /v1/orders\(query) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\
-            \(field)Content-Length: \(body.utf8.count)\r\n\r\n
-            """
-        try client.send(Bytes((head + body).utf8))
+        let client = try demo.begin(
+            "POST", "/v1/orders\(query)", type: "application/json", body: #"{"n":\#(number)}"#, field)
         // Bytes that the server has not read turn its close into a reset.
         let answer = (try? client.receiveToEnd()) ?? []
         return answer.isEmpty ? .none : answer.last == UInt8(ascii: "}") ? .whole : .cutShort
