@@ -101,7 +101,7 @@ final class Site {
             var plan = route(head, target, connection: connection, numberOnConnection: numberOnConnection)
             plan.isOfAPI = target.segments.first == "v1"
             if let key = target.query.first(where: { $0.name == "key" })?.value {
-                plan.subject += "?key=\(key.prefix(100))"
+                plan.subject += "?key=\(String(decoding: key.utf8.prefix(100), as: UTF8.self))"
             }
             if plan.isOfAPI, let answer = outage.answer {
                 ledger.note { $0.outageRequests += 1 }

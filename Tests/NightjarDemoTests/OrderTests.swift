@@ -1,3 +1,4 @@
+import Foundation
 import NightjarDemo
 import NightjarTestSupport
 import Testing
@@ -22,10 +23,14 @@ import Testing
         #expect(first.status == 201)
         #expect(first["Location"] == "/v1/orders/1")
         #expect(try first.json["id"] as? Int == 1)
+        #expect(try demo.curl("/v1/orders/1").body == first.body)
+        #expect(try demo.curl("/v1/orders/2").status == 404)
         #expect(try order(#"{"n":1}"#).json["id"] as? Int == 2)
         #expect(try order("nonsense").status == 400)
-        #expect(try order("{\"a\":\"\(String(repeating: "a", count: 65_536))\"}").status == 413)
-        #expect(try counts == ["created": 2, "requests": 4, "keys": 0, "repeated_bodies": 1])
+        let long = try order("{\"a\":\"\(String(repeating: "a", count: 4096))\"}")
+        #expect(try long.json["body_bytes"] as? Int == 4104)
+        #expect(try long.json["order"] is NSNull)
+        #expect(try counts == ["created": 3, "requests": 4, "keys": 0, "repeated_bodies": 1])
         #expect(try demo.curl("/v1/orders", ["-X", "DELETE"]).status == 204)
         #expect(try counts == ["created": 0, "requests": 0, "keys": 0, "repeated_bodies": 0])
     }

@@ -8,9 +8,15 @@ import NIOHTTP1
 /// while the first answer is held back by `delay` (draft-ietf-httpapi-idempotency-key-header). `drop` is the probability
 /// that the connection is dropped at one of the points of ``OrderDrop``, chosen by `seed` and the number of the request.
 final class Orders: Resettable {
+    private struct Answer {
+        let id: Int
+        let document: ByteBuffer
+    }
+
     private struct Kept {
+        /// The hash of the body.
         let body: [UInt8]
-        let answer: JSON
+        let answer: Answer
         /// Until when the first answer is held back.
         let answeredAt: NIODeadline
     }
@@ -18,10 +24,14 @@ final class Orders: Resettable {
     /// A client chooses keys and bodies, so the oldest ones are forgotten.
     private static let keysKept = 20_000
     private static let bodiesKept = 20_000
-    private static let bodyLimit = 64 * 1024
+    private static let ordersKept = 1000
+    /// Of a body that the answer repeats, in bytes: the answer is kept with its key. A longer one is only counted.
+    private static let repeatLimit = 4096
 
     private let ledger: Ledger
     private var keys = BoundedTable<String, Kept>(capacity: Orders.keysKept)
+    /// The answers by the identifiers of the orders.
+    private var orders = BoundedTable<Int, ByteBuffer>(capacity: Orders.ordersKept)
     private var bodies = BoundedTable<[UInt8], Bool>(capacity: Orders.bodiesKept)
     private var created = 0
     private var requests = 0
@@ -36,10 +46,12 @@ final class Orders: Resettable {
         router.stream(.POST, "/v1/orders", open)
         router.on(.DELETE, "/v1/orders", clear)
         router.on(.GET, "/v1/orders/count", count)
+        router.on(.GET, "/v1/orders/{id}", read)
     }
 
     /// Starts the numbers of orders and of requests anew, too.
     func reset() {
+        orders.removeAll()
         keys.removeAll()
         bodies.removeAll()
         (created, requests, keyCount, repeatedBodies) = (0, 0, 0, 0)
@@ -54,7 +66,7 @@ final class Orders: Resettable {
         ledger.note { $0.orders.requests += 1 }
         let drop = OrderDrop.roll(probability, seed: UInt64(seed), number: UInt64(requests))
         if drop != nil { ledger.note { $0.orders.dropped += 1 } }
-        return OrderSink(request, drop, limit: Orders.bodyLimit, create)
+        return OrderSink(request, drop, limit: Router.bodyLimit, create)
     }
 
     private func create(_ request: Request, _ drop: OrderDrop?) throws(Problem) -> Response {
@@ -65,11 +77,13 @@ final class Orders: Resettable {
         let digest = Hash.sha256(Array(request.body.readableBytesView))
         if let key, let kept = keys[key] { return try again(kept, digest, drop) }
 
-        let id = insert(digest)
-        let answer: JSON = [
-            "id": .int(id), "order": document,
+        let (id, size) = (insert(digest), request.body.readableBytes)
+        let order: JSON = [
+            "id": .int(id), "order": size <= Orders.repeatLimit ? document : .null, "body_bytes": .int(size),
             "created_at": .string(CalendarTime(seconds: CalendarTime.now()).timestamp),
         ]
+        let answer = Answer(id: id, document: ByteBuffer(bytes: order.formatted()))
+        orders.set(answer.document, for: id)
         if let key {
             keyCount += 1
             keys.set(Kept(body: digest, answer: answer, answeredAt: .now() + delay), for: key)
@@ -98,17 +112,23 @@ final class Orders: Resettable {
         return created
     }
 
-    private static func response(_ answer: JSON, _ drop: OrderDrop?) -> Response {
+    private static func response(_ answer: Answer, _ drop: OrderDrop?) -> Response {
         if drop == .beforeAnswering { return .dropped }
-        var response = Response.json(answer, status: .created)
-        if let id = answer["id"], case .integer(let number) = id {
-            response.headers.add(name: "Location", value: "/v1/orders/\(number)")
-        }
+        var response = Response(
+            .created, headers: ["Content-Type": "application/json", "Location": "/v1/orders/\(answer.id)"],
+            body: .bytes(answer.document))
         if drop == .insideTheAnswer { OrderDrop.cut(&response) }
         return response
     }
 
-    // MARK: Counting
+    // MARK: Reading and counting
+
+    /// One of the last orders.
+    private func read(_ request: Request) throws(Problem) -> Response {
+        let id = try request.id(of: "order")
+        guard let document = orders[id] else { throw Problem.notFound("order", id) }
+        return Response(.ok, headers: ["Content-Type": "application/json"], body: .bytes(document))
+    }
 
     /// Since the start or the last DELETE: orders, requests for them, different keys, and orders whose body was that of an
     /// earlier one, byte for byte: of a client that numbers its bodies, the ones that were done twice.
