@@ -2,15 +2,20 @@
 struct Control {
     let ledger: Ledger
     let store: Store
+    let outage: Outage
+    let tokens: Tokens
+    /// Everything that ``control(_:)`` can take back to the start, `store` and `tokens` included.
+    let states: [any Resettable]
 
     func add(to router: inout Router) {
         router.on(.GET, "/__stats", read)
         router.on(.POST, "/__stats/reset", resetStatistics)
         router.on(.POST, "/__data/reset", resetData)
+        router.on(.POST, "/__control", control)
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        .json(Control.json(ledger.statistics))
+        .json(ledger.statistics.json)
     }
 
     private func resetStatistics(_ request: Request) throws(Problem) -> Response {
@@ -24,34 +29,31 @@ struct Control {
         return Response(.noContent)
     }
 
-    private static func json(_ statistics: DemoStatistics) -> JSON {
-        let requests = statistics.requests.sorted { $0.key < $1.key }
-        let statuses = statistics.statuses.sorted { $0.key < $1.key }
-        return [
-            "requests": .object(requests.map { JSON.Member(name: $0.key, value: .int($0.value)) }),
-            "statuses": .object(statuses.map { JSON.Member(name: String($0.key), value: .int($0.value)) }),
-            "connections": [
-                "opened": .int(statistics.connectionsOpened), "open": .int(statistics.connectionsOpen),
-            ],
-            "bytes": ["in": .int(statistics.bytesIn), "out": .int(statistics.bytesOut)],
-            "log": .array(statistics.exchanges.map(json)),
-        ]
+    /// Does what its members say, and answers with what is in force then:
+    ///
+    /// - `"reset": true`: everything as it was at the start: data, logins, orders, windows, counters, no outage;
+    /// - `"outage": "none"`, `"503"` or `"drop"`: what all of `/v1` answers from then on, to requests that come then;
+    /// - `"expire_access_tokens": true`: every access token issued so far expires now.
+    private func control(_ request: Request) throws(Problem) -> Response {
+        let document = try request.jsonObject()
+        var fields = Fields(document, known: ["reset", "outage", "expire_access_tokens"], readOnly: [])
+        let resets = fields.flag("reset", or: false)
+        let expires = fields.flag("expire_access_tokens", or: false)
+        let name = fields.optionalText("outage", limit: 10)
+        let mode = name.flatMap(Outage.Mode.init(rawValue:))
+        if name != nil, mode == nil { fields.refuse("outage", "must be \"none\", \"503\" or \"drop\"") }
+        try fields.check()
+        if resets {
+            for state in states { state.reset() }
+            ledger.reset()
+        }
+        if expires { tokens.expireAccessTokens() }
+        if let mode { outage.mode = mode }
+        return .json(["outage": .string(outage.mode.rawValue)])
     }
+}
 
-    private static func json(_ exchange: DemoStatistics.Exchange) -> JSON {
-        [
-            "number": .int(exchange.number),
-            "connection": .int(exchange.connection),
-            "request_on_connection": .int(exchange.numberOnConnection),
-            "method": .string(exchange.method),
-            "target": .string(exchange.target),
-            "route": .string(exchange.route),
-            "headers": .array(exchange.headers.map { [.string($0.name), .string($0.value)] }),
-            "body": Echo.body(exchange.body),
-            "body_encoding": Echo.bodyEncoding(exchange.body),
-            "body_bytes": .int(exchange.bodyLength),
-            "complete": .bool(exchange.isComplete),
-            "status": .int(exchange.status),
-        ]
-    }
+/// What clients change, and `/__control` can take back to how it was at the start.
+protocol Resettable: AnyObject {
+    func reset()
 }

@@ -13,7 +13,12 @@ final class Site {
 
         /// The route's template, or `*`.
         let route: String
-        let action: Action
+        var action: Action
+        /// Whether the path begins with `/v1`.
+        var isOfAPI = false
+        /// What the request is counted under beside others that are under way: the route, and the parameter `key` of the
+        /// query where there is one.
+        var subject: String
 
         /// The control plane does not count itself.
         var isObserved: Bool { !route.hasPrefix("/__") }
@@ -21,6 +26,7 @@ final class Site {
 
     let ledger: Ledger
     let clock = HTTPDate()
+    private let outage = Outage()
     private let router: Router
 
     init(seed: UInt64, ledger: Ledger) {
@@ -31,6 +37,11 @@ final class Site {
         Users(store: store).add(to: &router)
         Avatars(store: store).add(to: &router)
         Comments(store: store).add(to: &router)
+        var states: [any Resettable] = [store, outage]
+        let tokens = Tokens(ledger: ledger)
+        states.append(tokens)
+        Site.addAuth(to: &router, &states, tokens, store, ledger)
+        Site.addFaults(to: &router, &states, ledger)
         Bodies().add(to: &router)
         Answers().add(to: &router)
         Redirects().add(to: &router)
@@ -43,10 +54,38 @@ final class Site {
         router.stream(.PUT, "/upload", Upload.open)
         router.streamAny("/form", Form.open)
         router.streamAny("/expect", Expectation.open)
-        Control(ledger: ledger, store: store).add(to: &router)
+        Control(ledger: ledger, store: store, outage: outage, tokens: tokens, states: states).add(to: &router)
         let contents = Site.contents(of: router)
         router.on(.GET, "/") { _ throws(Problem) in Response.json(contents) }
         self.router = router
+    }
+
+    /// Who may come in, and what only they see.
+    private static func addAuth(
+        to router: inout Router, _ states: inout [any Resettable], _ tokens: Tokens, _ store: Store,
+        _ ledger: Ledger
+    ) {
+        let refreshes = Refreshes(tokens: tokens, ledger: ledger)
+        let devices = DeviceCodes(store: store)
+        let codes = AuthorizationCodes(store: store)
+        let digest = Digest()
+        Logins(tokens: tokens, refreshes: refreshes, store: store).add(to: &router)
+        devices.add(to: &router)
+        codes.add(to: &router)
+        TokenEndpoint(tokens: tokens, refreshes: refreshes, devices: devices, codes: codes).add(to: &router)
+        Protected(tokens: tokens, store: store).add(to: &router)
+        digest.add(to: &router)
+        states += [refreshes, devices, codes, digest] as [any Resettable]
+    }
+
+    /// What goes wrong on request.
+    private static func addFaults(to router: inout Router, _ states: inout [any Resettable], _ ledger: Ledger) {
+        let (limits, flaky, orders) = (Limits(ledger: ledger), Flaky(), Orders(ledger: ledger))
+        limits.add(to: &router)
+        flaky.add(to: &router)
+        orders.add(to: &router)
+        router.on(.GET, "/v1/slow", Slow.answer)
+        states += [limits, flaky, orders] as [any Resettable]
     }
 
     func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> Plan {
@@ -59,30 +98,43 @@ final class Site {
                 throw Problem(.badRequest, "an HTTP/1.1 request must have exactly one Host field")
             }
             let target = try Target(head.uri)
-            switch router.match(head.method, target.segments) {
-            case .route(let route, let parameters):
-                let request = Request(
-                    head: head, target: target, parameters: parameters, connection: connection,
-                    numberOnConnection: numberOnConnection)
-                switch route.action {
-                case .whole(let limit, let handler):
-                    return Plan(route: route.template, action: .collect(request, limit: limit, handler))
-                case .streamed(let handler):
-                    return Plan(route: route.template, action: .stream(request, handler))
-                }
-            case .methods(let methods, let template):
-                let allow: HTTPHeaders = ["Allow": methods.joined(separator: ", ")]
-                if head.method == .OPTIONS {
-                    return Plan(route: template, action: .answer(Response(.noContent, headers: allow)))
-                }
-                let problem = Problem(
-                    .methodNotAllowed, "\(head.method.rawValue) is not served here", headers: allow)
-                return Plan(route: template, action: .answer(problem.response))
-            case .nothing:
-                throw Problem(.notFound, "there is nothing at this path; / lists what there is")
+            var plan = route(head, target, connection: connection, numberOnConnection: numberOnConnection)
+            plan.isOfAPI = target.segments.first == "v1"
+            if let key = target.query.first(where: { $0.name == "key" })?.value {
+                plan.subject += "?key=\(String(decoding: key.utf8.prefix(100), as: UTF8.self))"
             }
+            if plan.isOfAPI, let answer = outage.answer {
+                ledger.note { $0.outageRequests += 1 }
+                plan.action = .answer(answer)
+            }
+            return plan
         } catch {
-            return Plan(route: "*", action: .answer(error.response))
+            return Plan(route: "*", action: .answer(error.response), subject: "*")
+        }
+    }
+
+    private func route(_ head: HTTPRequestHead, _ target: Target, connection: Int, numberOnConnection: Int) -> Plan {
+        switch router.match(head.method, target.segments) {
+        case .route(let route, let parameters):
+            let request = Request(
+                head: head, target: target, parameters: parameters, connection: connection,
+                numberOnConnection: numberOnConnection)
+            let action: Plan.Action =
+                switch route.action {
+                case .whole(let limit, let handler): .collect(request, limit: limit, handler)
+                case .streamed(let handler): .stream(request, handler)
+                }
+            return Plan(route: route.template, action: action, subject: route.template)
+        case .methods(let methods, let template):
+            let allow: HTTPHeaders = ["Allow": methods.joined(separator: ", ")]
+            let answer =
+                head.method == .OPTIONS
+                ? Response(.noContent, headers: allow)
+                : Problem(.methodNotAllowed, "\(head.method.rawValue) is not served here", headers: allow).response
+            return Plan(route: template, action: .answer(answer), subject: template)
+        case .nothing:
+            let problem = Problem(.notFound, "there is nothing at this path; / lists what there is")
+            return Plan(route: "*", action: .answer(problem.response), subject: "*")
         }
     }
 
@@ -91,6 +143,13 @@ final class Site {
             "name": "Nightjar demo API",
             "routes": .array(
                 router.table.map { ["method": .string($0.method), "path": .string($0.template)] }),
+            // What to log in with; each user has the same password.
+            "login": ["email": .string(SeedData.email(of: "ada")), "password": .string(Logins.password)],
+            "oauth_client": [
+                "client_id": .string(OAuthClient.id), "client_secret": .string(OAuthClient.secret),
+            ],
+            "basic_and_digest": ["user": .string(Protected.user), "password": .string(Protected.password)],
+            "api_key": .string(Protected.apiKey),
         ]
     }
 }

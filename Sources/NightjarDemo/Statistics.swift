@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What a ``DemoServer`` has seen on the wire since it started or since the last reset.
+/// What a ``DemoServer`` has seen on the wire since it started or since the last reset; as JSON at `/__stats`.
 ///
 /// Requests to paths that begin with `/__` are the control plane: they are neither counted nor logged, though their
 /// connections and bytes are.
@@ -43,11 +43,61 @@ public struct DemoStatistics: Sendable {
     public internal(set) var bytesOut = 0
     /// The last ``DemoStatistics/exchangesKept`` requests, oldest first.
     public internal(set) var exchanges: [Exchange] = []
+    public internal(set) var auth = Auth()
+    public internal(set) var orders = Orders()
+    /// Answers of 429 by `/v1/limited`.
+    public internal(set) var limited = 0
+    /// Requests that met an outage (`/__control`).
+    public internal(set) var outageRequests = 0
+    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/secondsKept`` of them;
+    /// the last one is under way.
+    public internal(set) var perSecond: [Int] = []
+    /// How many requests are under way, from the head to the last byte of the answer; by route, here and below, and by the
+    /// parameter `key` where there is one: `/v1/articles/{id}`, `/v1/slow?key=a`.
+    public internal(set) var inProgress: [String: Int] = [:]
+    /// The most that were under way at once.
+    public internal(set) var inProgressMax: [String: Int] = [:]
+    /// Requests whose client left before the last byte of the answer.
+    public internal(set) var abandoned: [String: Int] = [:]
 
     public static let exchangesKept = 100
     public static let bodyKept = 16 * 1024
+    public static let secondsKept = 120
 
     public var requestCount: Int { requests.values.reduce(0, +) }
+}
+
+extension DemoStatistics {
+    /// What became of credentials.
+    public struct Auth: Sendable {
+        /// By password, device code or authorization code.
+        public internal(set) var logins = 0
+        public internal(set) var logouts = 0
+        /// Access tokens for a client's own credentials.
+        public internal(set) var clientCredentials = 0
+        /// Refresh tokens redeemed for new ones.
+        public internal(set) var refreshes = 0
+        /// Answers given again to the same Idempotency-Key and refresh token.
+        public internal(set) var refreshReplays = 0
+        /// Refresh tokens presented after they had been redeemed.
+        public internal(set) var refreshReuses = 0
+        /// Logins ended by that.
+        public internal(set) var revokedFamilies = 0
+        /// Bearer tokens that were unknown, expired or revoked, each answered with 401.
+        public internal(set) var refused = 0
+    }
+
+    /// What became of requests to `POST /v1/orders`.
+    public struct Orders: Sendable {
+        public internal(set) var requests = 0
+        public internal(set) var created = 0
+        /// Answers given again to the same Idempotency-Key.
+        public internal(set) var replayed = 0
+        /// Refused, because the first request with that Idempotency-Key was under way or had another body.
+        public internal(set) var conflicts = 0
+        /// Requests whose connection was dropped on purpose.
+        public internal(set) var dropped = 0
+    }
 }
 
 /// Counts. Written by the server's loop, read by any thread.
@@ -56,19 +106,32 @@ final class Ledger: Sendable {
         var statistics = DemoStatistics()
         var lastExchange = 0
         var lastConnection = 0
+        var load = Load()
     }
 
     private let state = Mutex(State())
 
-    var statistics: DemoStatistics { state.withLock { $0.statistics } }
+    var statistics: DemoStatistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            state.load.report(to: &statistics, now: .now())
+            return statistics
+        }
+    }
 
-    /// Forgets everything but the connections that are open.
+    /// Forgets everything but the connections that are open and the requests that are under way.
     func reset() {
         state.withLock { state in
             let open = state.statistics.connectionsOpen
             state.statistics = DemoStatistics()
             state.statistics.connectionsOpen = open
+            state.load.reset(now: .now())
         }
+    }
+
+    /// Changes the counters that belong to one part of the API.
+    func note(_ change: (inout DemoStatistics) -> Void) {
+        state.withLock { change(&$0.statistics) }
     }
 
     /// - Returns: the connection's number.
@@ -96,9 +159,11 @@ final class Ledger: Sendable {
     // MARK: Exchanges
 
     /// - Returns: the exchange's number, for the calls below.
-    func began(_ head: HTTPRequestHead, route: String, connection: Int, numberOnConnection: Int) -> Int {
-        state.withLock { state in
+    func began(_ head: HTTPRequestHead, _ plan: Site.Plan, connection: Int, numberOnConnection: Int) -> Int {
+        let route = plan.route
+        return state.withLock { state in
             state.lastExchange += 1
+            state.load.began(plan.subject, isOfAPI: plan.isOfAPI, now: .now())
             // The network chooses the method, so only the ones that are known get a counter of their own.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
             state.statistics.requests["\(method) \(route)", default: 0] += 1
@@ -129,6 +194,13 @@ final class Ledger: Sendable {
     func answered(_ status: Int, to exchange: Int) {
         state.withLock { $0.statistics.statuses[status, default: 0] += 1 }
         update(exchange) { $0.status = status }
+    }
+
+    /// The last byte of the answer is on its way, or the client left before.
+    ///
+    /// - Parameter subject: of the plan that ``began(_:_:connection:numberOnConnection:)`` was given.
+    func ended(_ subject: String, isAbandoned: Bool) {
+        state.withLock { $0.load.ended(subject, isAbandoned: isAbandoned) }
     }
 
     /// Does nothing where the log has moved on.

@@ -191,7 +191,9 @@ import Testing
     }
 
     @Test func theRootListsWhatThereIs() throws {
-        let routes = try demo.curl("/").json["routes"] as? [[String: String]]
+        let contents = try demo.curl("/").json
+        let routes = contents["routes"] as? [[String: String]]
+        #expect(contents["login"] as? [String: String] == ["email": "ada@example.org", "password": "moonlight"])
         #expect(routes?.contains(["method": "PATCH", "path": "/v1/comments/{id}"]) == true)
     }
 }

@@ -18,18 +18,44 @@ final class Demo: Sendable {
         return try CurlAnswer(result)
     }
 
-    /// The last answer of several, where curl follows redirects.
+    /// With what status curl ends where there is no whole answer, such as 52: the connection closed before the first byte.
+    func curlStatus(_ path: String, _ arguments: [String] = []) throws -> Int32 {
+        let options = ["-s", "--max-time", "20", "--noproxy", "*", "-o", "/dev/null"]
+        return try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"]).status
+    }
+
+    /// The last answer of several, where curl follows redirects or answers a challenge.
     func last(_ path: String, _ arguments: [String]) throws -> CurlAnswer {
         let result = try run(
             "curl",
             ["-s", "-S", "-i", "--max-time", "20", "--noproxy", "*", "--max-redirs", "50"] + arguments + [
                 "http://127.0.0.1:\(port)\(path)"
             ])
-        return try CurlAnswer(result, followsRedirects: true)
+        return try CurlAnswer(result, isLast: true)
     }
 
     func send(_ method: String, _ path: String, json: String, type: String = "application/json") throws -> CurlAnswer {
         try curl(path, ["-X", method, "-H", "Content-Type: \(type)", "--data-binary", "@-"], input: Bytes(json.utf8))
+    }
+
+    /// Posts a form, as OAuth's clients do.
+    func form(_ path: String, _ fields: [String: String], _ arguments: [String] = []) throws -> CurlAnswer {
+        try curl(path, fields.flatMap { ["--data-urlencode", "\($0.key)=\($0.value)"] } + arguments)
+    }
+
+    func control(_ json: String) throws -> CurlAnswer { try send("POST", "/__control", json: json) }
+
+    /// Sends a request through a plain socket, for a client that leaves before the answer.
+    func begin(_ method: String, _ path: String, type: String, body: String, _ fields: String = "") throws
+        -> NightjarTestSupport.Socket
+    {
+        let client = try connect()
+        let head = """
+            \(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: \(type)\r\n\(fields)\
+            Content-Length: \(body.utf8.count)\r\n\r\n
+            """
+        try client.send(Bytes((head + body).utf8))
+        return client
     }
 
     func connect() throws -> NightjarTestSupport.Socket { try Socket(connectingTo: port) }
@@ -42,7 +68,7 @@ struct CurlAnswer {
     let headers: [(name: String, value: String)]
     let body: [UInt8]
 
-    init(_ result: ToolResult, followsRedirects: Bool = false) throws {
+    init(_ result: ToolResult, isLast: Bool = false) throws {
         guard result.status == 0 else { throw ToolFailure(description: "curl: \(result.status) \(result.errors)") }
         var rest = result.output[...]
         var interim: [Int] = []
@@ -60,8 +86,10 @@ struct CurlAnswer {
                 interim.append(status)
                 continue
             }
-            // A redirect's body comes before the next head, and has a length here.
-            if followsRedirects, (300..<400).contains(status), let next = rest.firstRange(of: Array("HTTP/1.1 ".utf8)) {
+            // The body of a redirect or a challenge comes before the next head, and does not look like one here.
+            if isLast, (300..<400).contains(status) || status == 401,
+                let next = rest.firstRange(of: Array("HTTP/1.1 ".utf8))
+            {
                 rest = rest[next.lowerBound...]
                 continue
             }

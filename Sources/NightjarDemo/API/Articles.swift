@@ -12,7 +12,7 @@ struct Articles {
     }
 
     /// Filters: `author` (an id or a handle), `tag` (repeated: all of them), `published`, `q` (in the title or summary).
-    private func list(_ request: Request) throws(Problem) -> Response {
+    func list(_ request: Request) throws(Problem) -> Response {
         let page = try Page(request)
         let sort = try Sort<Article>(
             request,

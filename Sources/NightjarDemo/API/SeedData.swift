@@ -17,6 +17,8 @@ struct SeedData {
         addComments()
     }
 
+    static func email(of handle: String) -> String { "\(handle)@example.org" }
+
     // The tables refuse rows at a capacity that is far from reached here, hence the `try?`.
 
     private mutating func addUsers() {
@@ -24,7 +26,7 @@ struct SeedData {
             let createdAt = SeedData.start + index * SeedData.hour
             _ = try? users.insert { id in
                 User(
-                    id: id, handle: person.handle, name: person.name, email: "\(person.handle)@example.org",
+                    id: id, handle: person.handle, name: person.name, email: SeedData.email(of: person.handle),
                     bio: person.bio, createdAt: createdAt, updatedAt: createdAt)
             }
         }

@@ -83,7 +83,7 @@ struct Comment: Row {
 }
 
 /// The data of the demo API. Lives on the server's loop, so each request sees and leaves it consistent.
-final class Store {
+final class Store: Resettable {
     var articles = Table<Article>()
     var users = Table<User>()
     var comments = Table<Comment>()

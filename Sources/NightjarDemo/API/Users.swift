@@ -28,18 +28,18 @@ struct Users {
         if let words = request.query("q")?.lowercased() {
             rows = rows.filter { $0.name.lowercased().contains(words) }
         }
-        return page.response(of: sort(rows), json)
+        return page.response(of: sort(rows), Users.json)
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        .json(json(try store.user(request.id(of: "user"))))
+        .json(Users.json(try store.user(request.id(of: "user"))))
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {
         let draft = try Draft(request.jsonObject(), store, replacing: nil)
         let now = CalendarTime.now()
         let user = try store.users.insert { id in draft.user(id: id, createdAt: now, updatedAt: now) }
-        var response = Response.json(json(user), status: .created)
+        var response = Response.json(Users.json(user), status: .created)
         response.headers.add(name: "Location", value: "/v1/users/\(user.id)")
         return response
     }
@@ -50,14 +50,14 @@ struct Users {
 
     private func patch(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
-        return try update(user, to: request.patched(json(user)))
+        return try update(user, to: request.patched(Users.json(user)))
     }
 
     private func update(_ user: User, to document: JSON) throws(Problem) -> Response {
         let draft = try Draft(document, store, replacing: user.id)
         let updated = draft.user(id: user.id, createdAt: user.createdAt, updatedAt: CalendarTime.now())
         store.users.replace(updated)
-        return .json(json(updated))
+        return .json(Users.json(updated))
     }
 
     /// Refused while anything names the user as its author.
@@ -74,7 +74,7 @@ struct Users {
         return Response(.noContent)
     }
 
-    private func json(_ user: User) -> JSON {
+    static func json(_ user: User) -> JSON {
         [
             "id": .int(user.id),
             "handle": .string(user.handle),

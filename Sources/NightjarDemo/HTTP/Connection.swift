@@ -34,6 +34,10 @@ final class Connection: ChannelDuplexHandler {
     private var requestCount = 0
     /// The ledger's number of the exchange under way; nil on the control plane.
     private var exchange: Int?
+    /// What the exchange under way is counted under; it is nil where `exchange` is.
+    private var subject: String?
+    /// Of exchanges whose answer has not been written whole.
+    private var unfinished: [String] = []
     private var incoming = Incoming.nothing
     private var isClosing = false
     /// Until when reading pauses, for the sake of a sink that takes its time.
@@ -60,6 +64,8 @@ final class Connection: ChannelDuplexHandler {
         timer?.cancel()
         lateInvitation?.cancel()
         incoming = .ignoring
+        for subject in unfinished { site.ledger.ended(subject, isAbandoned: true) }
+        unfinished = []
         site.ledger.connectionClosed()
         context.fireChannelInactive()
     }
@@ -113,9 +119,13 @@ final class Connection: ChannelDuplexHandler {
         }
         requestCount += 1
         let plan = site.plan(for: head, connection: number, numberOnConnection: requestCount)
-        exchange =
-            plan.isObserved
-            ? site.ledger.began(head, route: plan.route, connection: number, numberOnConnection: requestCount) : nil
+        if plan.isObserved {
+            exchange = site.ledger.began(head, plan, connection: number, numberOnConnection: requestCount)
+            subject = plan.subject
+            unfinished.append(plan.subject)
+        } else {
+            (exchange, subject) = (nil, nil)
+        }
         switch plan.action {
         case .collect(let request, let limit, let handler):
             if let length = head.contentLength, length > limit {
@@ -210,7 +220,7 @@ final class Connection: ChannelDuplexHandler {
 
     /// Answers without regard to the body: behind it where that is soon, at once where it is long or may never come.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
-        if head.expectsContinue || head.contentLength ?? 0 > Connection.dropLimit {
+        if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
             answerEarly(head, response, context)
         } else {
             incoming = .dropping(head, response, dropped: 0)
@@ -248,17 +258,30 @@ final class Connection: ChannelDuplexHandler {
         _ response: Response, to head: HTTPRequestHead, closing: Bool, _ context: ChannelHandlerContext
     ) {
         let keepsAlive =
-            !closing && head.isKeepAlive && !response.closesConnection && ResponseWriter.delimits(response, for: head)
+            !closing && head.isKeepAlive && !response.closesConnection && !response.isDropped
+            && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
         // Forgotten now, because a pipelined request may come in from inside `send`.
-        let exchange = exchange
-        self.exchange = nil
+        let (exchange, subject) = (exchange, subject)
+        (self.exchange, self.subject) = (nil, nil)
         let status = Int(response.status.code)
         writer.send(response, to: head, keepsAlive: keepsAlive, context: context) { [site] in
             if let exchange { site.ledger.answered(status, to: exchange) }
         } completion: { [self] context in
-            if !keepsAlive { shut(context) }
+            if let subject { finish(subject) }
+            if response.isDropped {
+                context.close(promise: nil)
+            } else if !keepsAlive {
+                shut(context)
+            }
         }
+    }
+
+    private func finish(_ subject: String) {
+        // Not there when the connection ended first.
+        guard let index = unfinished.firstIndex(of: subject) else { return }
+        unfinished.remove(at: index)
+        site.ledger.ended(subject, isAbandoned: false)
     }
 
     /// Ends our side and waits for the client to end its own.

@@ -181,7 +181,7 @@ struct FieldParameters {
             if name.isEmpty, rest.isEmpty { return }
             rest = rest.dropFirst(name.count)
             guard !name.isEmpty, rest.popFirst() == "=" else { return nil }
-            guard let value = FieldParameters.takeValue(&rest) else { return nil }
+            guard let value = FieldParameters.takeValue(&rest, until: ";") else { return nil }
             parameters.append((name.lowercased(), value))
         }
     }
@@ -191,9 +191,10 @@ struct FieldParameters {
         parameters.first { $0.name == name }?.value
     }
 
-    private static func takeValue(_ rest: inout Substring) -> String? {
+    /// Takes a token or a quoted string off the front; nil where there is neither.
+    static func takeValue(_ rest: inout Substring, until separator: Character) -> String? {
         guard rest.first == "\"" else {
-            let token = rest.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
+            let token = rest.prefix { $0 != separator && $0 != " " && $0 != "\t" }
             rest = rest.dropFirst(token.count)
             return token.isEmpty ? nil : String(token)
         }

@@ -43,6 +43,15 @@ struct Request {
         return duration
     }
 
+    /// One of `choices`, the first where the parameter is absent.
+    func query(_ name: String, oneOf choices: [String]) throws(Problem) -> String {
+        let text = query(name) ?? choices.first ?? ""
+        guard choices.contains(text) else {
+            throw Problem.query(name, "must be one of \(choices.joined(separator: ", "))")
+        }
+        return text
+    }
+
     /// A whole number from the path; there is nothing at other paths, so anything else is a 404.
     func parameter(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {
         let text = parameters[name] ?? ""

@@ -19,6 +19,15 @@ struct Response {
     var delay: TimeAmount = .zero
     /// The connection closes behind the answer even if the client would keep it.
     var closesConnection = false
+    /// Nothing of the answer is sent: the connection closes, after the delay.
+    var isDropped = false
+
+    /// The connection closes without an answer.
+    static var dropped: Response {
+        var response = Response(.ok)
+        response.isDropped = true
+        return response
+    }
 
     init(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: Body = .bytes(ByteBuffer())) {
         self.status = status

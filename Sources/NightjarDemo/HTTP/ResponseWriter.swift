@@ -34,7 +34,7 @@ final class ResponseWriter {
 
     /// - Parameters:
     ///   - keepsAlive: whether the connection is used again after this response; only where ``delimits(_:for:)`` allows.
-    ///   - headSent: called just before the final head is written, maybe after a delay.
+    ///   - headSent: called just before the final head is written, maybe after a delay; never for a dropped answer.
     func send(
         _ response: Response, to request: HTTPRequestHead, keepsAlive: Bool, context: ChannelHandlerContext,
         headSent: @escaping () -> Void, completion: @escaping Completion
@@ -42,6 +42,11 @@ final class ResponseWriter {
         assert(sending == nil, "a second response began before the first had ended")
         sending = Sending(sendsBody: request.method != .HEAD, completion: completion)
         after(response.delay, context) { [self] in
+            guard !response.isDropped else {
+                cancel()
+                completion(context)
+                return
+            }
             // An HTTP/1.0 client would take an interim head for the final one.
             if request.speaksHTTP11 {
                 for head in response.interim { write(.head(head), context) }

@@ -44,6 +44,22 @@ struct Target: Equatable, Sendable {
         return items
     }
 
+    /// Percent-encodes what is not unreserved (RFC 3986 section 2.3), for a value in a query.
+    static func encode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
     /// A server must also take the absolute form that is meant for proxies (RFC 9112 section 3.2.2).
     private static func originForm(_ text: String) throws(Problem) -> Substring {
         if text.hasPrefix("/") { return text[...] }
@@ -55,7 +71,8 @@ struct Target: Equatable, Sendable {
         return rest[slash] == "/" ? rest[slash...] : "/" + rest[slash...]
     }
 
-    private static func decode(_ text: Substring, of what: String, plusIsSpace: Bool) throws(Problem) -> String {
+    /// - Parameter what: it is, to a person.
+    static func decode(_ text: Substring, of what: String, plusIsSpace: Bool) throws(Problem) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8
         while let byte = rest.popFirst() {

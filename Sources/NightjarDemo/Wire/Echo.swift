@@ -23,30 +23,10 @@ enum Echo {
 
     /// As text where it is UTF-8, otherwise in base64.
     static func body(_ bytes: [UInt8]) -> JSON {
-        .string(String(validating: bytes, as: UTF8.self) ?? base64(bytes))
+        .string(String(validating: bytes, as: UTF8.self) ?? Base64.encode(bytes))
     }
 
     static func bodyEncoding(_ bytes: [UInt8]) -> JSON {
         String(validating: bytes, as: UTF8.self) == nil ? "base64" : "text"
     }
-
-    /// RFC 4648 section 4, with padding.
-    static func base64(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits: UInt32 = 0
-            for index in 0..<3 {
-                bits = bits << 8 | (index < group.count ? UInt32(group[start + index]) : 0)
-            }
-            for index in 0..<4 {
-                let isPadding = index > group.count
-                text.append(isPadding ? UInt8(ascii: "=") : alphabet[Int(bits >> (18 - 6 * UInt32(index)) & 63)])
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }

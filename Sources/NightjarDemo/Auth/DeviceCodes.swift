@@ -1,0 +1,134 @@
+import NIOCore
+import NIOHTTP1
+
+/// `/v1/oauth/device`: a device that has no browser asks for a code, a person decides elsewhere, and the device polls the
+/// token endpoint meanwhile (RFC 8628). Lives on the server's loop.
+final class DeviceCodes: Resettable {
+    private enum Decision {
+        case pending, allowed, denied, redeemed
+    }
+
+    private struct Code {
+        let userCode: String
+        let interval: TimeAmount
+        let expiresAt: NIODeadline
+        var decision = Decision.pending
+        var lastPoll: NIODeadline?
+    }
+
+    private static let codesKept = 1000
+    private static let defaultLifetime = 300.0
+
+    private let store: Store
+    private var codes = BoundedTable<String, Code>(capacity: DeviceCodes.codesKept)
+    /// Device codes by user code.
+    private var userCodes = BoundedTable<String, String>(capacity: DeviceCodes.codesKept)
+
+    init(store: Store) {
+        self.store = store
+    }
+
+    func add(to router: inout Router) {
+        router.on(.POST, "/v1/oauth/device", begin)
+        router.on(.GET, "/v1/oauth/device", page)
+        router.on(.POST, "/v1/oauth/device/decide", decide)
+    }
+
+    func reset() {
+        codes.removeAll()
+        userCodes.removeAll()
+    }
+
+    /// `interval` and `expires_in` are in seconds, maybe with a fraction.
+    private func begin(_ request: Request) throws(Problem) -> Response {
+        let parameters = try Parameters(request)
+        let interval = try parameters.seconds("interval", atMost: 3600, or: 1)
+        let lifetime = try parameters.seconds("expires_in", atMost: 3600, or: DeviceCodes.defaultLifetime)
+        do throws(OAuthError) {
+            if case .nobody = try OAuthClient.identify(request, parameters) {
+                throw OAuthError(.invalidRequest, "client_id is required")
+            }
+        } catch {
+            return error.response
+        }
+        let deviceCode = Tokens.random("dc_")
+        let userCode = DeviceCodes.randomUserCode()
+        codes.set(
+            Code(
+                userCode: userCode, interval: TimeAmount(seconds: interval),
+                expiresAt: .now() + TimeAmount(seconds: lifetime)), for: deviceCode)
+        userCodes.set(deviceCode, for: DeviceCodes.normalized(userCode))
+        let address = "http://\(request.head.headers.first(name: "host") ?? "127.0.0.1")/v1/oauth/device"
+        return .grant([
+            "device_code": .string(deviceCode),
+            "user_code": .string(userCode),
+            "verification_uri": .string(address),
+            "verification_uri_complete": .string("\(address)?user_code=\(userCode)"),
+            "expires_in": .seconds(lifetime),
+            "interval": .seconds(interval),
+        ])
+    }
+
+    /// What a person's browser shows.
+    private func page(_ request: Request) throws(Problem) -> Response {
+        let code = request.query("user_code").map(DeviceCodes.normalized) ?? ""
+        let html = """
+            <!doctype html><html lang="en"><title>Nightjar demo</title>
+            <form method="post" action="/v1/oauth/device/decide">
+            <p>A device asks for access. Its code: <input name="user_code" value="\(code)">
+            <button name="allow" value="true">Allow</button> <button name="allow" value="false">Deny</button>
+            </form></html>
+            """
+        return Response(
+            .ok, headers: ["Content-Type": "text/html; charset=utf-8"], body: .bytes(ByteBuffer(string: html)))
+    }
+
+    /// `user_code` in any case, with or without its hyphen; a decision is final.
+    private func decide(_ request: Request) throws(Problem) -> Response {
+        let parameters = try Parameters(request)
+        let userCode = DeviceCodes.normalized(try parameters.text("user_code"))
+        _ = try parameters.text("allow")
+        let allows = try parameters.flag("allow")
+        guard let deviceCode = userCodes[userCode], var code = codes[deviceCode], .now() < code.expiresAt else {
+            throw Problem(.notFound, "there is no such code, or it has expired")
+        }
+        guard code.decision == .pending else { throw Problem(.conflict, "this code was decided before") }
+        code.decision = allows ? .allowed : .denied
+        codes.set(code, for: deviceCode)
+        return .json(["user_code": .string(code.userCode), "allow": .bool(allows)])
+    }
+
+    /// One poll of the device.
+    ///
+    /// - Returns: the user who has allowed it; a code is redeemed once.
+    func redeem(_ deviceCode: String, now: NIODeadline) throws(OAuthError) -> Int {
+        guard var code = codes[deviceCode], code.decision != .redeemed else {
+            throw OAuthError(.invalidGrant, "there is no such code, or it was redeemed")
+        }
+        let isTooSoon = code.lastPoll.map { now - $0 < code.interval } ?? false
+        code.lastPoll = now
+        defer { codes.set(code, for: deviceCode) }
+        guard now < code.expiresAt else { throw OAuthError(.expiredToken, "the code has expired") }
+        // The interval that is demanded stays the same; a client adds 5 seconds to its own (RFC 8628 section 3.5).
+        guard !isTooSoon else { throw OAuthError(.slowDown, "polls must be further apart") }
+        switch code.decision {
+        case .pending: throw OAuthError(.authorizationPending, "nobody has decided yet")
+        case .denied: throw OAuthError(.accessDenied, "the person has refused")
+        case .redeemed, .allowed: break
+        }
+        guard let user = store.users.rows.first else { throw OAuthError(.accessDenied, "there are no users") }
+        code.decision = .redeemed
+        return user.id
+    }
+
+    /// Eight consonants: no words, and nothing that looks like something else (RFC 8628 section 6.1).
+    private static func randomUserCode() -> String {
+        let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
+        let code = (0..<8).map { _ in letters[Int.random(in: 0..<letters.count)] }
+        return String(code.prefix(4)) + "-" + String(code.suffix(4))
+    }
+
+    private static func normalized(_ code: String) -> String {
+        String(code.uppercased().filter { $0.isASCII && $0.isLetter }.prefix(20))
+    }
+}

@@ -1,0 +1,136 @@
+import NIOCore
+import NIOHTTP1
+
+/// `/v1/digest`: HTTP Digest with `qop=auth` (RFC 7616). Lives on the server's loop.
+///
+/// `algorithm` chooses what is asked for: `SHA-256` (the default), `MD5`, `SHA-256-sess`, `MD5-sess`, or `both`, in two
+/// challenges. After `uses` requests a nonce is stale. With `next=1` each answer brings the nonce for the next request.
+final class Digest: Resettable {
+    private struct Nonce {
+        let uses: Int
+        /// The counts that came with it; each comes once.
+        var counts: Set<UInt32> = []
+        /// Of the first request with it, which a session's key is made with.
+        var sessionCnonce: String?
+    }
+
+    /// What a client has sent.
+    private struct Attempt {
+        let algorithm: DigestAlgorithm
+        let nonce: String
+        let cnonce: String
+        let countText: String
+        let count: UInt32
+        let uri: String
+        let response: String
+    }
+
+    private static let noncesKept = 1000
+    private static let usesLimit = 1000
+    private static let opaque = "bmlnaHRqYXI"
+
+    private var nonces = BoundedTable<String, Nonce>(capacity: Digest.noncesKept)
+
+    func add(to router: inout Router) {
+        router.on(.GET, "/v1/digest", answer)
+        router.on(.POST, "/v1/digest", answer)
+    }
+
+    func reset() { nonces.removeAll() }
+
+    private func answer(_ request: Request) throws(Problem) -> Response {
+        let choice = try request.query("algorithm", oneOf: DigestAlgorithm.choices)
+        let algorithms = DigestAlgorithm.named(choice)
+        let uses = try request.query("uses", in: 1...Digest.usesLimit, or: Digest.usesLimit)
+        guard let credentials = Credentials(request.head.headers) else {
+            throw challenge(algorithms, uses, "Digest credentials are required")
+        }
+        guard let attempt = Digest.attempt(credentials, request, algorithms) else {
+            throw challenge(algorithms, uses, "these are not Digest credentials for this request")
+        }
+        let kept = nonces[attempt.nonce]
+        let sessionCnonces = [attempt.cnonce, kept?.sessionCnonce].compactMap { $0 }
+        guard
+            let secret = sessionCnonces.map({ Digest.secret(attempt, $0) }).first(where: { secret in
+                Digest.response(attempt, secret, method: request.head.method.rawValue) == attempt.response
+            })
+        else { throw challenge(algorithms, uses, "the user or the password is wrong") }
+        // From here on the client knows the password, so that a nonce that is of no use any more is merely stale.
+        guard var nonce = kept, nonce.counts.count < nonce.uses else {
+            throw challenge(algorithms, uses, "the nonce is stale", isStale: true)
+        }
+        guard nonce.counts.insert(attempt.count).inserted else {
+            throw challenge(algorithms, uses, "this nonce count came before")
+        }
+        nonce.sessionCnonce = nonce.sessionCnonce ?? attempt.cnonce
+        nonces.set(nonce, for: attempt.nonce)
+
+        var response = Response.json([
+            "user": .string(Protected.user), "algorithm": .string(attempt.algorithm.rawValue),
+            "nc": .int(Int(attempt.count)), "method": .string(request.head.method.rawValue),
+            "body_bytes": .int(request.body.readableBytes),
+        ])
+        let proof = Digest.response(attempt, secret, method: "")
+        var information = "qop=auth, rspauth=\"\(proof)\", cnonce=\"\(attempt.cnonce)\", nc=\(attempt.countText)"
+        if let next = request.query("next"), next != "0" { information += ", nextnonce=\"\(newNonce(uses))\"" }
+        response.headers.add(name: "Authentication-Info", value: information)
+        return response
+    }
+
+    private func challenge(
+        _ algorithms: [DigestAlgorithm], _ uses: Int, _ detail: String, isStale: Bool = false
+    ) -> Problem {
+        let nonce = newNonce(uses)
+        let fields = algorithms.map { algorithm in
+            let value = """
+                Digest realm="\(Protected.realm)", qop="auth", algorithm=\(algorithm.rawValue), nonce="\(nonce)", \
+                opaque="\(Digest.opaque)"\(isStale ? ", stale=true" : "")
+                """
+            return ("WWW-Authenticate", value)
+        }
+        return Problem(.unauthorized, detail, headers: HTTPHeaders(fields))
+    }
+
+    private func newNonce(_ uses: Int) -> String {
+        let nonce = Tokens.random("")
+        nonces.set(Nonce(uses: uses), for: nonce)
+        return nonce
+    }
+
+    // MARK: Reading and computing
+
+    /// Nil where something is missing or is not what the challenge said.
+    private static func attempt(
+        _ credentials: Credentials, _ request: Request, _ algorithms: [DigestAlgorithm]
+    ) -> Attempt? {
+        guard credentials.scheme == "digest", let given = credentials.parameters,
+            given["realm"] == Protected.realm, given["username"] == Protected.user,
+            given["opaque"] == opaque, given["qop"] == "auth", let uri = given["uri"], uri == request.head.uri,
+            let nonce = given["nonce"], let cnonce = given["cnonce"], !cnonce.isEmpty, cnonce.utf8.count <= 256,
+            let response = given["response"], let countText = given["nc"], countText.utf8.count == 8,
+            let count = UInt32(countText, radix: 16), count > 0
+        else { return nil }
+        // Who leaves the algorithm out means MD5.
+        let name = given["algorithm"] ?? DigestAlgorithm.md5.rawValue
+        guard let algorithm = algorithms.first(where: { $0.rawValue.lowercased() == name.lowercased() }) else {
+            return nil
+        }
+        return Attempt(
+            algorithm: algorithm, nonce: nonce, cnonce: cnonce, countText: countText, count: count, uri: uri,
+            response: response.lowercased())
+    }
+
+    /// H(A1) of RFC 7616 section 3.4.2.
+    private static func secret(_ attempt: Attempt, _ sessionCnonce: String) -> String {
+        let user = attempt.algorithm.hash("\(Protected.user):\(Protected.realm):\(Protected.password)")
+        guard attempt.algorithm.isOfSession else { return user }
+        return attempt.algorithm.hash("\(user):\(attempt.nonce):\(sessionCnonce)")
+    }
+
+    /// Section 3.4.1; with an empty method it is what the server proves itself with (section 3.5).
+    private static func response(_ attempt: Attempt, _ secret: String, method: String) -> String {
+        let request = attempt.algorithm.hash("\(method):\(attempt.uri)")
+        return attempt.algorithm.hash(
+            "\(secret):\(attempt.nonce):\(attempt.countText):\(attempt.cnonce):auth:\(request)")
+    }
+}

@@ -1,0 +1,45 @@
+import NIOHTTP1
+
+/// `/v1/auth`: login by email and password, as an API of its own; refresh and logout.
+struct Logins {
+    let tokens: Tokens
+    let refreshes: Refreshes
+    let store: Store
+
+    /// Every user's.
+    static let password = "moonlight"
+
+    func add(to router: inout Router) {
+        router.on(.POST, "/v1/auth/login", login)
+        router.on(.POST, "/v1/auth/refresh", refresh)
+        router.on(.POST, "/v1/auth/logout", logout)
+    }
+
+    /// `expires_in` is how many seconds the access tokens of this login live, maybe with a fraction.
+    private func login(_ request: Request) throws(Problem) -> Response {
+        let parameters = try Parameters(request)
+        let email = try parameters.text("email")
+        let password = try parameters.text("password")
+        let lifetime = try parameters.seconds(
+            "expires_in", atMost: Tokens.lifetimeLimit, or: Tokens.defaultLifetime)
+        guard password == Logins.password, let user = store.users.rows.first(where: { $0.email == email }) else {
+            throw Problem(.unauthorized, "there is no user with this email and password; / tells of one")
+        }
+        return tokens.login(user.id, lifetime: lifetime).grant.response
+    }
+
+    private func refresh(_ request: Request) throws(Problem) -> Response {
+        let parameters = try Parameters(request)
+        guard parameters["grant_type"] ?? "refresh_token" == "refresh_token" else {
+            return OAuthError(.unsupportedGrantType, "only refresh_token here").response
+        }
+        return try refreshes.answer(request, parameters)
+    }
+
+    /// Ends the login that the bearer token is of.
+    private func logout(_ request: Request) throws(Problem) -> Response {
+        let (family, _) = try tokens.bearer(request)
+        tokens.logout(family)
+        return Response(.noContent)
+    }
+}

@@ -1,0 +1,43 @@
+import NIOHTTP1
+
+/// The one client that is registered here, and how it shows that it is that one (RFC 6749 section 2.3).
+enum OAuthClient {
+    static let id = "demo"
+    static let secret = "demo-secret"
+
+    /// How a request has named its client.
+    enum Identification {
+        case nobody
+        /// By its name alone, as an app does that cannot keep a secret.
+        case named
+        case authenticated
+    }
+
+    /// - Throws: `invalid_client` where a name or a secret is wrong, `invalid_request` where there are two of them.
+    static func identify(_ request: Request, _ parameters: Parameters) throws(OAuthError) -> Identification {
+        let (name, secret) = (parameters["client_id"], parameters["client_secret"])
+        if let credentials = Credentials(request.head.headers) {
+            guard secret == nil else {
+                throw OAuthError(.invalidRequest, "the client authenticates in the header and in the body")
+            }
+            // Both were form-encoded before they became Basic credentials.
+            guard let basic = credentials.basic, formDecode(basic.name) == id,
+                formDecode(basic.password) == self.secret,
+                name ?? id == id
+            else { throw wrong }
+            return .authenticated
+        }
+        guard let name else {
+            if secret != nil { throw OAuthError(.invalidRequest, "client_id is required") }
+            return .nobody
+        }
+        guard name == id, secret ?? self.secret == self.secret else { throw wrong }
+        return secret == nil ? .named : .authenticated
+    }
+
+    private static var wrong: OAuthError { OAuthError(.invalidClient, "the client or its secret is wrong") }
+
+    private static func formDecode(_ text: String) -> String? {
+        try? Target.decode(text[...], of: "credentials", plusIsSpace: true)
+    }
+}

@@ -1,0 +1,75 @@
+import NIOHTTP1
+
+/// What only those see who show a token, a password or a key.
+struct Protected {
+    let tokens: Tokens
+    let store: Store
+
+    static let realm = "demo"
+    /// For Basic and Digest.
+    static let user = "demo"
+    static let password = "secret"
+    static let apiKey = "demo-key"
+
+    func add(to router: inout Router) {
+        router.on(.GET, "/v1/me", me)
+        router.on(.GET, "/v1/private/articles", articles)
+        router.on(.GET, "/v1/basic", basic)
+        router.on(.POST, "/v1/basic", basic)
+        router.on(.GET, "/v1/api-key", apiKey)
+    }
+
+    /// The user that the bearer token stands for; a client that came with its own credentials is told its name.
+    private func me(_ request: Request) throws(Problem) -> Response {
+        switch try tokens.bearer(request).holder {
+        case .user(let id): .json(Users.json(try store.user(id)))
+        case .client: .json(["client_id": .string(OAuthClient.id)])
+        }
+    }
+
+    private func articles(_ request: Request) throws(Problem) -> Response {
+        _ = try tokens.bearer(request)
+        return try Articles(store: store).list(request)
+    }
+
+    private func basic(_ request: Request) throws(Problem) -> Response {
+        guard let given = Credentials(request.head.headers)?.basic, given.name == Protected.user,
+            given.password == Protected.password
+        else {
+            throw Problem(
+                .unauthorized, "Basic credentials are required",
+                headers: ["WWW-Authenticate": "Basic realm=\"\(Protected.realm)\", charset=\"UTF-8\""])
+        }
+        return .json([
+            "user": .string(given.name), "method": .string(request.head.method.rawValue),
+            "body_bytes": .int(request.body.readableBytes),
+        ])
+    }
+
+    /// In the header field X-Api-Key or in the query as `api_key`; one that is wrong is not made good by the other.
+    private func apiKey(_ request: Request) throws(Problem) -> Response {
+        let field = request.head.headers.first(name: "x-api-key")
+        let parameter = request.query("api_key")
+        let given = [field, parameter].compactMap { $0 }
+        guard !given.isEmpty, given.allSatisfy({ $0 == Protected.apiKey }) else {
+            throw Problem(
+                .unauthorized, "the API key is missing or wrong",
+                headers: ["WWW-Authenticate": "ApiKey realm=\"\(Protected.realm)\""])
+        }
+        return .json(["in": field == nil ? "query" : "header"])
+    }
+}
+
+extension Tokens {
+    /// Whom the request's bearer token stands for (RFC 6750).
+    ///
+    /// - Throws: 401 where it is missing, unknown, expired or of a login that has ended.
+    func bearer(_ request: Request) throws(Problem) -> (family: Int, holder: Holder) {
+        guard let token = Credentials(request.head.headers)?.bearer, let found = holder(of: token) else {
+            throw Problem(
+                .unauthorized, "a bearer token is required that has neither expired nor been revoked",
+                headers: ["WWW-Authenticate": "Bearer realm=\"\(Protected.realm)\", error=\"invalid_token\""])
+        }
+        return found
+    }
+}

@@ -1,0 +1,63 @@
+import NIOCore
+import NIOHTTP1
+
+/// Redeems refresh tokens for clients that may lose the answer. Lives on the server's loop.
+///
+/// The same Idempotency-Key with the same refresh token gets the very same answer again for 10 minutes, and that is no
+/// reuse. `delay` holds the answer back after the token was redeemed; `drop` closes the connection instead of answering.
+final class Refreshes: Resettable {
+    private struct Attempt: Hashable {
+        let key: String
+        let token: String
+    }
+
+    private struct Answer {
+        let document: JSON
+        let expiresAt: NIODeadline
+    }
+
+    private static let remembered = TimeAmount.minutes(10)
+    private static let answersKept = 10_000
+
+    private let tokens: Tokens
+    private let ledger: Ledger
+    private var answers = BoundedTable<Attempt, Answer>(capacity: Refreshes.answersKept)
+
+    init(tokens: Tokens, ledger: Ledger) {
+        self.tokens = tokens
+        self.ledger = ledger
+    }
+
+    func reset() { answers.removeAll() }
+
+    func answer(_ request: Request, _ parameters: Parameters) throws(Problem) -> Response {
+        guard let token = parameters["refresh_token"], !token.isEmpty else {
+            return OAuthError(.invalidRequest, "refresh_token is required").response
+        }
+        let key = try request.head.headers.idempotencyKey()
+        let delay = try parameters.seconds("delay", atMost: 60, or: 0)
+        let drops = try parameters.flag("drop")
+        var response = redeem(token, key)
+        response.delay = TimeAmount(seconds: delay)
+        response.isDropped = drops
+        return response
+    }
+
+    private func redeem(_ token: String, _ key: String?) -> Response {
+        let attempt = key.map { Attempt(key: $0, token: token) }
+        if let attempt, let answer = answers[attempt], .now() < answer.expiresAt {
+            ledger.note { $0.auth.refreshReplays += 1 }
+            return .grant(answer.document)
+        }
+        switch tokens.refresh(token) {
+        case .granted(let grant):
+            let document = grant.json
+            if let attempt {
+                answers.set(Answer(document: document, expiresAt: .now() + Refreshes.remembered), for: attempt)
+            }
+            return .grant(document)
+        case .refused:
+            return OAuthError(.invalidGrant, "the refresh token is not valid any more").response
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import NIOCore
+import NIOHTTP1
+
+/// `/v1/orders`: creates orders, and counts them; a write that must be neither lost nor done twice. Lives on the server's
+/// loop.
+///
+/// With an Idempotency-Key it creates once: the same key gets the same answer again, 422 where the body differs, and 409
+/// while the first answer is held back by `delay` (draft-ietf-httpapi-idempotency-key-header). `drop` is the probability
+/// that the connection is dropped at one of the points of ``OrderDrop``, chosen by `seed` and the number of the request.
+final class Orders: Resettable {
+    private struct Answer {
+        let id: Int
+        let document: ByteBuffer
+    }
+
+    private struct Kept {
+        /// The hash of the body.
+        let body: [UInt8]
+        let answer: Answer
+        /// Until when the first answer is held back.
+        let answeredAt: NIODeadline
+    }
+
+    /// A client chooses keys and bodies, so the oldest ones are forgotten.
+    private static let keysKept = 20_000
+    private static let bodiesKept = 20_000
+    private static let ordersKept = 1000
+    /// Of a body that the answer repeats, in bytes: the answer is kept with its key. A longer one is only counted.
+    private static let repeatLimit = 4096
+
+    private let ledger: Ledger
+    private var keys = BoundedTable<String, Kept>(capacity: Orders.keysKept)
+    /// The answers by the identifiers of the orders.
+    private var orders = BoundedTable<Int, ByteBuffer>(capacity: Orders.ordersKept)
+    private var bodies = BoundedTable<[UInt8], Bool>(capacity: Orders.bodiesKept)
+    private var created = 0
+    private var requests = 0
+    private var keyCount = 0
+    private var repeatedBodies = 0
+
+    init(ledger: Ledger) {
+        self.ledger = ledger
+    }
+
+    func add(to router: inout Router) {
+        router.stream(.POST, "/v1/orders", open)
+        router.on(.DELETE, "/v1/orders", clear)
+        router.on(.GET, "/v1/orders/count", count)
+        router.on(.GET, "/v1/orders/{id}", read)
+    }
+
+    /// Starts the numbers of orders and of requests anew, too.
+    func reset() {
+        orders.removeAll()
+        keys.removeAll()
+        bodies.removeAll()
+        (created, requests, keyCount, repeatedBodies) = (0, 0, 0, 0)
+    }
+
+    // MARK: Creating
+
+    private func open(_ request: Request) throws(Problem) -> any BodySink {
+        let probability = try OrderDrop.probability(request)
+        let seed = try request.query("seed", in: 0...Int.max, or: 1)
+        requests += 1
+        ledger.note { $0.orders.requests += 1 }
+        let drop = OrderDrop.roll(probability, seed: UInt64(seed), number: UInt64(requests))
+        if drop != nil { ledger.note { $0.orders.dropped += 1 } }
+        return OrderSink(request, drop, limit: Router.bodyLimit, create)
+    }
+
+    private func create(_ request: Request, _ drop: OrderDrop?) throws(Problem) -> Response {
+        if drop == .beforeCreating { return .dropped }
+        let document = try request.jsonObject()
+        let key = try request.head.headers.idempotencyKey()
+        let delay = try request.queryDuration("delay", atMost: 60, or: 0)
+        let digest = Hash.sha256(Array(request.body.readableBytesView))
+        if let key, let kept = keys[key] { return try again(kept, digest, drop) }
+
+        let (id, size) = (insert(digest), request.body.readableBytes)
+        let order: JSON = [
+            "id": .int(id), "order": size <= Orders.repeatLimit ? document : .null, "body_bytes": .int(size),
+            "created_at": .string(CalendarTime(seconds: CalendarTime.now()).timestamp),
+        ]
+        let answer = Answer(id: id, document: ByteBuffer(bytes: order.formatted()))
+        orders.set(answer.document, for: id)
+        if let key {
+            keyCount += 1
+            keys.set(Kept(body: digest, answer: answer, answeredAt: .now() + delay), for: key)
+        }
+        var response = Orders.response(answer, drop)
+        response.delay = delay
+        return response
+    }
+
+    private func again(_ kept: Kept, _ digest: [UInt8], _ drop: OrderDrop?) throws(Problem) -> Response {
+        guard kept.body == digest, kept.answeredAt <= .now() else {
+            ledger.note { $0.orders.conflicts += 1 }
+            throw kept.body == digest
+                ? Problem(.conflict, "the first request with this Idempotency-Key is under way")
+                : Problem(.unprocessableEntity, "this Idempotency-Key came with another body before")
+        }
+        ledger.note { $0.orders.replayed += 1 }
+        return Orders.response(kept.answer, drop)
+    }
+
+    private func insert(_ digest: [UInt8]) -> Int {
+        created += 1
+        ledger.note { $0.orders.created += 1 }
+        if bodies[digest] != nil { repeatedBodies += 1 }
+        bodies.set(true, for: digest)
+        return created
+    }
+
+    private static func response(_ answer: Answer, _ drop: OrderDrop?) -> Response {
+        if drop == .beforeAnswering { return .dropped }
+        var response = Response(
+            .created, headers: ["Content-Type": "application/json", "Location": "/v1/orders/\(answer.id)"],
+            body: .bytes(answer.document))
+        if drop == .insideTheAnswer { OrderDrop.cut(&response) }
+        return response
+    }
+
+    // MARK: Reading and counting
+
+    /// One of the last orders.
+    private func read(_ request: Request) throws(Problem) -> Response {
+        let id = try request.id(of: "order")
+        guard let document = orders[id] else { throw Problem.notFound("order", id) }
+        return Response(.ok, headers: ["Content-Type": "application/json"], body: .bytes(document))
+    }
+
+    /// Since the start or the last DELETE: orders, requests for them, different keys, and orders whose body was that of an
+    /// earlier one, byte for byte: of a client that numbers its bodies, the ones that were done twice.
+    private func count(_ request: Request) throws(Problem) -> Response {
+        .json([
+            "created": .int(created), "requests": .int(requests), "keys": .int(keyCount),
+            "repeated_bodies": .int(repeatedBodies),
+        ])
+    }
+
+    private func clear(_ request: Request) throws(Problem) -> Response {
+        reset()
+        return Response(.noContent)
+    }
+}

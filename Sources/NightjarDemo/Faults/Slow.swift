@@ -1,0 +1,10 @@
+/// `/v1/slow`: answers after `ms` milliseconds. What `/__stats` counts of requests under way tells the ones apart that
+/// have another `key`.
+enum Slow {
+    static func answer(_ request: Request) throws(Problem) -> Response {
+        let milliseconds = try request.query("ms", in: 0...60_000, or: 200)
+        var response = Response.json(["ms": .int(milliseconds), "key": .optional(request.query("key"))])
+        response.delay = .milliseconds(Int64(milliseconds))
+        return response
+    }
+}

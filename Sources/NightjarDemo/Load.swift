@@ -1,0 +1,73 @@
+import NIOCore
+
+/// How many requests come and how many are under way: what tests of rates, coalescing and cancellation look at.
+struct Load {
+    private struct Count {
+        var inProgress = 0
+        var most = 0
+        var abandoned = 0
+    }
+
+    /// A client chooses keys, so the oldest ones are forgotten.
+    private static let subjectsKept = 1000
+
+    private var subjects = BoundedTable<String, Count>(capacity: Load.subjectsKept)
+    private var perSecond = CircularBuffer<Int>()
+    /// When the last element of `perSecond` began.
+    private var second: NIODeadline?
+
+    mutating func began(_ subject: String, isOfAPI: Bool, now: NIODeadline) {
+        subjects.update(subject, or: Count()) { count in
+            count.inProgress += 1
+            count.most = max(count.most, count.inProgress)
+        }
+        guard isOfAPI else { return }
+        advance(to: now)
+        perSecond[perSecond.index(before: perSecond.endIndex)] += 1
+    }
+
+    mutating func ended(_ subject: String, isAbandoned: Bool) {
+        // Where the subject was forgotten meanwhile, it must not come back with a count below zero.
+        guard subjects[subject] != nil else { return }
+        subjects.update(subject, or: Count()) { count in
+            count.inProgress = max(0, count.inProgress - 1)
+            if isAbandoned { count.abandoned += 1 }
+        }
+    }
+
+    mutating func reset(now: NIODeadline) {
+        let before = subjects.entries
+        subjects.removeAll()
+        for (subject, count) in before where count.inProgress > 0 {
+            subjects.set(Count(inProgress: count.inProgress, most: count.inProgress), for: subject)
+        }
+        perSecond.removeAll()
+        second = now
+        perSecond.append(0)
+    }
+
+    mutating func report(to statistics: inout DemoStatistics, now: NIODeadline) {
+        advance(to: now)
+        statistics.perSecond = Array(perSecond)
+        for (subject, count) in subjects.entries {
+            if count.inProgress > 0 { statistics.inProgress[subject] = count.inProgress }
+            statistics.inProgressMax[subject] = count.most
+            if count.abandoned > 0 { statistics.abandoned[subject] = count.abandoned }
+        }
+    }
+
+    /// Adds the seconds that have begun since, so that `perSecond` has a last element.
+    private mutating func advance(to now: NIODeadline) {
+        guard var second, !perSecond.isEmpty else {
+            self.second = now
+            perSecond.append(0)
+            return
+        }
+        let passed = (now - second).nanoseconds / TimeAmount.seconds(1).nanoseconds
+        guard passed > 0 else { return }
+        second = second + .seconds(passed)
+        self.second = second
+        for _ in 0..<min(Int(passed), DemoStatistics.secondsKept) { perSecond.append(0) }
+        while perSecond.count > DemoStatistics.secondsKept { perSecond.removeFirst() }
+    }
+}

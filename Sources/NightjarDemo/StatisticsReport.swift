@@ -1,0 +1,74 @@
+extension DemoStatistics {
+    /// What `/__stats` answers.
+    var json: JSON {
+        [
+            "requests": JSON.counts(requests),
+            "statuses": .object(
+                statuses.sorted { $0.key < $1.key }.map { .init(name: String($0.key), value: .int($0.value)) }),
+            "connections": ["opened": .int(connectionsOpened), "open": .int(connectionsOpen)],
+            "bytes": ["in": .int(bytesIn), "out": .int(bytesOut)],
+            "auth": auth.json,
+            "orders": orders.json,
+            "limited": .int(limited),
+            "outage_requests": .int(outageRequests),
+            "per_second": .array(perSecond.map(JSON.int)),
+            "in_progress": JSON.counts(inProgress),
+            "in_progress_max": JSON.counts(inProgressMax),
+            "abandoned": JSON.counts(abandoned),
+            "log": .array(exchanges.map(\.json)),
+        ]
+    }
+}
+
+extension DemoStatistics.Auth {
+    fileprivate var json: JSON {
+        [
+            "logins": .int(logins),
+            "logouts": .int(logouts),
+            "client_credentials": .int(clientCredentials),
+            "refreshes": .int(refreshes),
+            "refresh_replays": .int(refreshReplays),
+            "refresh_reuses": .int(refreshReuses),
+            "revoked_families": .int(revokedFamilies),
+            "refused": .int(refused),
+        ]
+    }
+}
+
+extension DemoStatistics.Orders {
+    fileprivate var json: JSON {
+        [
+            "requests": .int(requests),
+            "created": .int(created),
+            "replayed": .int(replayed),
+            "conflicts": .int(conflicts),
+            "dropped": .int(dropped),
+        ]
+    }
+}
+
+extension DemoStatistics.Exchange {
+    fileprivate var json: JSON {
+        [
+            "number": .int(number),
+            "connection": .int(connection),
+            "request_on_connection": .int(numberOnConnection),
+            "method": .string(method),
+            "target": .string(target),
+            "route": .string(route),
+            "headers": .array(headers.map { [.string($0.name), .string($0.value)] }),
+            "body": Echo.body(body),
+            "body_encoding": Echo.bodyEncoding(body),
+            "body_bytes": .int(bodyLength),
+            "complete": .bool(isComplete),
+            "status": .int(status),
+        ]
+    }
+}
+
+extension JSON {
+    /// In the order of the names.
+    fileprivate static func counts(_ counts: [String: Int]) -> JSON {
+        .object(counts.sorted { $0.key < $1.key }.map { Member(name: $0.key, value: .int($0.value)) })
+    }
+}
