@@ -94,12 +94,11 @@ let package = Package(
         .target(
             name: "NightjarDemo",
             dependencies: [
-                "CZlib", "CBrotli", "CZstd",
+                "CZlib", "CBrotli", "CZstd", "NightjarCrypto",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             linkerSettings: [.linkedLibrary("brotlienc")]
         ),

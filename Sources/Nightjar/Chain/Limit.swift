@@ -20,7 +20,7 @@ final class Limit: Stage, @unchecked Sendable {
         self.longestWait = longestWait
     }
 
-    private enum Scope: Hashable {
+    fileprivate enum Scope: Hashable, Sendable {
         case origin(Origin)
         case group(String)
 
@@ -32,7 +32,7 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    private final class Gate {
+    fileprivate final class Gate {
         let scope: Scope
         var machine: LimitGate
         var waiting: [LimitGate.ID: Call] = [:]
@@ -184,7 +184,8 @@ final class Limit: Stage, @unchecked Sendable {
         gate.alarm = deadline
         let now = NIODeadline.now().uptimeNanoseconds
         let wait = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
-        loop.after(wait) { [self] in rang(gate.scope, deadline, loop) }
+        let scope = gate.scope
+        loop.after(wait) { [self] in rang(scope, deadline, loop) }
     }
 
     private func rang(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {

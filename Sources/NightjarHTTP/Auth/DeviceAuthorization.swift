@@ -59,16 +59,8 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
             }
         }
         completePage = complete
-        lifetime = min(json["expires_in"]?.seconds ?? DeviceAuthorization.defaultLifetime, DeviceAuthorization.longest)
-        let pace = json["interval"]?.seconds ?? DeviceAuthorization.defaultInterval
+        lifetime = min(json["expires_in"]?.lifetime ?? DeviceAuthorization.defaultLifetime, DeviceAuthorization.longest)
+        let pace = json["interval"]?.lifetime ?? DeviceAuthorization.defaultInterval
         interval = max(min(pace, DeviceAuthorization.longest), DeviceAuthorization.shortestInterval)
-    }
-}
-
-extension JSONValue {
-    /// A number, or against the RFC its digits.
-    fileprivate var seconds: Duration? {
-        if case .number(let seconds) = self { return Duration(seconds: seconds) }
-        return lifetime.map { .seconds(min($0, 3_155_760_000)) }
     }
 }

@@ -65,9 +65,7 @@ public struct TokenPlaces: Sendable, Equatable {
     private func end(in json: JSONValue, _ now: Timestamp) -> Timestamp? {
         switch expiry {
         case .lifetime(let place):
-            guard let seconds = place.value(in: json)?.lifetime else { return nil }
-            let (sum, overflow) = now.seconds.addingReportingOverflow(seconds)
-            return overflow ? nil : Timestamp(secondsSince1970: sum, nanoseconds: now.nanoseconds)
+            return place.value(in: json)?.lifetime.flatMap { now.later(by: $0) }
         case .moment(let place):
             switch place.value(in: json) {
             case .string(let text): return Timestamp(iso8601: text) ?? Int64(text).flatMap(TokenPlaces.moment)

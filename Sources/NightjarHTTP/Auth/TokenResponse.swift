@@ -55,14 +55,8 @@ public enum TokenResponse: Sendable, Equatable {
             Token(
                 access: access, refresh: json["refresh_token"]?.nonEmptyText ?? old?.refresh,
                 type: json["token_type"]?.nonEmptyText ?? old?.type ?? "Bearer",
-                expiry: json["expires_in"]?.lifetime.flatMap { TokenResponse.expiry(in: $0, from: now) },
+                expiry: json["expires_in"]?.lifetime.flatMap { now.later(by: $0) },
                 scope: json["scope"]?.nonEmptyText ?? old?.scope))
-    }
-
-    /// A life beyond the year 9999 has no end.
-    private static func expiry(in seconds: Int64, from now: Timestamp) -> Timestamp? {
-        let (sum, overflow) = now.seconds.addingReportingOverflow(seconds)
-        return overflow ? nil : Timestamp(secondsSince1970: sum, nanoseconds: now.nanoseconds)
     }
 }
 
@@ -82,14 +76,19 @@ extension JSONValue {
         return text
     }
 
-    /// Whole seconds, as a number or, against the RFC, as its digits. What is below zero is over.
-    var lifetime: Int64? {
+    /// Seconds, as a number or, against the RFC, as its digits. What is below zero is over; what is beyond a thousand years,
+    /// cut to them.
+    var lifetime: Duration? {
+        let seconds: Double
         switch self {
-        case .integer(let seconds): max(seconds, 0)
-        case .unsigned: .max
-        case .number(let seconds): seconds < 9e18 ? Int64(max(seconds, 0)) : .max
-        case .string(let text): Int64(text).map { max($0, 0) }
-        case .null, .bool, .array, .object: nil
+        case .integer(let number): seconds = Double(number)
+        case .unsigned: seconds = .infinity
+        case .number(let number): seconds = number
+        case .string(let text):
+            guard let number = Double(text), !number.isNaN else { return nil }
+            seconds = number
+        case .null, .bool, .array, .object: return nil
         }
+        return .milliseconds(Int64(min(max(seconds, 0), 31_557_600_000) * 1000))
     }
 }

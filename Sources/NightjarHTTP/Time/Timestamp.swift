@@ -49,6 +49,17 @@ public struct Timestamp: Sendable, Hashable {
         self.init(secondsSince1970: exact + carry, nanoseconds: carry == 1 ? 0 : Int32(max(microseconds, 0)) * 1000)
     }
 
+    /// - Returns: nil behind the year 9999.
+    public func later(by duration: Duration) -> Timestamp? {
+        let (whole, attoseconds) = duration.components
+        let sum = Int64(nanoseconds) + attoseconds / 1_000_000_000
+        let carry: Int64 = sum >= 1_000_000_000 ? 1 : sum < 0 ? -1 : 0
+        let (later, overflow) = seconds.addingReportingOverflow(whole)
+        let (total, overflowToo) = later.addingReportingOverflow(carry)
+        guard !overflow, !overflowToo else { return nil }
+        return Timestamp(secondsSince1970: total, nanoseconds: Int32(sum - carry * 1_000_000_000))
+    }
+
     public var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 
     private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
