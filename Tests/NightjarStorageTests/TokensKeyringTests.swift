@@ -21,6 +21,12 @@ import Testing
         ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "XDG_DATA_HOME": folder.file("data")]
     }
 
+    /// Foundation starts processes with signals blocked, among them the one that ends the bus, and takes them for running
+    /// as long as what they have left behind does.
+    private static let unblocked =
+        "import signal, subprocess, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); "
+        + "sys.exit(subprocess.run(sys.argv[1:]).returncode)"
+
     /// - Parameter steps: of the worker: `load+save`.
     private func keyring(_ steps: String, unlocked: Bool = true) throws -> String {
         let start =
@@ -29,7 +35,9 @@ import Testing
             : "gnome-keyring-daemon --start --components=secrets"
         let script = "{ \(start); } >/dev/null 2>&1; exec \"$0\" keyring \"$1\""
         return try run(
-            "dbus-run-session", ["--", "sh", "-c", script, TokenStoreWorkers.path, steps], environment: environment()
+            "python3",
+            ["-c", Self.unblocked, "dbus-run-session", "--", "sh", "-c", script, TokenStoreWorkers.path, steps],
+            environment: environment()
         ).text
     }
 
