@@ -77,7 +77,8 @@ import Testing
         dump(store, to: &text)
         dump(login.pending, to: &text)
         dump(EncryptionKey(bytes: [UInt8](repeating: 77, count: 32)), to: &text)
-        text += "\(login) \(String(reflecting: login)) \(store.name) \(failure { try store.save(login) }?.message ?? "")"
+        text +=
+            "\(login) \(String(reflecting: login)) \(store.name) \(failure { try store.save(login) }?.message ?? "")"
         text += "\(String(reflecting: login.pending)) \(String(describing: login.pending))"
         #expect(kind == .memory || !text.contains("secret"))
         #expect(!text.contains("access-secret") && !text.contains("refresh-secret") && !text.contains("key-secret"))

@@ -16,7 +16,8 @@ import Testing
         store = FileTokenStore(path: path)
     }
 
-    private func error(_ store: FileTokenStore, _ login: StoredLogin = exampleLogin(9)) -> (load: String, save: String) {
+    private func error(_ store: FileTokenStore, _ login: StoredLogin = exampleLogin(9)) -> (load: String, save: String)
+    {
         (
             failure { _ = try store.load() }?.message ?? "none",
             failure { try store.save(login) }?.message ?? "none"
@@ -180,4 +181,3 @@ import Testing
         next.unlock()
     }
 }
-

@@ -81,7 +81,9 @@ import Testing
 
     @Test func whatIsNoKeyIsRefused() throws {
         let folder = try TemporaryDirectory()
-        for text in ["", "0g" + String(repeating: "0", count: 62), String(repeating: "A", count: 42), "long-secret-key-no"] {
+        for text in [
+            "", "0g" + String(repeating: "0", count: 62), String(repeating: "A", count: 42), "long-secret-key-no",
+        ] {
             let path = try folder.write("key", Bytes(Array(text.utf8)))
             chmod(path, 0o600)
             let error = failure { _ = try EncryptionKey(file: path) }
@@ -89,7 +91,8 @@ import Testing
             #expect(error?.message.contains("secret") == false)
         }
         setenv("NIGHTJAR_TEST_NO_KEY", "secret", 1)
-        #expect(failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_NO_KEY") }?.message.contains("secret") == false)
+        #expect(
+            failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_NO_KEY") }?.message.contains("secret") == false)
         #expect(failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_UNSET") }?.message.contains("not set") == true)
         #expect(failure { _ = try EncryptionKey(file: folder.file("none")) }?.message.contains("no key file") == true)
         let path = try folder.write("open", Bytes(Array(0..<32)))

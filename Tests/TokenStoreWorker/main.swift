@@ -30,7 +30,8 @@ func login(_ generation: UInt64, pending: Bool = false) -> StoredLogin {
     // Of many lengths, so that a torn record would show.
     let filling = String(repeating: "x", count: Int(generation % 5000))
     return StoredLogin(
-        token: Token(access: "access-\(generation)-\(filling)", refresh: "refresh-\(generation)"), generation: generation,
+        token: Token(access: "access-\(generation)-\(filling)", refresh: "refresh-\(generation)"),
+        generation: generation,
         pending: pending
             ? Timestamp(secondsSince1970: Int64(1_750_000_000)).map { PendingExchange(key: "k", began: $0) } : nil)
 }
