@@ -72,7 +72,8 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
+                "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
