@@ -128,17 +128,22 @@ public final class Client: Sendable {
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
     }
 
-    private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
-        let prepared = try prepareWithoutKey(request, idle: idle)
-        guard let queryKey, request.usesAuth, prepared.origin == template.base?.origin else { return prepared }
+    /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
+    private func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        guard request.idempotencyKey == .none else {
+            var keyed = try request.withIdempotencyKey()
+            keyed.idempotencyKey = .none
+            return try prepare(keyed, idle: idle)
+        }
+        guard request.usesAuth else { return try prepare(request, anonymousTemplate, idle: idle) }
+        let prepared = try prepare(request, template, idle: idle)
+        guard let queryKey, prepared.origin == template.base?.origin else { return prepared }
         return try queryKey.attached(to: prepared)
     }
 
-    private func prepareWithoutKey(
-        _ request: Request, idle: Duration?
+    private func prepare(
+        _ request: borrowing Request, _ template: RequestTemplate, idle: Duration?
     ) throws(NightjarError) -> PreparedRequest {
-        let request = try request.idempotencyKey == .none ? request : request.withIdempotencyKey()
-        let template = request.usesAuth ? template : anonymousTemplate
         guard !request.needsContent(idle: idle) else {
             return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
         }

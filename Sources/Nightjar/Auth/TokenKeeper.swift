@@ -12,6 +12,8 @@ final class TokenKeeper: @unchecked Sendable {
     /// Of the machine's version.
     private var token: Token?
     private var authorization = ""
+    /// The same as it goes on the wire.
+    private var line: FieldLine?
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
     /// What the last refresh failed with.
@@ -111,10 +113,11 @@ final class TokenKeeper: @unchecked Sendable {
     private func attach(_ version: TokenRefresh.Version, _ progress: Progress, _ call: Call) -> Verdict {
         do throws(NightjarError) {
             let isFirst = progress.version == nil
+            guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
             progress.version = version
             call.request =
                 isFirst
-                ? try call.request.adding("Authorization", authorization)
+                ? call.request.adding(line)
                 : try call.request.setting("Authorization", authorization)
             return .proceed
         } catch {
@@ -234,18 +237,19 @@ final class TokenKeeper: @unchecked Sendable {
 
     private func took(_ token: Token, _ refresh: TokenRefresh.Refresh, wasExchanged: Bool) {
         let before = machine.version
-        let kept = (self.token, authorization)
+        let kept = (self.token, authorization, line)
         hold(token)
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRenew(token), wasExchanged: wasExchanged, at: now())
         // The machine has moved on: to another login, or to none.
-        if machine.version == before { (self.token, authorization) = kept }
+        if machine.version == before { (self.token, authorization, line) = kept }
         perform(actions)
     }
 
     private func hold(_ token: Token) {
         self.token = token
         authorization = token.authorization ?? ""
+        line = try? FieldLine("Authorization", authorization)
         failure = nil
         isSignedOut = false
     }
@@ -253,6 +257,7 @@ final class TokenKeeper: @unchecked Sendable {
     private func forget() {
         token = nil
         authorization = ""
+        line = nil
     }
 
     private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
