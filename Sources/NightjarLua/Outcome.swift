@@ -17,6 +17,8 @@ final class Outcome: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
     /// The redirect that the script is asked about.
     var hop: RedirectHop?
+    /// The failed attempt that the script is asked about.
+    var retry: RetryQuestion?
     /// The answer's body where it is streamed.
     var incoming: IncomingBody?
     /// The request's body where the script is asked for it.
@@ -36,9 +38,17 @@ final class Outcome: @unchecked Sendable {
         for url in redirectURLs { url.deallocate() }
     }
 
+    /// Whether the script is asked about something.
+    var isQuestion: Bool { hop != nil || retry != nil }
+
     func ask(_ hop: RedirectHop) {
         self.hop = hop
-        let fields = [NJL_HOP_URL, NJL_HOP_FROM, NJL_HOP_METHOD].map(\.rawValue)
+        forget([NJL_HOP_URL, NJL_HOP_FROM, NJL_HOP_METHOD])
+    }
+
+    /// Texts that are to be made anew.
+    private func forget(_ fields: [njl_field]) {
+        let fields = fields.map(\.rawValue)
         for text in texts where fields.contains(text.field) { text.bytes.deallocate() }
         texts.removeAll { fields.contains($0.field) }
     }
@@ -46,7 +56,8 @@ final class Outcome: @unchecked Sendable {
     /// The call has ended. What ends a streamed answer behind its head is for those who read on.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoing = nil
-        hop = nil
+        (hop, retry) = (nil, nil)
+        forget([NJL_DECISIONS])
         if case .failure(let error) = end, response != nil {
             incoming?.end(error)
         } else {
@@ -107,6 +118,8 @@ final class Outcome: @unchecked Sendable {
         case NJL_HOP_FROM: hop.map { $0.from.origin.description + $0.from.target }
         case NJL_HOP_METHOD: hop?.method.name
         case NJL_PEER: response?.timing.connection?.peer
+        case NJL_DECISIONS: Outcome.json(response?.decisions ?? error?.decisions ?? [])
+        case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
         case NJL_KIND: error?.kind.name
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message
@@ -119,6 +132,10 @@ final class Outcome: @unchecked Sendable {
 
     private func curl(showsSecrets: Bool) -> String? {
         response?.curl(showsSecrets: showsSecrets) ?? error?.curl(showsSecrets: showsSecrets)
+    }
+
+    private static func json(_ decisions: [Decision]) -> String? {
+        (try? JSONValue.array(decisions.map(\.json)).encoded()).map { String(buffer: $0) }
     }
 
     private static func json(_ details: ErrorBody) -> String? {
@@ -164,6 +181,14 @@ public func njl_outcome_failed(
 public func njl_outcome_error_response(_ outcome: OpaquePointer?) -> OpaquePointer? {
     guard let response = Handle<Outcome>.borrow(outcome)?.error?.response else { return nil }
     return Handle<Outcome>.own(Outcome(.success(response)))
+}
+
+@_cdecl("njl_outcome_earlier") @implementation
+public func njl_outcome_earlier(_ outcome: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    guard let earlier = Handle<Outcome>.borrow(outcome)?.error?.earlier, earlier.indices.contains(index) else {
+        return nil
+    }
+    return Handle<Outcome>.own(Outcome(.failure(earlier[index])))
 }
 
 // MARK: Reading

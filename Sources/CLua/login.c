@@ -1,0 +1,245 @@
+/* login.c - a client's tokens: functions of the script that provide them and hear that a login has ended, and logins that
+ * the script brings.
+ *
+ * The functions run in tasks of their own, which belong to no other: a token is for all calls that wait for it, and the
+ * cancel of one must not take it from the others. */
+#include "json.h"
+#include "njl.h"
+
+/* --- The option auth --- */
+
+static bool take_function(lua_State *L, int auth, int client, const char *name, int slot) {
+  lua_pushstring(L, name);
+  if (lua_rawget(L, auth) == LUA_TNIL) {
+    lua_pop(L, 1);
+    return false;
+  }
+  if (!njl_is_callable(L, -1)) luaL_error(L, "client: auth.%s must be a function, got %s", name, luaL_typename(L, -1));
+  lua_setiuservalue(L, client, slot);
+  return true;
+}
+
+static void remove_field(lua_State *L, int table, const char *name) {
+  lua_pushstring(L, name);
+  lua_pushnil(L);
+  lua_rawset(L, table);
+}
+
+static void set_text(lua_State *L, int table, const char *name, const char *text) {
+  lua_pushstring(L, name);
+  lua_pushstring(L, text);
+  lua_rawset(L, table);
+}
+
+/* Tokens that a function provides are kept and renewed as those of a login are, which describes them in the schema: one
+ * whose call is never made. */
+static void describe_provided(lua_State *L, int auth) {
+  static const char *const known[] = {"type", "provider", "on_login_required", "access_token", "expires_in",
+                                      "skew", "refresh_timeout", "refresh_limit", NULL};
+  for (lua_pushnil(L); lua_next(L, auth) != 0; lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "client", "auth.", name, known);
+  }
+  static const char *const types[] = {"bearer", NULL};
+  lua_pushliteral(L, "type");
+  lua_rawget(L, auth);
+  if (njl_find_name(L, -1, types) < 0) luaL_error(L, "client: auth.provider is for the type \"bearer\"");
+  lua_pop(L, 1);
+  set_text(L, auth, "type", "login");
+  set_text(L, auth, "url", "");
+  lua_pushliteral(L, "json");
+  lua_newtable(L);
+  lua_rawset(L, auth);
+}
+
+void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) {
+  int top = lua_gettop(L);
+  lua_pushliteral(L, "auth");
+  if (lua_rawget(L, options) != LUA_TTABLE) return lua_settop(L, top);
+  njl_push_copy(L, -1);
+  int auth = lua_gettop(L);
+  listener->provides_tokens = take_function(L, auth, client, "provider", NJL_CLIENT_PROVIDER);
+  listener->hears_of_logins = take_function(L, auth, client, "on_login_required", NJL_CLIENT_LOGIN_REQUIRED);
+  if (listener->provides_tokens) describe_provided(L, auth);
+  if (listener->provides_tokens || listener->hears_of_logins) {
+    remove_field(L, auth, "provider");
+    remove_field(L, auth, "on_login_required");
+    njl_push_copy(L, options);
+    lua_pushliteral(L, "auth");
+    lua_pushvalue(L, auth);
+    lua_rawset(L, -3);
+    lua_replace(L, options);
+  }
+  lua_settop(L, top);
+}
+
+/* --- Questions --- */
+
+/* The first part of the userdata. */
+typedef struct question {
+  njl_question *handle; /* owned; NULL: answered or given up */
+} question;
+
+static int close_question(lua_State *L) {
+  question *self = lua_touserdata(L, 1);
+  njl_question *handle = self->handle;
+  self->handle = NULL;
+  njl_question_release(handle);
+  return 0;
+}
+
+static void fail(lua_State *L, question *self) {
+  njl_bytes message;
+  message.data = lua_tolstring(L, -1, &message.length);
+  njl_question_fail(self->handle, message);
+}
+
+/* The stack of a provider's task: the question, and what the function has returned or raised. */
+static int provided(lua_State *L, int status, lua_KContext context) {
+  (void)context;
+  question *self = lua_touserdata(L, 1);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    /* The URL that an error object tells of is that of another call. */
+    if (luaL_testudata(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
+    else luaL_tolstring(L, -1, NULL);
+    fail(L, self);
+    return 0;
+  }
+  lua_settop(L, 3);
+  if (lua_isnil(L, 2)) {
+    njl_question_end_login(self->handle);
+    return 0;
+  }
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    lua_pushfstring(L, "auth.provider must return a string or nil, got %s", luaL_typename(L, 2));
+    fail(L, self);
+    return 0;
+  }
+  bool is_forever = lua_isnil(L, 3);
+  lua_Number lifetime = is_forever ? -1 : lua_type(L, 3) == LUA_TNUMBER ? lua_tonumber(L, 3) : -1;
+  if (!is_forever && !(lifetime >= 0)) {
+    lua_pushliteral(L, "auth.provider must return seconds from 0 as its second value");
+    fail(L, self);
+    return 0;
+  }
+  njl_bytes token;
+  token.data = lua_tolstring(L, 2, &token.length);
+  njl_question_provide(self->handle, token, lifetime);
+  return 0;
+}
+
+/* The question, the function, its argument */
+static int provide(lua_State *L) {
+  lua_toclose(L, 1); /* However the task ends, nobody waits for an answer any more. */
+  return provided(L, lua_pcallk(L, 1, 2, 0, 0, provided), 0);
+}
+
+/* What a question is about, for the function below. */
+typedef struct errand {
+  njl_question *handle;
+  int64_t client;
+  njl_question_kind kind;
+  njl_task *task; /* that was spawned for it */
+} errand;
+
+/* Spawns the task for the errand at index 1. */
+static int begin(lua_State *L) {
+  errand *errand = lua_touserdata(L, 1);
+  question *self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = (question){0};
+  luaL_setmetatable(L, NJL_QUESTION);
+  self->handle = errand->handle;
+  errand->handle = NULL;
+  njl_host *host = njl_host_open(L);
+  if (!njl_push_numbered(L, errand->client)) { /* Nobody is there to answer. */
+    lua_settop(L, 2);
+    lua_replace(L, 1);
+    return close_question(L);
+  }
+  bool asks = errand->kind != NJL_LOGIN_REQUIRED;
+  if (asks) {
+    lua_pushcfunction(L, provide);
+    lua_pushvalue(L, 2);
+  }
+  lua_getiuservalue(L, 3, asks ? NJL_CLIENT_PROVIDER : NJL_CLIENT_LOGIN_REQUIRED);
+  if (asks) {
+    lua_createtable(L, 0, 1);
+    lua_pushboolean(L, errand->kind == NJL_TOKEN_REFUSED);
+    lua_setfield(L, -2, "refused");
+  }
+  errand->task = njl_task_spawn(L, host, asks ? 3 : 0);
+  errand->task->is_observed = asks;
+  return 0;
+}
+
+void njl_ask_logins(lua_State *L, njl_host *host) {
+  if (!lua_checkstack(L, LUA_MINSTACK)) return;
+  while (host->engine != NULL) {
+    errand errand = {0};
+    errand.handle = njl_engine_next_question(host->engine, &errand.client, &errand.kind);
+    if (errand.handle == NULL) return;
+    njl_task *outer = host->current;
+    host->current = &host->root;
+    lua_pushcfunction(L, begin);
+    lua_pushlightuserdata(L, &errand);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: the question fails with its release. */
+    host->current = outer;
+    /* Who waits for what it is about hears of that afterwards. */
+    if (errand.task != NULL) njl_make_first(errand.task);
+    njl_question_release(errand.handle);
+  }
+}
+
+/* --- Logins that the script brings --- */
+
+static njl_bytes read_text(lua_State *L, const char *name, bool is_needed) {
+  njl_bytes text = {0};
+  lua_pushstring(L, name);
+  int type = lua_rawget(L, 2);
+  if (type == LUA_TNIL && is_needed) luaL_error(L, "sign_in: %s is missing", name);
+  else if (type != LUA_TNIL && type != LUA_TSTRING) luaL_error(L, "sign_in: %s must be a string, got %s", name, luaL_typename(L, -1));
+  if (type == LUA_TSTRING) text.data = lua_tolstring(L, -1, &text.length);
+  return text; /* Stays on the stack, which keeps it. */
+}
+
+/* Whose login it is: a stranger's script does not change the host program's. */
+static njl_client *check_login(lua_State *L, const char *function) {
+  njl_client *client = njl_check_client(L);
+  if (njl_host_open(L)->is_sandboxed) luaL_error(L, "%s: the login is the host program's and not changed here", function);
+  return client;
+}
+
+/* api:sign_in{ access_token =, refresh_token =, expires_in = } */
+int njl_sign_in(lua_State *L) {
+  static const char *const known[] = {"access_token", "refresh_token", "expires_in", NULL};
+  njl_client *client = check_login(L, "sign_in");
+  if (!lua_istable(L, 2)) return luaL_error(L, "sign_in: a table expected, got %s", luaL_typename(L, 2));
+  lua_settop(L, 2);
+  for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_in", "", name, known);
+  }
+  njl_token token = {.access = read_text(L, "access_token", true), .refresh = read_text(L, "refresh_token", false)};
+  token.lifetime = -1;
+  lua_pushliteral(L, "expires_in");
+  if (lua_rawget(L, 2) != LUA_TNIL) {
+    token.lifetime = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(token.lifetime >= 0)) return luaL_error(L, "sign_in: expires_in must be seconds from 0");
+  }
+  njl_reply *error = njl_error_push(L);
+  if (!njl_client_sign_in(client, &token, &error->wait.call)) return lua_error(L);
+  return 0;
+}
+
+/* api:sign_out() */
+int njl_sign_out(lua_State *L) {
+  njl_client_sign_out(check_login(L, "sign_out"));
+  return 0;
+}
+
+void njl_open_login(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", close_question}, {"__close", close_question}, {NULL, NULL}};
+  njl_new_metatable(L, NJL_QUESTION);
+  luaL_setfuncs(L, meta, 0);
+  lua_pop(L, 1);
+}
