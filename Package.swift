@@ -135,7 +135,7 @@ let package = Package(
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
-        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
+        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarDemo", "NightjarTestSupport"]),
         // The hostile peer, certificates, waiting: what tests share.
         .target(
             name: "NightjarTestSupport",
