@@ -274,7 +274,7 @@ static int push_cookies(lua_State *L) {
 /* api.name, by the upvalue: the methods */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "sign_in", "sign_out", "close", "cookies", NULL};
+                                      "sign_in", "sign_out", "log_in", "limits", "close", "cookies", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
@@ -291,6 +291,8 @@ void njl_open_client(lua_State *L) {
                                      {"close", close},
                                      {"sign_in", njl_sign_in},
                                      {"sign_out", njl_sign_out},
+                                     {"log_in", njl_log_in},
+                                     {"limits", njl_limits},
                                      {NULL, NULL}};
   njl_new_metatable(L, NJL_CLIENT);
   luaL_setfuncs(L, meta, 0);

@@ -233,8 +233,106 @@ int njl_sign_in(lua_State *L) {
 
 /* api:sign_out() */
 int njl_sign_out(lua_State *L) {
-  njl_client_sign_out(check_login(L, "sign_out"));
+  njl_client *client = check_login(L, "sign_out");
+  njl_reply *error = njl_error_push(L);
+  if (!njl_client_sign_out(client, &error->wait.call)) return lua_error(L);
   return 0;
+}
+
+/* --- Logging in --- */
+
+/* The stack of api:log_in: the client, the wait, the function that shows a person what to do, or nil. */
+enum { LOGIN = 2, PROMPT };
+
+static int logged_in(lua_State *L, int status, lua_KContext context);
+
+static int await_login(lua_State *L, njl_reply *reply) {
+  lua_settop(L, PROMPT);
+  njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);
+  reply->wait.state = NJL_PENDING;
+  reply->wait.host->calls++;
+  return njl_await(L, &reply->wait, logged_in);
+}
+
+static int prompted(lua_State *L, int status, lua_KContext context) {
+  njl_reply *reply = (njl_reply *)context;
+  if (status != LUA_OK && status != LUA_YIELD) { /* Nobody will log in. */
+    njl_call_cancel(reply->wait.call);
+    return lua_error(L);
+  }
+  return await_login(L, reply);
+}
+
+static void set_prompt(lua_State *L, njl_outcome *login, njl_field field, const char *name) {
+  size_t length = 0;
+  const char *text = njl_outcome_text(login, field, &length);
+  if (text == NULL) return;
+  lua_pushlstring(L, text, length);
+  lua_setfield(L, -2, name);
+}
+
+/* What `nightjar` says to whoever sits before it. */
+static int write_prompt(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_getfield(L, 1, "url") == LUA_TSTRING) {
+    lua_writestringerror("To log in, open %s\n", lua_tostring(L, -1));
+    return 0;
+  }
+  lua_getfield(L, 1, "page");
+  lua_getfield(L, 1, "user_code");
+  lua_writestringerror("To log in, open %s", luaL_optstring(L, -2, ""));
+  lua_writestringerror(" and type %s\n", luaL_optstring(L, -1, ""));
+  return 0;
+}
+
+static int logged_in(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  njl_reply *reply = (njl_reply *)context;
+  njl_outcome *login = reply->wait.call;
+  if (!njl_login_prompts(login)) return njl_login_has_failed(login) ? njl_reply_finish(L, LOGIN) : 0;
+  lua_settop(L, PROMPT);
+  if (lua_isnil(L, PROMPT)) lua_pushcfunction(L, write_prompt);
+  else lua_pushvalue(L, PROMPT);
+  lua_createtable(L, 0, 3);
+  set_prompt(L, login, NJL_PROMPT_URL, "url");
+  set_prompt(L, login, NJL_PROMPT_CODE, "user_code");
+  set_prompt(L, login, NJL_PROMPT_PAGE, "page");
+  set_prompt(L, login, NJL_PROMPT_COMPLETE_PAGE, "complete_page");
+  return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
+}
+
+/* api:log_in{ prompt = function(info) end } - by a code or with the browser, as the grant says; otherwise by what a call
+ * would wait for */
+int njl_log_in(lua_State *L) {
+  static const char *const known[] = {"prompt", NULL};
+  njl_client *client = check_login(L, "log_in");
+  njl_host *host = njl_host_open(L);
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) {
+    if (!lua_istable(L, 2)) return luaL_error(L, "log_in: options must be a table, got %s", luaL_typename(L, 2));
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "log_in", "", name, known);
+      if (!njl_is_callable(L, -1)) {
+        return luaL_error(L, "log_in: prompt must be a function, got %s", luaL_typename(L, -1));
+      }
+    }
+    lua_getfield(L, 2, "prompt");
+  } else {
+    lua_pushnil(L);
+  }
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
+  lua_replace(L, LOGIN);
+  njl_outcome *refusal = NULL;
+  reply->wait.call = njl_login_start(host->engine, client, &reply->wait, &refusal);
+  if (reply->wait.call == NULL) {
+    reply->wait.call = refusal;
+    reply->wait.state = NJL_DONE;
+    return njl_reply_finish(L, LOGIN);
+  }
+  host->calls++;
+  return njl_await(L, &reply->wait, logged_in);
 }
 
 void njl_open_login(lua_State *L) {

@@ -10,7 +10,7 @@
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
  *   cookies.c    a client's cookies
- *   login.c      a client's tokens: functions that provide them, sign_in, sign_out
+ *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
  *   response.c   response objects
@@ -224,9 +224,19 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
 void njl_ask_logins(lua_State *L, njl_host *host);
 int njl_sign_in(lua_State *L);
 int njl_sign_out(lua_State *L);
+int njl_log_in(lua_State *L);
 void njl_open_login(lua_State *L);
 
+/* limits.c */
+int njl_limits(lua_State *L);
+
 /* cookies.c */
+/* Keeps what Swift lends for the length of a call that may raise in its middle. A userdata. */
+typedef struct njl_loan {
+  njl_cookie_list *list;
+  njl_text *text;
+} njl_loan;
+njl_loan *njl_loan_push(lua_State *L);
 int njl_cookies_push(lua_State *L, njl_client *client); /* nil where it keeps none */
 void njl_open_cookies(lua_State *L);
 

@@ -62,6 +62,25 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
+    func logIn(_ client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.logIn(
+            on: queue,
+            prompt: { [self] prompt in
+                outcome.show(prompt)
+                tell(outcome)
+            },
+            finished: { [self] result in
+                forget(outcome)
+                outcome.task = nil
+                outcome.endLogin(result)
+                tell(outcome)
+            })
+        outcome.place = underWay.count
+        underWay.append(outcome)
+        return outcome
+    }
+
     private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
         outcome.incoming = IncomingBody()
         handlers.creditsAreManual = true
@@ -88,7 +107,7 @@ final class Engine: @unchecked Sendable {
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait
-        if outcome.result != nil || outcome.outgoing?.isAsked == true || outcome.isQuestion { tell(outcome) }
+        if outcome.result != nil || outcome.task == nil || outcome.outgoing?.isAsked == true || outcome.isQuestion { tell(outcome) }
     }
 
     /// Has the next poll name who waits for the outcome.

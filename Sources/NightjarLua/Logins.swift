@@ -133,12 +133,45 @@ public func njl_client_sign_in(
         guard let client, let borrowed = Handle<Client>.borrow(client), let token = token?.pointee else {
             throw NightjarError(.closed, "the client is closed")
         }
-        borrowed.signIn(try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime))
+        try borrowed.signIn(try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime))
         return client
     } != nil
 }
 
 @_cdecl("njl_client_sign_out") @implementation
-public func njl_client_sign_out(_ client: OpaquePointer?) {
-    Handle<Client>.borrow(client)?.signOut()
+public func njl_client_sign_out(
+    _ client: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let client, let borrowed = Handle<Client>.borrow(client) else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        try borrowed.signOut()
+        return client
+    } != nil
+}
+
+// MARK: Logging in
+
+@_cdecl("njl_login_start") @implementation
+public func njl_login_start(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        return Handle<Outcome>.own(try engine.logIn(client, for: wait))
+    }
+}
+
+@_cdecl("njl_login_prompts") @implementation
+public func njl_login_prompts(_ login: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(login)?.takePrompt() ?? false
+}
+
+@_cdecl("njl_login_has_failed") @implementation
+public func njl_login_has_failed(_ login: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(login)?.error != nil
 }

@@ -19,6 +19,9 @@ final class Outcome: @unchecked Sendable {
     var hop: RedirectHop?
     /// The failed attempt that the script is asked about.
     var retry: RetryQuestion?
+    /// What a person has to do for the login that this is.
+    private var prompt: LoginPrompt?
+    private var isToPrompt = false
     /// The answer's body where it is streamed.
     var incoming: IncomingBody?
     /// The request's body where the script is asked for it.
@@ -39,11 +42,28 @@ final class Outcome: @unchecked Sendable {
     }
 
     /// Whether the script is asked about something.
-    var isQuestion: Bool { hop != nil || retry != nil }
+    var isQuestion: Bool { hop != nil || retry != nil || isToPrompt }
 
     func ask(_ hop: RedirectHop) {
         self.hop = hop
         forget([NJL_HOP_URL, NJL_HOP_FROM, NJL_HOP_METHOD])
+    }
+
+    func show(_ prompt: LoginPrompt) {
+        (self.prompt, isToPrompt) = (prompt, true)
+        forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
+    }
+
+    /// A login that succeeds has no response.
+    func endLogin(_ end: Result<Void, NightjarError>) {
+        isToPrompt = false
+        if case .failure(let error) = end { result = .failure(error) }
+    }
+
+    /// - Returns: whether there is a new one.
+    func takePrompt() -> Bool {
+        defer { isToPrompt = false }
+        return isToPrompt
     }
 
     /// Texts that are to be made anew.
@@ -120,6 +140,10 @@ final class Outcome: @unchecked Sendable {
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_DECISIONS: Outcome.json(response?.decisions ?? error?.decisions ?? [])
         case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
+        case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }
+        case NJL_PROMPT_CODE: prompt.flatMap { if case .device(let code, _, _) = $0 { code } else { nil } }
+        case NJL_PROMPT_PAGE: prompt.flatMap { if case .device(_, let page, _) = $0 { page } else { nil } }
+        case NJL_PROMPT_COMPLETE_PAGE: prompt.flatMap { if case .device(_, _, let page) = $0 { page } else { nil } }
         case NJL_KIND: error?.kind.name
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message

@@ -82,6 +82,10 @@ typedef enum njl_field {
   NJL_PEER, /* the address that answered */
   NJL_DECISIONS, /* why the call went as it did: a JSON array of objects with a `text` */
   NJL_IDEMPOTENCY_KEY, /* what was sent as such, also by a call that failed */
+  NJL_PROMPT_URL, /* of a login: where the browser goes, */
+  NJL_PROMPT_CODE, /* or what is typed, */
+  NJL_PROMPT_PAGE, /* at which page, */
+  NJL_PROMPT_COMPLETE_PAGE, /* or the page that knows the code */
   NJL_HOP_URL, /* of the redirect that is asked about: where it leads, */
   NJL_HOP_FROM, /* the URL that answered, */
   NJL_HOP_METHOD, /* and how the next is asked */
@@ -178,7 +182,18 @@ typedef struct njl_token {
 } njl_token;
 /* False: `*error` says why. */
 bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
-void njl_client_sign_out(njl_client *client);
+bool njl_client_sign_out(njl_client *client, njl_outcome **error);
+
+/* Begins a login, which is ended, awaited and abandoned as a call is. A poll names `wait` when a person has to do something
+ * for it (njl_login_prompts), and when it has ended. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_outcome **error);
+/* Whether somebody is to be shown what NJL_PROMPT_URL and the fields behind it say; once for each time. */
+bool njl_login_prompts(njl_outcome *login);
+bool njl_login_has_failed(const njl_outcome *login);
+
+/* How the client's origins and groups stand with their limits: a JSON array of objects; the caller's to release. */
+typedef struct njl_text njl_text;
+njl_text *njl_client_limits(const njl_client *client);
 
 /* --- Cookies --- */
 
@@ -212,7 +227,6 @@ bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts
 void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
 
 /* Text of Swift's, the caller's to release. */
-typedef struct njl_text njl_text;
 njl_text *njl_cookies_text(const njl_cookies *cookies);
 njl_bytes njl_text_bytes(const njl_text *text); /* borrowed from it */
 void njl_text_release(njl_text *text);
