@@ -183,6 +183,52 @@ local dead = client {
 fails("unauthorized", "there is no login, or the server has ended it: log in again", me, dead)
 equal(ended, 1)
 
+-- A person lets the program in, on another device; others go on meanwhile.
+local function device(interval)
+  return client {
+    type = "oauth2", grant = "device_code", token_url = "/v1/oauth/token", client_id = "demo",
+    device_url = "/v1/oauth/device?interval=" .. (interval or 0.01),
+  }
+end
+local function decide(info, allow)
+  plain:post("/v1/oauth/device/decide", { form = { user_code = info.user_code, allow = allow } })
+end
+local shown
+api = device()
+fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+api:log_in { prompt = function(info)
+  shown = info
+  nightjar.sleep(0.005)
+  decide(info, 1)
+end }
+assert(shown.page:find "/v1/oauth/device$" and shown.complete_page:find(shown.user_code, 1, true))
+equal(shown.url, nil)
+equal(me(api), "ada")
+local _, denied = nightjar.try(api.log_in, api, { prompt = function(info) decide(info, 0) end })
+assert(denied.kind == "unauthorized" or denied.kind == "forbidden", denied)
+misuse("no screen", api.log_in, api, { prompt = function() error "no screen" end })
+local left = nightjar.spawn(function() api:log_in { prompt = function() shown = "left" end } end)
+nightjar.sleep(0.03)
+equal(shown, "left")
+left:cancel()
+fails("cancelled", "the task was cancelled", left.join, left)
+equal(me(api), "ada")
+
+-- With the browser, whose part the script plays.
+api = client {
+  type = "oauth2", grant = "authorization_code", token_url = "/v1/oauth/token", client_id = "demo",
+  authorize_url = "/v1/oauth/authorize",
+}
+local browser = nightjar.client {}
+api:log_in { prompt = function(info)
+  equal(info.user_code, nil)
+  nightjar.spawn(function() browser:get(info.url) end)
+end }
+equal(me(api), "ada")
+fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
+misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
+
 -- Secrets are in nothing that prints.
 local _, err = nightjar.try(me, client { type = "bearer", token = "hunter2" })
 for _, shown in ipairs { api, lost, err, err:explain(), err:curl(), err.response } do

@@ -149,8 +149,8 @@ has_run "callable"
 
 assert(tostring(f):find "^nightjar%.debounced: ")
 equal(getmetatable(f), false)
-misuse("bad argument #1 to 'debounce' (seconds from 0 to 1e9 expected)", nightjar.debounce, -1, keep)
-misuse("bad argument #1 to 'debounce' (number expected, got string)", nightjar.debounce, "x", keep)
-misuse("bad argument #2 to 'throttle' (function expected, got nil)", nightjar.throttle, 1, nil)
+misuse("bad argument #1 to 'nightjar.debounce' (seconds from 0 to 1e9 expected)", nightjar.debounce, -1, keep)
+misuse("bad argument #1 to 'nightjar.debounce' (number expected, got string)", nightjar.debounce, "x", keep)
+misuse("bad argument #2 to 'nightjar.throttle' (function expected, got nil)", nightjar.throttle, 1, nil)
 misuse("a debounced function has no field 'flsh'; did you mean 'flush'?", function() return f.flsh end)
 misuse("debounced function expected, got no value; call it with a colon", f.cancel)

