@@ -75,68 +75,53 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
 
 /* --- Questions --- */
 
-/* The first part of the userdata. */
-typedef struct question {
-  njl_question *handle; /* owned; NULL: answered or given up */
-} question;
-
-static int close_question(lua_State *L) {
-  question *self = lua_touserdata(L, 1);
-  njl_question *handle = self->handle;
-  self->handle = NULL;
-  njl_question_release(handle);
-  return 0;
-}
-
-static void fail(lua_State *L, question *self) {
+static void fail(lua_State *L, njl_question *question) {
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
-  njl_question_fail(self->handle, message);
+  njl_question_fail(question, message);
 }
 
-/* The stack of a provider's task: the question, and what the function has returned or raised. */
+/* What the function has returned, two values, or raised. The question is the task's, whose end fails it otherwise. */
 static int provided(lua_State *L, int status, lua_KContext context) {
-  (void)context;
-  question *self = lua_touserdata(L, 1);
+  njl_question *question = ((njl_task *)context)->question;
   if (status != LUA_OK && status != LUA_YIELD) {
     /* The URL that an error object tells of is that of another call. */
     if (luaL_testudata(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
     else luaL_tolstring(L, -1, NULL);
-    fail(L, self);
+    fail(L, question);
     return 0;
   }
-  lua_settop(L, 3);
-  if (lua_isnil(L, 2)) {
-    njl_question_end_login(self->handle);
+  if (lua_isnil(L, 1)) {
+    njl_question_end_login(question);
     return 0;
   }
-  if (lua_type(L, 2) != LUA_TSTRING) {
-    lua_pushfstring(L, "auth.provider must return a string or nil, got %s", luaL_typename(L, 2));
-    fail(L, self);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    lua_pushfstring(L, "auth.provider must return a string or nil, got %s", luaL_typename(L, 1));
+    fail(L, question);
     return 0;
   }
-  bool is_forever = lua_isnil(L, 3);
-  lua_Number lifetime = is_forever ? -1 : lua_type(L, 3) == LUA_TNUMBER ? lua_tonumber(L, 3) : -1;
+  bool is_forever = lua_isnil(L, 2);
+  lua_Number lifetime = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
   if (!is_forever && !(lifetime >= 0)) {
     lua_pushliteral(L, "auth.provider must return seconds from 0 as its second value");
-    fail(L, self);
+    fail(L, question);
     return 0;
   }
   njl_bytes token;
-  token.data = lua_tolstring(L, 2, &token.length);
-  njl_question_provide(self->handle, token, lifetime);
+  token.data = lua_tolstring(L, 1, &token.length);
+  njl_question_provide(question, token, lifetime);
   return 0;
 }
 
-/* The question, the function, its argument */
+/* The function and its argument */
 static int provide(lua_State *L) {
-  lua_toclose(L, 1); /* However the task ends, nobody waits for an answer any more. */
-  return provided(L, lua_pcallk(L, 1, 2, 0, 0, provided), 0);
+  lua_KContext task = (lua_KContext)njl_host_open(L)->current;
+  return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);
 }
 
 /* What a question is about, for the function below. */
 typedef struct errand {
-  njl_question *handle;
+  njl_question *handle; /* NULL: the task has it */
   int64_t client;
   njl_question_kind kind;
   njl_task *task; /* that was spawned for it */
@@ -145,30 +130,19 @@ typedef struct errand {
 /* Spawns the task for the errand at index 1. */
 static int begin(lua_State *L) {
   errand *errand = lua_touserdata(L, 1);
-  question *self = lua_newuserdatauv(L, sizeof *self, 0);
-  *self = (question){0};
-  luaL_setmetatable(L, NJL_QUESTION);
-  self->handle = errand->handle;
-  errand->handle = NULL;
-  njl_host *host = njl_host_open(L);
-  if (!njl_push_numbered(L, errand->client)) { /* Nobody is there to answer. */
-    lua_settop(L, 2);
-    lua_replace(L, 1);
-    return close_question(L);
-  }
+  if (!njl_push_numbered(L, errand->client)) return 0; /* Nobody is there to answer. */
   bool asks = errand->kind != NJL_LOGIN_REQUIRED;
-  if (asks) {
-    lua_pushcfunction(L, provide);
-    lua_pushvalue(L, 2);
-  }
-  lua_getiuservalue(L, 3, asks ? NJL_CLIENT_PROVIDER : NJL_CLIENT_LOGIN_REQUIRED);
+  if (asks) lua_pushcfunction(L, provide);
+  lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDER : NJL_CLIENT_LOGIN_REQUIRED);
   if (asks) {
     lua_createtable(L, 0, 1);
     lua_pushboolean(L, errand->kind == NJL_TOKEN_REFUSED);
     lua_setfield(L, -2, "refused");
   }
-  errand->task = njl_task_spawn(L, host, asks ? 3 : 0);
+  errand->task = njl_task_spawn(L, njl_host_open(L), asks ? 2 : 0);
   errand->task->is_observed = asks;
+  errand->task->question = errand->handle;
+  errand->handle = NULL;
   return 0;
 }
 
@@ -333,11 +307,4 @@ int njl_log_in(lua_State *L) {
   }
   host->calls++;
   return njl_await(L, &reply->wait, logged_in);
-}
-
-void njl_open_login(lua_State *L) {
-  static const luaL_Reg meta[] = {{"__gc", close_question}, {"__close", close_question}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_QUESTION);
-  luaL_setfuncs(L, meta, 0);
-  lua_pop(L, 1);
 }

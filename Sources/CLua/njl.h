@@ -98,6 +98,7 @@ struct njl_task {
   njl_wait *joiners; /* waits for its end */
   njl_wait *group;   /* told of its end, see group.c */
   lua_Integer place; /* in the group */
+  njl_question *question; /* that it answers, of login.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
@@ -180,6 +181,7 @@ void njl_push_token(lua_State *L);
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
+void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
 bool njl_is_callable(lua_State *L, int index);
@@ -225,7 +227,6 @@ void njl_ask_logins(lua_State *L, njl_host *host);
 int njl_sign_in(lua_State *L);
 int njl_sign_out(lua_State *L);
 int njl_log_in(lua_State *L);
-void njl_open_login(lua_State *L);
 
 /* limits.c */
 int njl_limits(lua_State *L);
@@ -362,7 +363,6 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_COOKIES "nightjar.cookies"
 #define NJL_LOAN "nightjar.loan"
 #define NJL_REPLY "nightjar.reply"
-#define NJL_QUESTION "nightjar.question"
 #define NJL_DECISION_LIST "nightjar.decisions"
 #define NJL_DEBOUNCED "nightjar.debounced"
 #define NJL_THROTTLED "nightjar.throttled"

@@ -137,7 +137,7 @@ local misuses = {
     function() api:get("/", { query = { a = print } }) end },
   { "post: json, form, multipart, file and body are ways to give the one body; use one",
     function() api:post("/", { json = 1, body = "x" }) end },
-  { "post: body must be a string or a function, got number", function() api:post("/", { body = 1 }) end },
+  { "post: body must be a string, a function or {each = a function}, got number", function() api:post("/", { body = 1 }) end },
   { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
   { "get: timeout must be seconds above 0", function() api:get("/", { timeout = "1" }) end },
   { "get: there is no option 'timeout.totl'; did you mean 'timeout.total'?",
