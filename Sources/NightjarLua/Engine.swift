@@ -107,7 +107,9 @@ final class Engine: @unchecked Sendable {
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait
-        if outcome.result != nil || outcome.task == nil || outcome.outgoing?.isAsked == true || outcome.isQuestion { tell(outcome) }
+        if outcome.result != nil || outcome.task == nil || outcome.outgoing?.isAsked == true || outcome.isQuestion {
+            tell(outcome)
+        }
     }
 
     /// Has the next poll name who waits for the outcome.

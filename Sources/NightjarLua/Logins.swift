@@ -56,7 +56,8 @@ extension Configuration {
         guard case .login(var login) = auth else {
             throw NightjarError(
                 .invalidArgument,
-                "option \"auth.on_login_required\" is for a login: \"oauth2\", \"login\", or \"bearer\" with a provider")
+                "option \"auth.on_login_required\" is for a login: \"oauth2\", \"login\", or \"bearer\" with a provider"
+            )
         }
         let number = listener.number
         if listener.provides_tokens {

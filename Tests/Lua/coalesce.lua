@@ -20,7 +20,7 @@ local function came(name)
 end
 local function slow(name, options)
   options = options or {}
-  options.query = { ms = 50, key = run .. name }
+  options.query = { ms = 200, key = run .. name }
   return function() return api:get("/v1/slow", options) end
 end
 
