@@ -77,7 +77,9 @@ import Testing
         #expect(took >= .milliseconds(190))
     }
 
-    @Test(arguments: ["draft8", "draft7", "x"]) func whatTheServerTellsIsHeededBeforeItRefuses(fields: String) async throws {
+    @Test(arguments: ["draft8", "draft7", "x"]) func whatTheServerTellsIsHeededBeforeItRefuses(fields: String)
+        async throws
+    {
         let demo = try Demo()
         let api = try demo.client(#"{"rate_limit": true, "concurrency": 1}"#)
         let results = await all(api, 25, "/limited?limit=10&per=1&group=\(fields)&fields=\(fields)")
@@ -111,7 +113,8 @@ import Testing
     @Test func aServerThatFailsIsLeftAloneUntilOneCallHasFoundItWell() throws {
         let demo = try Demo()
         let api = try demo.client(
-            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": 0.2}}"#)
+            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": 0.2}}"#
+        )
         #expect(try api.sendBlocking(Request(.get, "/articles")).status == 200)
         try demo.outage("503")
         var kinds: [String] = []

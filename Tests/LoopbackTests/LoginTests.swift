@@ -83,7 +83,9 @@ import Testing
     @Test func wrongCredentialsAreAnUnauthorizedError() throws {
         let demo = try Demo()
         let told = Mutex(0)
-        let api = try demo.client(#"{"type":"login","url":"/auth/login","json":{"email":"ada@example.org","password":"x"}}"#) {
+        let api = try demo.client(
+            #"{"type":"login","url":"/auth/login","json":{"email":"ada@example.org","password":"x"}}"#
+        ) {
             guard case .login(var login) = $0.auth else { return }
             login.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
             $0.auth = .login(login)
@@ -99,7 +101,8 @@ import Testing
     @Test(arguments: ["basic", "post"]) func aClientLogsInForItself(way: String) throws {
         let demo = try Demo()
         let api = try demo.client(
-            #"{"type":"oauth2","token_url":"/oauth/token","grant":"client_credentials","client_id":"demo","client_secret":"demo-secret","client_auth":"\#(way)"}"#)
+            #"{"type":"oauth2","token_url":"/oauth/token","grant":"client_credentials","client_id":"demo","client_secret":"demo-secret","client_auth":"\#(way)"}"#
+        )
         #expect(try status(api, "/me") == 200)
         try demo.control(#"{"expire_access_tokens": true}"#)
         #expect(try status(api, "/me") == 200)
@@ -108,7 +111,8 @@ import Testing
     @Test func aPersonLetsTheProgramInOnAnotherDevice() throws {
         let demo = try Demo()
         let api = try demo.client(
-            #"{"type":"oauth2","token_url":"/oauth/token","device_url":"/oauth/device?interval=0.05","grant":"device_code","client_id":"demo"}"#)
+            #"{"type":"oauth2","token_url":"/oauth/token","device_url":"/oauth/device?interval=0.05","grant":"device_code","client_id":"demo"}"#
+        )
         let refused = #expect(throws: NightjarError.self) { try status(api, "/me") }
         #expect(refused?.kind == .unauthorized)
         let shown = Mutex<String?>(nil)
@@ -157,7 +161,8 @@ import Testing
         let demo = try Demo()
         for grant in ["device_code", "authorization_code"] {
             let api = try demo.client(
-                #"{"type":"oauth2","token_url":"/oauth/token","authorize_url":"/oauth/authorize","device_url":"/oauth/device","grant":"\#(grant)","client_id":"demo"}"#)
+                #"{"type":"oauth2","token_url":"/oauth/token","authorize_url":"/oauth/authorize","device_url":"/oauth/device","grant":"\#(grant)","client_id":"demo"}"#
+            )
             let queue = CompletionQueue()
             let ended = Mutex<NightjarError?>(nil)
             let task = Mutex<ClientTask?>(nil)
@@ -171,7 +176,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["SHA-256", "MD5", "SHA-256-sess", "both"]) func digestIsAnsweredOnceForAll(algorithm: String) throws {
+    @Test(arguments: ["SHA-256", "MD5", "SHA-256-sess", "both"]) func digestIsAnsweredOnceForAll(algorithm: String)
+        throws
+    {
         let demo = try Demo()
         let api = try demo.client(#"{"type":"digest","user":"demo","password":"secret"}"#)
         // Of a session's key servers think differently once the nonce is another.
@@ -214,7 +221,8 @@ import Testing
         try demo.control(#"{"expire_access_tokens": true}"#)
         let store = FileTokenStore(path: "\(directory.path)/login")
         let api = try demo.client(
-            #"{"type":"oauth2","token_url":"/auth/refresh?delay=0.5","access_token":"\#(access)","refresh_token":"\#(refresh)","store":"file:\#(directory.path)/login"}"#)
+            #"{"type":"oauth2","token_url":"/auth/refresh?delay=0.5","access_token":"\#(access)","refresh_token":"\#(refresh)","store":"file:\#(directory.path)/login"}"#
+        )
         var hasty = Request(.get, "/me")
         hasty.timeouts.total = .milliseconds(200)
         let error = #expect(throws: NightjarError.self) { try api.sendBlocking(hasty) }
@@ -240,5 +248,26 @@ extension LoginTests.Demo {
         guard case .string(let access)? = json["access_token"], case .string(let refresh)? = json["refresh_token"]
         else { throw NightjarError(.decoding, "no tokens") }
         return (access, refresh)
+    }
+}
+
+extension LoginTests {
+    /// Who has been signed out goes on when another process has logged in.
+    @Test func aLoginThatAnotherHasMadeIsFound() async throws {
+        let demo = try Demo()
+        let directory = try TemporaryDirectory()
+        let auth = #"{"type":"oauth2","token_url":"/auth/refresh","store":"file:\#(directory.path)/login"}"#
+        let (one, other) = (try demo.client(auth), try demo.client(auth))
+        let error = await #expect(throws: NightjarError.self) { try await one.send(Request(.get, "/me")) }
+        #expect(error?.kind == .unauthorized)
+        let (access, refresh) = try demo.tokens(#"{"email":"ada@example.org","password":"moonlight"}"#)
+        try other.signIn(Token(access: access, refresh: refresh))
+        #expect(try await other.send(Request(.get, "/me")).status == 200)
+        var status: Int?
+        for _ in 0..<40 where status == nil {
+            status = try? await one.send(Request(.get, "/me")).status
+            if status == nil { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(status == 200)
     }
 }

@@ -17,8 +17,14 @@ final class TokenKeeper: @unchecked Sendable {
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
-    /// Renewals that have not ended, though the machine may have given them up.
-    private(set) var renewals = 0
+    /// Begun so far.
+    private var refreshes = 0
+    /// Those that have not ended, though the machine may have given them up.
+    private var renewals: [TokenRenewal] = []
+    /// The login has ended, and the program has been told.
+    private var isSignedOut = false
+    /// When the store was last looked at for a login that somebody else has made.
+    private var lastLook: NIODeadline?
     /// What the program is asked for.
     private var question: (refresh: TokenRefresh.Refresh, number: UInt64)?
     private var lastQuestion: UInt64 = 0
@@ -58,7 +64,17 @@ final class TokenKeeper: @unchecked Sendable {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, progress(of: call), call)
         }
+        lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
+    }
+
+    /// A login that has ended may have been made anew by another process.
+    private func lookForLogin() {
+        guard machine.version == nil, renewals.isEmpty, !(store is MemoryTokenStore), issuer != nil else { return }
+        let now = NIODeadline.now()
+        if let lastLook, now - lastLook < TokenKeeper.lookInterval { return }
+        lastLook = now
+        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
     /// A call was answered with 401.
@@ -148,7 +164,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
         guard let call = waiting.removeValue(forKey: number), let progress = call.login else { return }
         if let since = progress.waitsSince {
-            call.decide(.tokenAwaited(cause: progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds)))
+            call.decide(
+                .tokenAwaited(
+                    progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
         }
         progress.waitsSince = nil
         call.goOn(say(call, progress))
@@ -172,8 +190,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
         let refused = wasRefused
         wasRefused = false
+        refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
-        begin(.renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
+        begin(isSignedOut ? .look : .renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
     }
 
     /// Whatever it is for, the client does not close before it has ended.
@@ -181,15 +200,25 @@ final class TokenKeeper: @unchecked Sendable {
         _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
         conclude: @escaping (TokenRenewal.Outcome) -> Void
     ) {
-        renewals += 1
-        let renewal = TokenRenewal(
-            purpose, of: token, initial: login.token, wasRefused: wasRefused, in: store, issuer, on: loop
+        var renewal: TokenRenewal?
+        let begun = TokenRenewal(
+            purpose, of: token, initial: isSignedOut ? nil : login.token, wasRefused: wasRefused, in: store, issuer,
+            on: loop
         ) { [self] outcome in
-            renewals -= 1
+            renewals.removeAll { $0 === renewal }
+            renewal = nil
             conclude(outcome)
             loop.renewalEnded()
         }
-        renewal.begin()
+        renewal = begun
+        renewals.append(begun)
+        begun.begin()
+    }
+
+    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
+    func mustNotBeCut() -> Bool {
+        for renewal in renewals { renewal.abandon() }
+        return renewals.contains { $0.mustNotBeCut }
     }
 
     private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
@@ -220,6 +249,7 @@ final class TokenKeeper: @unchecked Sendable {
         self.token = token
         authorization = token.authorization ?? ""
         failure = nil
+        isSignedOut = false
     }
 
     private func forget() {
@@ -255,6 +285,8 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     private func tellLoginRequired(_ asking: Call?) {
+        guard !isSignedOut else { return }
+        isSignedOut = true
         guard let hook = login.onLoginRequired else { return }
         let queue = (asking ?? waiting.values.first)?.task.queue
         loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : queue)
@@ -282,7 +314,8 @@ final class TokenKeeper: @unchecked Sendable {
     func renewNow(then told: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return told(
-                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login")))
+                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login"))
+            )
         }
         begin(.renew, issuer) { [self] outcome in
             switch outcome {
@@ -298,11 +331,14 @@ final class TokenKeeper: @unchecked Sendable {
 
     func signOut() {
         perform(machine.signedOut())
+        isSignedOut = true
         begin(.forget) { [self] outcome in
             guard case .failed(_, .some(let error)) = outcome else { return }
             loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
         }
     }
+
+    private static let lookInterval = TimeAmount.seconds(1)
 
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
