@@ -171,7 +171,9 @@ static njl_bytes read_text(lua_State *L, const char *name, bool is_needed) {
   lua_pushstring(L, name);
   int type = lua_rawget(L, 2);
   if (type == LUA_TNIL && is_needed) luaL_error(L, "sign_in: %s is missing", name);
-  else if (type != LUA_TNIL && type != LUA_TSTRING) luaL_error(L, "sign_in: %s must be a string, got %s", name, luaL_typename(L, -1));
+  if (type != LUA_TNIL && type != LUA_TSTRING) {
+    luaL_error(L, "sign_in: %s must be a string, got %s", name, luaL_typename(L, -1));
+  }
   if (type == LUA_TSTRING) text.data = lua_tolstring(L, -1, &text.length);
   return text; /* Stays on the stack, which keeps it. */
 }
@@ -179,7 +181,9 @@ static njl_bytes read_text(lua_State *L, const char *name, bool is_needed) {
 /* Whose login it is: a stranger's script does not change the host program's. */
 static njl_client *check_login(lua_State *L, const char *function) {
   njl_client *client = njl_check_client(L);
-  if (njl_host_open(L)->is_sandboxed) luaL_error(L, "%s: the login is the host program's and not changed here", function);
+  if (njl_host_open(L)->is_sandboxed) {
+    luaL_error(L, "%s: the login is the host program's and not changed here", function);
+  }
   return client;
 }
 

@@ -9,14 +9,32 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, STREAM, METHOD, PATH, PARAMS, MULTIPART, FILE_, ON_REDIRECT, ON_RETRY, RARE };
+enum {
+  QUERY,
+  HEADERS,
+  JSON,
+  FORM,
+  BODY,
+  EXPECT,
+  TIMEOUT,
+  STREAM,
+  METHOD,
+  PATH,
+  PARAMS,
+  MULTIPART,
+  FILE_,
+  ON_REDIRECT,
+  ON_RETRY,
+  RARE
+};
 
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
-static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
-                                    "timeout", "stream",     "method",  "path",   "params",
-                                    "multipart", "file", "on_redirect", "on_retry", "redirect", "cookies", "decompress",
-                                    "max_body", "compress", "expect_continue", "body_on_get", "schema", "retry",
-                                    "idempotency_key", "coalesce", "auth", "limit_group", NULL};
+static const char *const names[] = {
+    "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
+    "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
+    "on_retry", "redirect",   "cookies",     "decompress",  "max_body",   "compress",        "expect_continue",
+    "schema",   "retry",      "body_on_get", "coalesce",    "auth",       "idempotency_key", "limit_group",
+    NULL};
 
 /* Promised by the design and to come. */
 static const char *const later[] = {"cache", NULL};
@@ -346,7 +364,9 @@ static void read_factory(reading *r, int table, njl_request *request) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
     switch (njl_find_name(L, -2, known)) {
     case 0:
-      if (!njl_is_callable(L, -1)) luaL_error(L, "%s: body.each must be a function, got %s", r->function, luaL_typename(L, -1));
+      if (!njl_is_callable(L, -1)) {
+        luaL_error(L, "%s: body.each must be a function, got %s", r->function, luaL_typename(L, -1));
+      }
       request->restarts_body = true;
       break;
     case 1:

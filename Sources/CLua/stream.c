@@ -85,8 +85,8 @@ int njl_close_response(lua_State *L) {
 
 /* --- Requests --- */
 
-/* The stack of the calling function. `PARTS` gives the parts; `SOURCE`, where it is not nil, gives that function anew for each
- * attempt. */
+/* The stack of the calling function. `PARTS` is asked for parts; `SOURCE`, unless it is nil, is asked for that function
+ * before each attempt. */
 enum { REPLY = 2, GUARD, SOURCE, PARTS };
 
 /* However the call is left, the server must not wait for the rest of a body that nobody sends. */
