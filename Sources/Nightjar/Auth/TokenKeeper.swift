@@ -131,6 +131,8 @@ final class TokenKeeper: @unchecked Sendable {
     @discardableResult
     private func perform(_ actions: [TokenRefresh.Action], asking: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
+        // While somebody waits whose queue can hear it, and before they hear what it comes to.
+        if actions.contains(.callLoginRequired) { tellLoginRequired(asking) }
         for action in actions {
             switch action {
             case .wait(let number):
@@ -150,7 +152,7 @@ final class TokenKeeper: @unchecked Sendable {
                 tell(number, asking, &verdict) { _, _ in self.verdict(reason) }
             case .startRefresh(let refresh): renew(refresh)
             case .clear: forget()
-            case .callLoginRequired: tellLoginRequired(asking)
+            case .callLoginRequired: break
             }
         }
         return verdict

@@ -24,7 +24,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case finished
     }
 
-    private enum BodySource { case none, caller, worker }
+    /// `rewound`: the caller is told to begin anew; what it gave for an attempt that is over may still be on its way here.
+    private enum BodySource { case none, rewound, caller, worker }
 
     let task: ClientTask
     let loop: ClientLoop
@@ -527,13 +528,24 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func askForBody() {
         if let upload, upload.hasEnded { return forward(.end) }
         guard let upload, upload.readsFiles else {
-            awaitedSource = .caller
-            if beginsBody, bodyIsTaken { loop.post(.rewindBody(task), to: task.queue) }
+            let isAnew = beginsBody && bodyIsTaken
             (beginsBody, bodyIsTaken) = (false, true)
-            return loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
+            guard isAnew else { return askCaller() }
+            awaitedSource = .rewound
+            return loop.post(.rewindBody(task), to: task.queue)
         }
         let maximum = wantedBody
         work(upload) { () throws(NightjarError) in try upload.next(maximum: maximum).map(BodyPart.bytes) ?? .end }
+    }
+
+    private func askCaller() {
+        awaitedSource = .caller
+        loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
+    }
+
+    /// The caller begins anew: what comes from here on is for this attempt.
+    func rewound() {
+        if awaitedSource == .rewound { askCaller() }
     }
 
     // MARK: Parts

@@ -13,6 +13,7 @@ final class ClientLoop: @unchecked Sendable {
         case cancel(ClientTask)
         case resume(ClientTask)
         case bodyPart(ClientTask, BodyPart)
+        case rewound(ClientTask)
         /// A line for the log.
         case note(LogLevel, String)
         case redirect(ClientTask, RedirectAnswer)
@@ -147,6 +148,7 @@ final class ClientLoop: @unchecked Sendable {
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
+        case .rewound(let task): task.call?.rewound()
         case .note(let level, let text): note(level, text)
         case .redirect(let task, let answer):
             if let call = task.call { Redirect.answered(answer, call) }
