@@ -17,6 +17,8 @@ final class TokenKeeper: @unchecked Sendable {
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
+    /// Of the call that was the last to ask or to be refused: where the program's own code runs when no call waits.
+    private var lastQueue: CompletionQueue?
     /// Renewals that have not ended, though the machine may have given them up.
     private(set) var renewals = 0
     /// What the program is asked for.
@@ -58,6 +60,7 @@ final class TokenKeeper: @unchecked Sendable {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, progress(of: call), call)
         }
+        lastQueue = call.listener
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
     }
 
@@ -65,6 +68,7 @@ final class TokenKeeper: @unchecked Sendable {
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.login, let version = progress.version else { return .proceed }
         if version == machine.version, !machine.isRefreshing { wasRefused = true }
+        lastQueue = call.listener
         let verdict = perform(machine.refused(progress.number, sentWith: version, at: now()), asking: call)
         if case .wait = verdict { progress.cause = .refused }
         return verdict
@@ -74,6 +78,7 @@ final class TokenKeeper: @unchecked Sendable {
     func refusedForGood(_ call: Call) {
         guard let progress = call.login, let version = progress.version else { return }
         if version == machine.version, !machine.isRefreshing { wasRefused = true }
+        lastQueue = call.listener
         perform(machine.refused(progress.number, sentWith: version, at: now()))
         machine.ended(progress.number)
     }
@@ -131,7 +136,7 @@ final class TokenKeeper: @unchecked Sendable {
                 tell(number, asking, &verdict) { _, _ in self.verdict(reason) }
             case .startRefresh(let refresh): renew(refresh)
             case .clear: forget()
-            case .callLoginRequired: tellLoginRequired(asking)
+            case .callLoginRequired: tellLoginRequired()
             }
         }
         return verdict
@@ -234,7 +239,7 @@ final class TokenKeeper: @unchecked Sendable {
         lastQuestion += 1
         question = (refresh, lastQuestion)
         let question = TokenQuestion(lastQuestion, wasRefused: wasRefused, loop)
-        loop.post(.provideToken(provider, question), to: provider.runsOnLoop ? nil : waiting.values.first?.task.queue)
+        loop.post(.provideToken(provider, question), to: provider.runsOnLoop ? nil : listener)
     }
 
     /// The program has answered.
@@ -252,11 +257,13 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    private func tellLoginRequired(_ asking: Call?) {
+    private func tellLoginRequired() {
         guard let hook = login.onLoginRequired else { return }
-        let queue = (asking ?? waiting.values.first)?.task.queue
-        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : queue)
+        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : listener)
     }
+
+    /// Where the handlers of a call run that waits for the token, or was the last to do so; nil: on the loop.
+    private var listener: CompletionQueue? { waiting.values.first?.listener ?? lastQueue }
 
     // MARK: The login
 
@@ -285,4 +292,9 @@ final class TokenKeeper: @unchecked Sendable {
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
     }
+}
+
+extension Call {
+    /// Where its handlers run, or those of the call that it does the work of.
+    fileprivate var listener: CompletionQueue? { task.queue ?? branchedFrom?.listener }
 }
