@@ -62,13 +62,6 @@ static void an_error_tells_of_all_attempts(void) {
   nj_request_free(request);
 
   error = NULL;
-  request = flaky("GET", "times=9&retry_after=1000");
-  CHECK(nj_client_send(client, request, &error) == NULL);
-  CHECK(nj_error_attempts(error) == 1 && nj_error_retry_after(error) > 900);
-  nj_error_free(error);
-  nj_request_free(request);
-
-  error = NULL;
   request = flaky("GET", "times=1");
   CHECK(nj_request_set_retry_attempts(request, 1) == NJ_OK);
   CHECK(nj_client_send(client, request, &error) == NULL && nj_error_attempts(error) == 1);
@@ -253,6 +246,23 @@ static void a_stream_begins_anew_where_it_can(void) {
   nj_request_free(request);
 }
 
+/* Last, because the client then spares the origin for so long. */
+static void what_takes_too_long_fails_at_once(void) {
+  nj_error *error = NULL;
+  nj_request *request = flaky("GET", "times=9&retry_after=1000");
+  CHECK(nj_client_send(client, request, &error) == NULL);
+  CHECK(nj_error_attempts(error) == 1 && nj_error_retry_after(error) > 900);
+  nj_error_free(error);
+  error = NULL;
+  CHECK(nj_client_send(client, request, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_RATE_LIMITED && nj_error_attempts(error) == 0 && nj_error_retry_after(error) > 900);
+  nj_error_free(error);
+  nj_request_free(request);
+  char *limits = nj_client_limits_json(client, NULL);
+  CHECK(strstr(limits, "\"pause\":9") != NULL && strstr(limits, "\"circuit\":\"closed\"") != NULL);
+  nj_text_free(limits);
+}
+
 int main(int count, char **words) {
   if (count != 2) return 2;
   url = words[1];
@@ -267,6 +277,7 @@ int main(int count, char **words) {
   writes_are_repeated_by_their_key();
   the_caller_is_asked();
   a_stream_begins_anew_where_it_can();
+  what_takes_too_long_fails_at_once();
   nj_client_free(client);
   FINISH();
 }
