@@ -128,7 +128,18 @@ static csecret_result read_item(void *item, char **text, char **message) {
   return *text ? CSECRET_OK : fail(NULL, message);
 }
 
-/* Finds the item; `text` may be NULL. CSECRET_LOCKED when there are only locked ones. */
+/* CSECRET_OK when the default keyring is there and open. */
+static csecret_result check_keyring(Session *session, char **message) {
+  GError *error = NULL;
+  void *keyring = p_secret_collection_for_alias_sync(session->service, "default", 0, NULL, &error);
+  if (error) return fail(error, message);
+  if (!keyring) return CSECRET_NO_KEYRING;
+  int is_locked = p_secret_collection_get_locked(keyring);
+  p_g_object_unref(keyring);
+  return is_locked ? CSECRET_LOCKED : CSECRET_OK;
+}
+
+/* Finds the item; `text` may be NULL. */
 static csecret_result find(Session *session, char **text, char **message) {
   GError *error = NULL;
   GList *items = p_secret_service_search_sync(session->service, &schema, session->attributes, SEARCH_ALL, NULL, &error);
@@ -143,7 +154,10 @@ static csecret_result find(Session *session, char **text, char **message) {
     break;
   }
   free_items(items);
-  return result;
+  if (result != CSECRET_NONE) return result;
+  /* A locked keyring need not tell what is in it: nothing found in one is not nothing there. */
+  result = check_keyring(session, message);
+  return result == CSECRET_OK || result == CSECRET_NO_KEYRING ? CSECRET_NONE : result;
 }
 
 csecret_result csecret_load(const char *service, const char *account, char **text, char **message) {
@@ -157,13 +171,9 @@ csecret_result csecret_load(const char *service, const char *account, char **tex
 }
 
 static csecret_result store(Session *session, const char *label, const char *text, char **message) {
+  csecret_result result = check_keyring(session, message);
+  if (result != CSECRET_OK) return result;
   GError *error = NULL;
-  void *keyring = p_secret_collection_for_alias_sync(session->service, "default", 0, NULL, &error);
-  if (error) return fail(error, message);
-  if (!keyring) return CSECRET_NO_KEYRING;
-  int is_locked = p_secret_collection_get_locked(keyring);
-  p_g_object_unref(keyring);
-  if (is_locked) return CSECRET_LOCKED;
   if (!p_secret_password_storev_sync(&schema, session->attributes, "default", label, text, NULL, &error))
     return fail(error, message);
   return CSECRET_OK;

@@ -8,10 +8,10 @@ import Synchronization
 ///
 /// Any thread may use it. Clients share nothing; open one for each API, or one for each core.
 public final class Client: Sendable {
-    private let loop: ClientLoop
+    let loop: ClientLoop
     private let template: RequestTemplate
     /// For calls that carry no credentials.
-    private let anonymousTemplate: RequestTemplate
+    let anonymousTemplate: RequestTemplate
     /// Put into the query of requests to the base URL's origin.
     private let queryKey: APIKey?
     /// The origin that the client's token goes to; nil: it has none.
@@ -22,7 +22,8 @@ public final class Client: Sendable {
     private let coalesces: Bool
     private let limitGroups: Set<String>
     private let hooks: CallHooks?
-    private let birth = Fork.generation
+    let auth: Authentication?
+    let birth = Fork.generation
     /// Its cookies; nil: it keeps none.
     public let cookies: CookieStorage?
     /// The number under which the log hears of the cookie file.
@@ -56,6 +57,7 @@ public final class Client: Sendable {
         configuration.cookies = cookies
         self.cookies = cookies
         hooks = configuration.hooks
+        auth = configuration.auth
         let thread = try LoopThread()
         do throws(NightjarError) {
             let carrier: any HTTPTransport
@@ -182,15 +184,7 @@ public final class Client: Sendable {
         return try result.get()
     }
 
-    // MARK: The login
-
-    /// Begins to use a token that a login has brought, in place of the one there is, and keeps it in the store.
-    public func signIn(_ token: Token) { loop.submit(.signedIn(token)) }
-
-    /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on.
-    public func signOut() { loop.submit(.signedOut) }
-
-    private static let forked = NightjarError(
+    static let forked = NightjarError(
         .forked, "this client belongs to the parent process; make a new one after fork")
 
     /// Written and read on the thread that waits.
@@ -198,9 +192,9 @@ public final class Client: Sendable {
         var result: Result<Response, NightjarError>?
     }
 
-    /// Cancels every call in flight, so that each finishes, closes the connections, saves the cookies and returns when nothing of this
-    /// client runs any more. Later calls fail with `closed`. In a forked child it does nothing: the threads are the
-    /// parent's.
+    /// Cancels every call in flight, so that each finishes, waits for a new token that is on its way (15 s at most: the old
+    /// one may be spent), closes the connections, saves the cookies and returns when nothing of this client runs any more.
+    /// Later calls fail with `closed`. In a forked child it does nothing: the threads are the parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         loop.stop()

@@ -171,10 +171,10 @@ import Testing
         #expect(server.lines.count == 2)
 
         server.state.withLock { ($0.refusal, $0.valid) = (nil, "fresh") }
-        api.signIn(Token(access: "fresh", refresh: "r0"))
+        try api.signIn(Token(access: "fresh", refresh: "r0"))
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
         #expect(try store.load()?.token.access == "fresh")
-        api.signOut()
+        try api.signOut()
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.kind == .unauthorized)
         #expect(try store.load() == nil)

@@ -10,6 +10,7 @@ import Testing
     ) async throws -> NightjarError? {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
+        configuration.retry.maximumAttempts = 1
         let steps: [ScriptedTransport.Step] = [.head(status), .body(body), .end]
         let transport = ScriptedTransport([steps])
         let client = try Client(configuration) { _ in transport }

@@ -82,7 +82,7 @@ import Testing
             #"{"unix_socket": "d.sock"}"#,
             #"the path of a unix socket must be absolute, not "d.sock": what it is relative to may change"#
         ),
-        (#"{"auth": {}}"#, #"option "auth" is not supported by version 0.1.0 yet"#),
+        (#"{"auth": {}}"#, #"option "auth" has no type; known are bearer, basic, digest, oauth2, login, api_key"#),
         ("[]", "the options must be a table of options, found an array"),
     ])
     func whatIsWrongIsSaid(json: String, message: String) {

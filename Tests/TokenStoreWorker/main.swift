@@ -1,2 +1,137 @@
+// Uses a token store as a process of its own, for tests that kill it, limit it or fork it.
+//
+//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; 1 when the store contradicts itself
+//   TokenStoreWorker hold KIND PATH          takes the lock, says so, and waits to be killed
+//   TokenStoreWorker fork KIND PATH          the same with a forked child, which says what it may do
+//   TokenStoreWorker save KIND PATH LIMIT    saves once, as nobody when it runs as root and LIMIT is nobody, else with
+//                                            files limited to LIMIT bytes
+//   TokenStoreWorker keyring STEP            load, save, clear, lock: one step on the keyring
+//
+// KIND: file, encrypted, sqlite.
+
 import Glibc
-print("x")
+import NightjarHTTP
+import NightjarStorage
+
+func say(_ line: String) {
+    print(line)
+    fflush(nil)
+}
+
+func store(_ kind: String, _ path: String) -> any TokenStore {
+    switch kind {
+    case "sqlite": SQLiteTokenStore(path: path, account: "shared")
+    case "encrypted": FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 7, count: 32)))
+    default: FileTokenStore(path: path)
+    }
+}
+
+func login(_ generation: UInt64, pending: Bool = false) -> StoredLogin {
+    // Of many lengths, so that a torn record would show.
+    let filling = String(repeating: "x", count: Int(generation % 5000))
+    return StoredLogin(
+        token: Token(access: "access-\(generation)-\(filling)", refresh: "refresh-\(generation)"),
+        generation: generation,
+        pending: pending
+            ? Timestamp(secondsSince1970: Int64(1_750_000_000)).map { PendingExchange(key: "k", began: $0) } : nil)
+}
+
+func check(_ found: StoredLogin) throws {
+    let rotated = found.pending == nil ? found.generation : found.generation - 1
+    guard found.token == login(rotated).token else { throw NightjarError(.script, "torn: \(found.generation)") }
+}
+
+func loop(_ store: any TokenStore) throws {
+    var newest: UInt64 = 0
+    while true {
+        guard let lock = try store.tryLock() else {
+            usleep(300)
+            if let found = try store.load() { try check(found) }
+            continue
+        }
+        let found = try store.load()
+        if let found { try check(found) }
+        let base = found?.generation ?? 0
+        guard base >= newest else { throw NightjarError(.script, "went back from \(newest) to \(base)") }
+        if let found {
+            // Where the last one died in the middle, its exchange counts as done.
+            var intent = login(base + 1, pending: true)
+            intent.token = found.pending == nil ? found.token : login(base).token
+            try store.save(intent)
+        }
+        newest = base + (found == nil ? 1 : 2)
+        try store.save(login(newest))
+        lock.unlock()
+    }
+}
+
+func fork() -> Int32 {
+    typealias Fork = @convention(c) () -> Int32
+    guard let address = dlsym(nil, "fork") else { return -1 }
+    return unsafeBitCast(address, to: Fork.self)()
+}
+
+func waitToBeKilled() -> Never {
+    while true { sleep(60) }
+}
+
+func limit(_ text: String) {
+    if text == "nobody" {
+        if geteuid() == 0 { _ = setuid(65534) }
+    } else if let bytes = UInt(text) {
+        var limit = rlimit(rlim_cur: rlim_t(bytes), rlim_max: rlim_t(bytes))
+        setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE, an enumeration in C
+    }
+}
+
+func keyring(_ step: String) throws {
+    let store = SecretServiceTokenStore(service: "https://id.example", account: "me")
+    switch step {
+    case "load": say(try store.load().map { "\($0.generation) \($0.token.access)" } ?? "none")
+    case "save":
+        let next = try (store.load()?.generation ?? 0) + 1
+        try store.save(login(next))
+        say("saved \(next)")
+    case "clear":
+        try store.clear()
+        say("cleared")
+    default:
+        let lock = try store.tryLock()
+        say("\(lock != nil) \(try store.tryLock() == nil)")
+        lock?.unlock()
+        say("\(try store.tryLock() != nil)")
+    }
+}
+
+let arguments = CommandLine.arguments + ["", "", "", ""]
+do {
+    switch arguments[1] {
+    case "loop": try loop(store(arguments[2], arguments[3]))
+    case "hold":
+        let lock = try store(arguments[2], arguments[3]).tryLock()
+        say(lock == nil ? "refused" : "held")
+        withExtendedLifetime(lock) { waitToBeKilled() }
+    case "fork":
+        let store = store(arguments[2], arguments[3])
+        let memory = MemoryTokenStore(login(1))
+        let lock = try store.tryLock()
+        if fork() == 0 {
+            lock?.unlock()  // the parent's: nothing
+            var kind = "none"
+            do { _ = try memory.load() } catch { kind = error.kind.name }
+            say("child \(getpid()) \(try store.tryLock() == nil) \(try store.load()?.generation ?? 0) \(kind)")
+        }
+        withExtendedLifetime(lock) { waitToBeKilled() }
+    case "save":
+        let store = store(arguments[2], arguments[3])
+        limit(arguments[4])
+        let next = (try? store.load()?.generation) ?? 0
+        try store.save(login(next + 1))
+        say("saved")
+    case "keyring": for step in arguments[2].split(separator: "+") { try keyring(String(step)) }
+    default: exit(2)
+    }
+} catch {
+    say("\(error)")
+    exit(1)
+}

@@ -72,6 +72,12 @@ struct TokenIssuer: Sendable {
         }
     }
 
+    /// A page of the server, joined with the base URL.
+    func address(of target: String) throws(NightjarError) -> String {
+        let url = if let base = template.base { try base.joined(target) } else { try RequestURL(target) }
+        return url.origin.description + url.target
+    }
+
     /// A request to the OAuth server.
     func prepared(_ oauth: OAuthRequest, to target: String? = nil, key: IdempotencyKey?) throws(NightjarError) -> PreparedRequest {
         guard case .oauth2(let server) = source else {

@@ -268,15 +268,35 @@ final class TokenKeeper: @unchecked Sendable {
     // MARK: The login
 
     /// A new login, in place of what there is.
-    func signIn(_ token: Token) {
+    ///
+    /// - Parameter told: when it is where it is kept, with what keeps it from there; it is used all the same.
+    func signIn(_ token: Token, then told: @escaping (NightjarError?) -> Void = { _ in }) {
         hold(token)
         perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
         begin(.keep(token)) { [self] outcome in
             switch outcome {
-            case .renewed(_, nil), .adopted: break
+            case .renewed(_, nil), .adopted, .failed(_, nil): told(nil)
             case .renewed(_, .some(let error)), .failed(_, .some(let error)):
                 loop.note(.error, "the login is used but not kept: \(error.message)")
-            case .failed(_, nil): break
+                told(error)
+            }
+        }
+    }
+
+    /// Gets a token without a call that waits for it, where the store has none that serves.
+    func renewNow(then told: @escaping (Result<Void, NightjarError>) -> Void) {
+        guard let issuer else {
+            return told(
+                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login")))
+        }
+        begin(.renew, issuer) { [self] outcome in
+            switch outcome {
+            case .adopted(let token), .renewed(let token, _):
+                hold(token)
+                perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
+                told(.success(()))
+            case .failed(let failure, let error):
+                told(.failure(error ?? TokenRefresh.Reason.refreshFailed(failure).error))
             }
         }
     }

@@ -71,4 +71,10 @@ struct Chain {
         answered = with(.answered).reversed()
         bottom = stages.count
     }
+
+    /// The one stage of a kind that sees requests.
+    func stage<Kind: Stage>(_ kind: Kind.Type) -> Kind? {
+        for link in outgoing { if let stage = link.stage as? Kind { return stage } }
+        return nil
+    }
 }

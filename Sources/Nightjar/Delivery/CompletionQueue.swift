@@ -198,6 +198,7 @@ enum QueueEvent: Sendable {
     case before(ClientTask, CallHooks, PreparedRequest)
     case provideToken(TokenProvider, TokenQuestion)
     case loginRequired(LoginHook)
+    case run(@Sendable () -> Void)
     case log(LogSink, LogLine)
     case observed(CallObserver, CallEvent)
     case wake
@@ -217,6 +218,7 @@ enum QueueEvent: Sendable {
         case .before(let task, let hooks, let request): task.deliver(hooks, before: request)
         case .provideToken(let provider, let question): provider.provide(question)
         case .loginRequired(let hook): hook.call()
+        case .run(let body): body()
         case .log(let sink, let line): sink.write(line)
         case .observed(let observer, let event): observer.observe(event)
         case .wake: break

@@ -21,6 +21,9 @@ final class ClientLoop: @unchecked Sendable {
         /// The program's answer to a ``TokenQuestion``.
         case provided(UInt64, Result<Token, NightjarError>)
         case signedIn(Token)
+        case logIn(ClientTask, PersonalLogin)
+        /// Something to do on the loop.
+        case run(@Sendable () -> Void)
         case signedOut
         case close
     }
@@ -72,6 +75,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
+    var eventLoop: any EventLoop { thread.loop }
 
     // MARK: From any thread
 
@@ -117,6 +121,9 @@ final class ClientLoop: @unchecked Sendable {
         thread.stop()
     }
 
+    /// On the loop.
+    func limitStates() -> [LimitState] { chain.stage(Limit.self)?.states() ?? [] }
+
     // MARK: Mail, on the loop
 
     private func readMail() {
@@ -148,6 +155,11 @@ final class ClientLoop: @unchecked Sendable {
         case .hooked(let task, let result): task.call?.hooked(result)
         case .provided(let number, let token): tokens?.provided(number, token)
         case .signedIn(let token): tokens?.signIn(token)
+        case .logIn(let task, let login):
+            let call = Call(task, on: self, chain: Chain([Deadline(), login]))
+            take(call)
+            if task.isCancelled { call.cancel() } else { call.begin() }
+        case .run(let body): body()
         case .signedOut: tokens?.signOut()
         case .close: close()
         }

@@ -23,7 +23,8 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
     /// - Parameter name: of an environment variable with 32 bytes in hexadecimal or Base64.
     public init(variable name: String) throws(NightjarError) {
         guard let text = getenv(name) else {
-            throw NightjarError(.storage, "the environment variable \(quoted(name)), which is to have the key, is not set")
+            throw NightjarError(
+                .storage, "the environment variable \(quoted(name)), which is to have the key, is not set")
         }
         guard let bytes = EncryptionKey.parse(Array(String(cString: text).utf8)) else {
             throw NightjarError(

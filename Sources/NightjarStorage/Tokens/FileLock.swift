@@ -30,7 +30,9 @@ final class FileLock: TokenLock {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
             if status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {
-                guard fchmod(descriptor, 0o600) == 0, fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
+                guard fchmod(descriptor, 0o600) == 0, fstat(descriptor, &status) == 0 else {
+                    throw failure(file, errno)
+                }
             }
             try file.check(status)
             switch clinux_lock_byte(descriptor, Int16(F_WRLCK), off_t(byte)) {

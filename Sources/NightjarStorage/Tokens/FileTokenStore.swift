@@ -32,7 +32,9 @@ public struct FileTokenStore: TokenStore {
     }
 
     public func save(_ login: StoredLogin) throws(NightjarError) {
-        guard let content = LoginRecord.encode(login, key: key) else { throw failure("has no room for so long a token") }
+        guard let content = LoginRecord.encode(login, key: key) else {
+            throw failure("has no room for so long a token")
+        }
         // Its own short lock: who saves a first login does not hold the one for exchanges.
         let lock = try writingLock()
         defer { lock.unlock() }

@@ -26,8 +26,9 @@ enum ForkWatch {
         return state
     }()
 
+    /// Under the lock, which is the parent's on this side of the fork.
     private static func leaveParent() {
-        for descriptor in state.pointee.descriptors { close(descriptor) }
+        for descriptor in state.pointee.descriptors { _ = Glibc.close(descriptor) }
         state.pointee.descriptors.removeAll(keepingCapacity: true)
         if state.pointee.databasesInUse > 0 { state.pointee.inheritedDatabases = true }
         state.pointee.databasesInUse = 0

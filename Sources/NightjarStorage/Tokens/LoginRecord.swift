@@ -89,7 +89,8 @@ enum LoginRecord {
     }
 
     private static func bytesOf(_ moment: Timestamp) -> [UInt8] {
-        [UInt8](bigEndian: UInt64(bitPattern: moment.seconds)) + [UInt8](bigEndian: UInt32(bitPattern: moment.nanoseconds))
+        [UInt8](bigEndian: UInt64(bitPattern: moment.seconds))
+            + [UInt8](bigEndian: UInt32(bitPattern: moment.nanoseconds))
     }
 
     // MARK: Reading

@@ -34,7 +34,8 @@ struct PrivateFile {
     /// leads to, and who comes by another name comes to the same lock.
     func place() throws(NightjarError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
-            throw NightjarError(.invalidArgument, "the path of a \(kind) is empty, ends with a slash or has a NUL in it")
+            throw NightjarError(
+                .invalidArgument, "the path of a \(kind) is empty, ends with a slash or has a NUL in it")
         }
         var name = path
         for _ in 0..<PrivateFile.mostLinks {
@@ -89,7 +90,9 @@ struct PrivateFile {
         while content.count <= limit {
             var count = 0
             let chunk = [UInt8](unsafeUninitializedCapacity: 16384) { buffer, filled in
-                repeat { count = Glibc.read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+                repeat {
+                    count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                } while count < 0 && errno == EINTR
                 filled = max(count, 0)
             }
             guard count >= 0 else { throw failure(errno: errno, doing: "read") }
@@ -108,7 +111,8 @@ struct PrivateFile {
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw failure(
-                "is open to other users (mode \(mode)), who may have seen its secret; chmod 600 it, or replace the secret")
+                "is open to other users (mode \(mode)), who may have seen its secret; chmod 600 it, or replace the secret"
+            )
         }
     }
 

@@ -85,7 +85,9 @@ public struct SQLiteTokenStore: TokenStore {
     private func isThere(_ place: String) throws(NightjarError) -> Bool {
         var status = stat()
         guard stat(place, &status) == 0 else {
-            guard errno == ENOENT else { throw failure("cannot be opened: \(String(cString: strerror(errno)))", code: errno) }
+            guard errno == ENOENT else {
+                throw failure("cannot be opened: \(String(cString: strerror(errno)))", code: errno)
+            }
             return false
         }
         try file.check(status)

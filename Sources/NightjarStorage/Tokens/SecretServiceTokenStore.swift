@@ -98,7 +98,8 @@ public struct SecretServiceTokenStore: TokenStore {
         // Without an address GLib would start a bus of its own, which nobody else could find.
         var status = stat()
         let folder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
-        guard getenv("DBUS_SESSION_BUS_ADDRESS") != nil || (!folder.isEmpty && stat(folder + "/bus", &status) == 0) else {
+        guard getenv("DBUS_SESSION_BUS_ADDRESS") != nil || (!folder.isEmpty && stat(folder + "/bus", &status) == 0)
+        else {
             throw failure(
                 "cannot be reached: no session bus (DBUS_SESSION_BUS_ADDRESS is not set, and there is no bus in "
                     + "XDG_RUNTIME_DIR); start this in a desktop session or with dbus-run-session, or use a file")
@@ -116,7 +117,8 @@ public struct SecretServiceTokenStore: TokenStore {
     private func lockPath() throws(NightjarError) -> String {
         let folder = try lockFolder() + "/nightjar"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-            throw failure("has no lock: \(quoted(folder)) cannot be made: \(String(cString: strerror(errno)))", code: errno)
+            throw failure(
+                "has no lock: \(quoted(folder)) cannot be made: \(String(cString: strerror(errno)))", code: errno)
         }
         let digest = Digest.sha256(Array("\(service)\0\(account)".utf8)).prefix(16)
         let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

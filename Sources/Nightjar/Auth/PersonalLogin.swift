@@ -1,0 +1,241 @@
+import NIOCore
+import NightjarCrypto
+import NightjarHTTP
+import NightjarTransport
+
+/// What a person has to be shown to let a program in.
+public enum LoginPrompt: Sendable, Equatable {
+    /// A code to enter on a page, on whatever device; `completePage` has it entered already.
+    case device(userCode: String, page: String, completePage: String?)
+    /// A page to open in a browser of this machine.
+    case browser(url: String)
+}
+
+/// Logs a client in, where needed with a person's help: the one stage of a call that sends nothing itself. Deadline and
+/// cancel of that call are those of the login.
+///
+/// Made for one call and used by it alone.
+final class PersonalLogin: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .ended]
+    private let login: TokenLogin
+    private let issuer: TokenIssuer?
+    private let prompt: @Sendable (LoginPrompt) -> Void
+    private weak var call: Call?
+    private var device: DeviceFlow?
+    private var browser: AuthorizationCode?
+    private var listener: LoopbackListener?
+
+    init(_ login: TokenLogin, _ issuer: TokenIssuer?, prompt: @escaping @Sendable (LoginPrompt) -> Void) {
+        self.login = login
+        self.issuer = issuer
+        self.prompt = prompt
+    }
+
+    func outgoing(_ call: Call) -> Verdict {
+        self.call = call
+        guard let issuer, case .oauth2(let server) = login.source else { return askKeeper(call) }
+        switch server.grant {
+        case .refreshToken, .clientCredentials: return askKeeper(call)
+        case .deviceCode: askForDeviceCode(server, issuer)
+        case .authorizationCode: listen(server, issuer)
+        }
+        return .wait
+    }
+
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        listener?.close()
+        listener = nil
+        self.call = nil
+        device = nil
+        browser = nil
+    }
+
+    // MARK: Without a person
+
+    /// The token that a call would wait for.
+    private func askKeeper(_ call: Call) -> Verdict {
+        guard let keeper = call.loop.tokens else { return .proceed }
+        keeper.renewNow { [weak self] result in self?.end(result) }
+        return .wait
+    }
+
+    // MARK: With another device
+
+    private func askForDeviceCode(_ server: OAuth2, _ issuer: TokenIssuer) {
+        let request = OAuthRequest.deviceAuthorization(scope: server.scope, client: server.client)
+        send(request, to: server.deviceURL, issuer) { [self] response throws(NightjarError) in
+            let authorization = try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
+                try DeviceAuthorization(status: response.status, body: bytes)
+            }
+            var flow = DeviceFlow(authorization)
+            let actions = flow.begin(now: now)
+            device = flow
+            carryOut(actions, server, issuer)
+        }
+    }
+
+    private func carryOut(_ actions: [DeviceFlow.Action], _ server: OAuth2, _ issuer: TokenIssuer) {
+        for action in actions {
+            switch action {
+            case .show(let code, let page, let complete):
+                show(.device(userCode: code, page: page, completePage: complete))
+            case .startTimer(let wait):
+                call?.loop.after(wait) { [weak self] in
+                    guard let self, let actions = device?.timerFired(now: now) else { return }
+                    carryOut(actions, server, issuer)
+                }
+            case .ask(let code): askForToken(code, server, issuer)
+            case .done(let token): signIn(token)
+            case .fail(let reason): end(.failure(reason.error))
+            }
+        }
+    }
+
+    private func askForToken(_ code: String, _ server: OAuth2, _ issuer: TokenIssuer) {
+        let sent = WallClock.now()
+        attempt(OAuthRequest.deviceCode(code, client: server.client), to: nil, issuer) { [weak self] result in
+            guard let self else { return }
+            let answer = Result { () throws(NightjarError) -> TokenResponse in
+                try PersonalLogin.token(try result.get(), issuer, sent)
+            }
+            guard let actions = device?.answered(answer, now: now) else { return }
+            carryOut(actions, server, issuer)
+        }
+    }
+
+    // MARK: With a browser
+
+    private func listen(_ server: OAuth2, _ issuer: TokenIssuer) {
+        guard let call else { return }
+        LoopbackListener.open(
+            on: call.loop.eventLoop,
+            { [weak self] method, target in
+                guard let self else { return ByteBuffer() }
+                return requested(method, target, server, issuer)
+            },
+            then: { [weak self] result in
+                switch result {
+                case .success(let listener): self?.listens(listener, server, issuer) ?? listener.close()
+                case .failure(let error): self?.end(.failure(error))
+                }
+            })
+    }
+
+    private func listens(_ listener: LoopbackListener, _ server: OAuth2, _ issuer: TokenIssuer) {
+        guard call != nil else { return listener.close() }
+        self.listener = listener
+        do throws(NightjarError) {
+            let random = SecureRandom.bytes(ProofKey.randomByteCount)
+            guard let proof = ProofKey(random: random, sha256: Digest.sha256) else { return }
+            let flow = AuthorizationCode(
+                clientID: server.client.id, scope: server.scope, port: listener.port,
+                random: SecureRandom.bytes(AuthorizationCode.randomByteCount), proof: proof, issuer: server.issuer)
+            browser = flow
+            show(.browser(url: try flow.page(at: try issuer.address(of: server.authorizeURL ?? ""))))
+        } catch {
+            end(.failure(error))
+        }
+    }
+
+    private func requested(
+        _ method: NightjarHTTP.Method, _ target: String, _ server: OAuth2, _ issuer: TokenIssuer
+    ) -> ByteBuffer {
+        guard let answer = browser?.requested(method, target), let flow = browser else { return ByteBuffer() }
+        switch answer.outcome {
+        case nil: break
+        case .failed(let reason): endSoon(.failure(reason.error))
+        case .code(let code):
+            let sent = WallClock.now()
+            send(flow.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
+                switch try PersonalLogin.token(response, issuer, sent) {
+                case .token(let token): signIn(token)
+                case .refused(let refusal): throw refusal.error
+                }
+            }
+        }
+        return answer.reply.bytes
+    }
+
+    // MARK: Steps
+
+    private static func token(
+        _ response: Response, _ issuer: TokenIssuer, _ sent: Timestamp
+    ) throws(NightjarError) -> TokenResponse {
+        // Says nothing of the login, whatever its body is.
+        guard response.status < 500, response.status != 429 else {
+            throw Validate.error(of: response, to: .post)
+        }
+        return try issuer.read(response, replacing: nil, sent: sent)
+    }
+
+    /// A failure ends the login.
+    private func send(
+        _ request: OAuthRequest, to target: String?, _ issuer: TokenIssuer,
+        then next: @escaping (Response) throws(NightjarError) -> Void
+    ) {
+        attempt(request, to: target, issuer) { [weak self] result in
+            guard let self, call != nil else { return }
+            do throws(NightjarError) {
+                try next(try result.get())
+            } catch {
+                end(.failure(error))
+            }
+        }
+    }
+
+    private func attempt(
+        _ request: OAuthRequest, to target: String?, _ issuer: TokenIssuer,
+        then next: @escaping (Result<Response, NightjarError>) -> Void
+    ) {
+        guard let call else { return }
+        do throws(NightjarError) {
+            let prepared = try issuer.prepared(request, to: target, key: nil)
+            call.loop.send(prepared, within: PersonalLogin.exchangeLimit, conclude: next)
+        } catch {
+            next(.failure(error))
+        }
+    }
+
+    private func show(_ prompt: LoginPrompt) {
+        guard let call else { return }
+        let show = self.prompt
+        call.loop.post(.run { show(prompt) }, to: call.task.queue)
+    }
+
+    /// Kept before it is used.
+    private func signIn(_ token: Token) {
+        guard token.authorization != nil else {
+            return end(.failure(NightjarError(.decoding, "the server's token cannot stand in a header")))
+        }
+        call?.loop.tokens?.signIn(token) { [weak self] error in
+            self?.end(error.map(Result.failure) ?? .success(()))
+        }
+    }
+
+    /// When the browser has its answer, which goes with the listener.
+    private func endSoon(_ result: Result<Void, NightjarError>) {
+        call?.loop.after(.milliseconds(100)) { [weak self] in self?.end(result) }
+    }
+
+    private func end(_ result: Result<Void, NightjarError>) {
+        guard let call else { return }
+        switch result {
+        case .success:
+            call.goOn(.answer(Response(head: ResponseHead(status: 200), body: ByteBuffer(), url: call.request.url)))
+        case .failure(let error): call.goOn(.fail(error))
+        }
+    }
+
+    private var now: UInt64 { NIODeadline.now().uptimeNanoseconds }
+
+    private static let exchangeLimit = Duration.seconds(60)
+}
+
+extension OAuthRequest.ClientAuthentication {
+    fileprivate var id: String {
+        switch self {
+        case .unnamed: ""
+        case .none(let id), .basic(let id, _), .post(let id, _): id
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Glibc
+import NightjarHTTP
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarStorage
+
+@Suite struct TokensFileTests {
+    private let folder: TemporaryDirectory
+    private let path: String
+    private let store: FileTokenStore
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        path = folder.file("login")
+        store = FileTokenStore(path: path)
+    }
+
+    private func error(_ store: FileTokenStore, _ login: StoredLogin = exampleLogin(9)) -> (load: String, save: String)
+    {
+        (
+            failure { _ = try store.load() }?.message ?? "none",
+            failure { try store.save(login) }?.message ?? "none"
+        )
+    }
+
+    // MARK: Others
+
+    @Test func theFileAndItsLockAreForTheirOwnerAlone() throws {
+        // Of the whole process: the other tests of this moment name the rights that they need.
+        let mask = umask(0)
+        defer { umask(mask) }
+        let lock = try store.tryLock()
+        try store.save(exampleLogin())
+        lock?.unlock()
+        #expect(permissions(path) == 0o600)
+        #expect(permissions(path + ".lock") == 0o600)
+        #expect(permissions(path + ".new") == nil)
+    }
+
+    @Test(arguments: [0o644, 0o640, 0o606, 0o610]) func whatOthersMayOpenIsRefused(_ mode: Int) throws {
+        try store.save(exampleLogin())
+        chmod(path, mode_t(mode))
+        let found = error(store)
+        #expect(found.load.contains("open to other users (mode \(String(mode, radix: 8)))"))
+        #expect(found.load == found.save)
+        #expect(failure { try store.clear() } != nil)
+        chmod(path, 0o600)
+        #expect(try store.load() == exampleLogin())
+    }
+
+    @Test func whatIsNotOursIsRefused() throws {
+        try store.save(exampleLogin())
+        // Only root can give a file away.
+        guard geteuid() == 0 else { return }
+        chown(path, 65534, 65534)
+        #expect(error(store).load.contains("belongs to the user with number 65534"))
+        #expect(error(store).save.contains("belongs to the user with number 65534"))
+    }
+
+    @Test func whatIsNoFileIsRefused() throws {
+        mkdir(path, 0o700)
+        #expect(error(store).load.contains("is not a file"))
+        #expect(error(store).save.contains("is not a file"))
+        rmdir(path)
+        mkfifo(path, 0o600)
+        #expect(error(store).load.contains("is not a file"))
+        #expect(error(FileTokenStore(path: folder.file("none/login"))).load.contains("is its folder there?"))
+        for path in ["", "a/", "a\0b"] {
+            #expect(failure { _ = try FileTokenStore(path: path).load() }?.kind == .invalidArgument)
+        }
+    }
+
+    // MARK: Links
+
+    @Test func aLinkStaysAndItsTargetIsReplaced() throws {
+        mkdir(folder.file("real"), 0o700)
+        let target = folder.file("real/target")
+        symlink("real/target", path)
+        symlink("login", folder.file("second"))
+        let second = FileTokenStore(path: folder.file("second"))
+        // Also where the target is yet to be made.
+        try second.save(exampleLogin())
+        #expect(FileIdentity(target) != nil)
+        try store.save(exampleLogin(2))
+        #expect(try second.load() == exampleLogin(2))
+        #expect(try FileTokenStore(path: target).load() == exampleLogin(2))
+        var status = stat()
+        #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        // By whatever name, there is one lock.
+        let lock = try #require(try store.tryLock())
+        #expect(try second.tryLock() == nil)
+        #expect(try FileTokenStore(path: target).tryLock() == nil)
+        lock.unlock()
+        try store.clear()
+        #expect(FileIdentity(target) == nil)
+        #expect(lstat(path, &status) == 0)
+    }
+
+    @Test func linksInACircleAreAnError() {
+        symlink("login", folder.file("second"))
+        symlink("second", path)
+        #expect(error(store).load.contains("Too many levels of symbolic links"))
+    }
+
+    // MARK: Content
+
+    @Test func whatIsDamagedIsAnErrorAndStays() throws {
+        try store.save(exampleLogin())
+        let record = try folder.read("login")
+        for index in [0, 8, 9, 12, 16, 24, 100, record.count - 1] {
+            for damaged in [Array(record[..<index]), record.enumerated().map { $0 == index ? $1 ^ 1 : $1 }] {
+                try folder.write("login", Bytes(damaged))
+                let found = error(store)
+                #expect(found.load.hasPrefix("the token file \"\(path)\" is"))
+                #expect(found.load == found.save)
+                #expect(failure { try store.clear() }?.message == found.load)
+                #expect(try folder.read("login") == damaged)
+            }
+        }
+        try folder.write("login", "{\"access_token\": \"secret\"}")
+        #expect(error(store).load.contains("is no token store"))
+        #expect(!error(store).load.contains("secret"))
+        try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [2] + [UInt8](repeating: 0, count: 100)))
+        #expect(error(store).save.contains("of version 2, written by a later release"))
+    }
+
+    @Test func anotherKeyIsAnErrorAndTheFileStays() throws {
+        let first = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
+        let other = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 2, count: 32)))
+        try first.save(exampleLogin())
+        let record = try folder.read("login")
+        for (store, reason) in [(other, "under another key"), (store, "no key is given")] {
+            #expect(error(store).load.contains(reason))
+            #expect(error(store).save.contains(reason))
+            #expect(failure { try store.clear() }?.message.contains(reason) == true)
+        }
+        #expect(try folder.read("login") == record)
+        #expect(try first.load() == exampleLogin())
+        try first.clear()
+        try store.save(exampleLogin())
+        #expect(error(first).save.contains("is not encrypted"))
+        // Moved or copied, it is the same login.
+        try store.clear()
+        try first.save(exampleLogin(2))
+        rename(path, folder.file("moved"))
+        let moved = FileTokenStore(
+            path: folder.file("moved"), key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
+        #expect(try moved.load() == exampleLogin(2))
+    }
+
+    @Test func whatAKilledProcessLeftIsReplaced() throws {
+        try store.save(exampleLogin())
+        try folder.write("login.new", "half a rec")
+        try store.save(exampleLogin(2))
+        #expect(try store.load() == exampleLogin(2))
+        #expect(permissions(path + ".new") == nil)
+        try folder.write("login.new", "half a rec")
+        try store.clear()
+        #expect(permissions(path + ".new") == nil)
+    }
+
+    @Test func aLockFileOfOthersIsRefusedAndAnOpenOneClosed() throws {
+        try folder.write("login.lock", "")
+        chmod(path + ".lock", 0o666)
+        try #require(try store.tryLock()).unlock()
+        #expect(permissions(path + ".lock") == 0o600)
+        unlink(path + ".lock")
+        symlink("elsewhere", path + ".lock")
+        #expect(failure { _ = try store.tryLock() }?.message.contains("lock file") == true)
+        #expect(permissions(folder.file("elsewhere")) == nil)
+    }
+
+    @Test func aLockFileThatWasRemovedIsNoLock() throws {
+        let lock = try #require(try store.tryLock())
+        unlink(path + ".lock")
+        let next = try #require(try store.tryLock())
+        #expect(try store.tryLock() == nil)
+        lock.unlock()
+        #expect(try store.tryLock() == nil)
+        next.unlock()
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import NightjarHTTP
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarStorage
+
+@Suite struct TokensRecordTests {
+    private let key = EncryptionKey(bytes: Array(0..<32))
+
+    @Test func everyDamagedByteShows() throws {
+        for key in [nil, key] {
+            let record = try #require(LoginRecord.encode(exampleLogin(pending: true), key: key))
+            #expect(try LoginRecord.decode(record, key: key) == exampleLogin(pending: true))
+            for index in record.indices {
+                var flipped = record
+                flipped[index] ^= 1 << (index % 8)
+                #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(flipped, key: key) }
+                #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(Array(record[..<index]), key: key) }
+            }
+            #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(record + [0], key: key) }
+        }
+    }
+
+    /// So what an intent took on a disk is enough for what the exchange brings.
+    @Test func aRotatedTokenTakesNoMoreRoom() throws {
+        for length in [10, 1000, 3000, 50_000] {
+            func size(_ length: Int, pending: Bool) throws -> Int {
+                let text = String(repeating: "t", count: length)
+                var login = exampleLogin(pending: pending)
+                login.token.access = text
+                return try #require(LoginRecord.encode(login, key: key)).count
+            }
+            let intent = try size(length, pending: true)
+            #expect(try size(length, pending: false) <= intent)
+            #expect(intent % 4096 == 0)
+            #expect(intent - length >= 1024 + length / 4)
+        }
+    }
+
+    @Test func twoRecordsUnderOneKeyDifferEverywhere() throws {
+        let first = try #require(LoginRecord.encode(exampleLogin(), key: key))
+        let second = try #require(LoginRecord.encode(exampleLogin(), key: key))
+        #expect(first[24..<36] != second[24..<36])
+        #expect(first[36...] != second[36...])
+        #expect(!contains(first, "access-secret"))
+        #expect(contains(try #require(LoginRecord.encode(exampleLogin(), key: nil)), "access-secret"))
+    }
+
+    private func contains(_ bytes: [UInt8], _ text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
+    }
+
+    @Test func aTokenWithoutEndIsNotKept() {
+        let text = String(repeating: "t", count: 1 << 20)
+        #expect(LoginRecord.encode(StoredLogin(token: Token(access: text), generation: 1), key: nil) == nil)
+    }
+
+    // MARK: Keys
+
+    @Test func aKeyIsReadInEachForm() throws {
+        let folder = try TemporaryDirectory()
+        let hexadecimal = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F"
+        let base64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        let forms: [[UInt8]] = [
+            Array(0..<32), Array(hexadecimal.utf8), Array("\(hexadecimal)\r\n".utf8), Array(base64.utf8),
+            Array(" \(base64.dropLast())\n".utf8),
+        ]
+        for form in forms {
+            let path = try folder.write("key", Bytes(form))
+            chmod(path, 0o400)
+            #expect(try EncryptionKey(file: path).bytes == Array(0..<32))
+            unlink(path)
+        }
+        setenv("NIGHTJAR_TEST_KEY", base64, 1)
+        #expect(try EncryptionKey(variable: "NIGHTJAR_TEST_KEY").bytes == Array(0..<32))
+        setenv("NIGHTJAR_TEST_KEY", hexadecimal, 1)
+        #expect(try EncryptionKey(variable: "NIGHTJAR_TEST_KEY").bytes == Array(0..<32))
+    }
+
+    @Test func whatIsNoKeyIsRefused() throws {
+        let folder = try TemporaryDirectory()
+        for text in [
+            "", "0g" + String(repeating: "0", count: 62), String(repeating: "A", count: 42), "long-secret-key-no",
+        ] {
+            let path = try folder.write("key", Bytes(Array(text.utf8)))
+            chmod(path, 0o600)
+            let error = failure { _ = try EncryptionKey(file: path) }
+            #expect(error?.kind == .storage)
+            #expect(error?.message.contains("secret") == false)
+        }
+        setenv("NIGHTJAR_TEST_NO_KEY", "secret", 1)
+        #expect(
+            failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_NO_KEY") }?.message.contains("secret") == false)
+        #expect(failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_UNSET") }?.message.contains("not set") == true)
+        #expect(failure { _ = try EncryptionKey(file: folder.file("none")) }?.message.contains("no key file") == true)
+        let path = try folder.write("open", Bytes(Array(0..<32)))
+        chmod(path, 0o640)
+        #expect(failure { _ = try EncryptionKey(file: path) }?.message.contains("chmod 600") == true)
+    }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import NightjarHTTP
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarStorage
+
+@Suite struct TokensSQLiteTests {
+    private let folder: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        path = folder.file("tokens.db")
+    }
+
+    private func store(_ account: String, key: UInt8? = nil, patience: Double = 5) -> SQLiteTokenStore {
+        SQLiteTokenStore(
+            path: path, account: account, key: key.flatMap { EncryptionKey(bytes: [UInt8](repeating: $0, count: 32)) },
+            patience: patience)
+    }
+
+    @Test func accountsAreApart() throws {
+        let (a, b) = (store("a"), store("b"))
+        try a.save(exampleLogin(7))
+        #expect(try b.load() == nil)
+        try b.save(exampleLogin(1))
+        let lock = try #require(try a.tryLock())
+        let other = try #require(try b.tryLock())
+        #expect(try store("a").tryLock() == nil)
+        lock.unlock()
+        #expect(try store("a").tryLock() != nil)
+        #expect(try store("b").tryLock() == nil)
+        other.unlock()
+        try a.clear()
+        #expect(try a.load() == nil)
+        #expect(try b.load() == exampleLogin(1))
+        #expect(permissions(path) == 0o600)
+        #expect(permissions(path + ".lock") == 0o600)
+    }
+
+    @Test func anotherKeyIsAnErrorAndTheLoginStays() throws {
+        try store("a", key: 1).save(exampleLogin())
+        for (other, reason) in [(store("a", key: 2), "under another key"), (store("a"), "no key is given")] {
+            #expect(failure { _ = try other.load() }?.message.contains(reason) == true)
+            #expect(failure { try other.save(exampleLogin(2)) }?.message.contains(reason) == true)
+            #expect(failure { try other.clear() }?.message.contains(reason) == true)
+        }
+        #expect(try store("a", key: 1).load() == exampleLogin())
+        // The account's, not the file's.
+        try store("b").save(exampleLogin())
+    }
+
+    @Test func whatOthersMayOpenIsRefused() throws {
+        try store("a").save(exampleLogin())
+        chmod(path, 0o640)
+        #expect(failure { _ = try store("a").load() }?.message.contains("chmod 600") == true)
+        #expect(failure { try store("a").save(exampleLogin(2)) }?.message.contains("chmod 600") == true)
+    }
+
+    /// Whatever byte is another one: the login is as it was, or there is an error and the file as it is.
+    @Test func whatIsDamagedIsNeverWrittenOver() throws {
+        try store("a").save(exampleLogin())
+        let content = try folder.read("tokens.db")
+        var random = SeededRandom(seed: 4)
+        var errors = 0
+        for index in Array(0..<100) + (0..<60).map({ _ in Int.random(in: 100..<content.count, using: &random) }) {
+            var damaged = content
+            damaged[index] ^= 0x41
+            try folder.write("tokens.db", Bytes(damaged))
+            chmod(path, 0o600)
+            do {
+                // Some bytes of SQLite's own mean nothing.
+                #expect(try store("a").load() == exampleLogin(), "byte \(index)")
+            } catch {
+                errors += 1
+                #expect(error.kind == .storage && error.message.hasPrefix("the token database"), "\(error)")
+                #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "byte \(index)")
+                #expect(try folder.read("tokens.db") == damaged, "byte \(index)")
+            }
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        }
+        #expect(errors > 30)
+        for count in [99, 512, 4096, content.count / 2] {
+            let cut = Array(content[..<count])
+            try folder.write("tokens.db", Bytes(cut))
+            chmod(path, 0o600)
+            #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "\(count) bytes")
+            #expect(try folder.read("tokens.db") == cut)
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        }
+    }
+
+    @Test func anotherProgramsDatabaseIsLeftAlone() throws {
+        _ = try CookieFile(path).load(at: 1)
+        let error = failure { try store("a").save(exampleLogin()) }
+        #expect(error?.message.contains("of another program or for another purpose; it is left alone") == true)
+        #expect(failure { _ = try store("a").load() } != nil)
+        try folder.write("text", "secret text that is no database\n")
+        chmod(folder.file("text"), 0o600)
+        let other = failure { try SQLiteTokenStore(path: folder.file("text"), account: "a").save(exampleLogin()) }
+        #expect(other?.kind == .storage)
+        #expect(other?.message.contains("secret") == false)
+    }
+
+    @Test func busyIsWaitedForAndThenAnError() throws {
+        try store("a").save(exampleLogin())
+        let database = try Database(existing: path, patience: 1)
+        try database.execute("BEGIN IMMEDIATE")
+        let start = ContinuousClock.now
+        let error = failure { try store("a", patience: 0.2).save(exampleLogin(2)) }
+        #expect(error?.kind == .storage)
+        #expect(error?.message.contains("another process has held it for too long") == true)
+        #expect(ContinuousClock.now - start < .seconds(5))
+        // Who only reads does not wait.
+        #expect(try store("a", patience: 0.2).load() == exampleLogin())
+        try database.execute("ROLLBACK")
+        try store("a").save(exampleLogin(2))
+    }
+
+    @Test func aLinkStaysAndLeadsToTheSameLock() throws {
+        symlink("tokens.db", folder.file("link"))
+        let link = SQLiteTokenStore(path: folder.file("link"), account: "a")
+        try link.save(exampleLogin())
+        #expect(try store("a").load() == exampleLogin())
+        let lock = try link.tryLock()
+        #expect(try store("a").tryLock() == nil)
+        lock?.unlock()
+    }
+}

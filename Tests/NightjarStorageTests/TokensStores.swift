@@ -1,0 +1,90 @@
+import Foundation
+import NightjarHTTP
+import NightjarStorage
+import NightjarTestSupport
+
+/// The stores that tests are about, each in a folder of the test.
+enum TokenStoreKind: String, CaseIterable {
+    case memory, file, encrypted, sqlite
+
+    static let lasting: [TokenStoreKind] = [.file, .encrypted, .sqlite]
+
+    func store(_ path: String) -> any TokenStore {
+        switch self {
+        case .memory: MemoryTokenStore()
+        case .file: FileTokenStore(path: path)
+        case .encrypted: FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 7, count: 32)))
+        case .sqlite: SQLiteTokenStore(path: path, account: "shared")
+        }
+    }
+}
+
+func exampleLogin(_ generation: UInt64 = 1, pending: Bool = false) -> StoredLogin {
+    let moment = Timestamp(rfc3339: "2026-01-31T23:59:59.123456789Z")
+    return StoredLogin(
+        token: Token(
+            access: "access-secret-\(generation)", refresh: "refresh-secret-\(generation)", type: "Bearer",
+            expiry: moment, scope: "a b ü"),
+        generation: generation, pending: pending ? moment.map { PendingExchange(key: "key-secret", began: $0) } : nil)
+}
+
+func failure(_ body: () throws -> Void) -> NightjarError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? NightjarError
+    }
+}
+
+func permissions(_ path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
+}
+
+/// Processes that use a store, all gone with this.
+final class TokenStoreWorkers {
+    private var running: [Process] = []
+
+    static var path: String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("TokenStoreWorker").path
+    }
+
+    deinit { for process in running { end(process) } }
+
+    @discardableResult
+    func start(_ arguments: [String], output: String? = nil) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.arguments = arguments
+        process.standardOutput =
+            try output.map { path in
+                _ = FileManager.default.createFile(atPath: path, contents: nil)
+                return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+            } ?? FileHandle.nullDevice
+        try process.run()
+        running.append(process)
+        return process
+    }
+
+    /// The first line that a process writes into `output`.
+    static func line(of output: String) throws -> String {
+        var text = ""
+        try eventually("a line of the worker", within: .seconds(20)) {
+            text = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+            return text.hasSuffix("\n")
+        }
+        return String(text.dropLast())
+    }
+
+    /// - Returns: false when it had ended by itself.
+    @discardableResult
+    func end(_ process: Process) -> Bool {
+        let wasRunning = process.isRunning
+        if wasRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+        running.removeAll { $0 === process }
+        return wasRunning || process.terminationReason == .uncaughtSignal
+    }
+}
