@@ -119,10 +119,11 @@ typedef struct nj_client nj_client;     /* pool, policies, and the loop they liv
 typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
 typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
-typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
+typedef struct nj_task nj_task;         /* one call or login, in progress or finished; reference counted */
 typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
 typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
 typedef struct nj_token_question nj_token_question; /* a client asks for a token; reference counted */
+typedef struct nj_login_prompt nj_login_prompt; /* what a person is to be shown; valid while your callback runs */
 typedef struct nj_retry_question nj_retry_question; /* an attempt has failed; valid while your callback runs */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
@@ -568,6 +569,45 @@ NJ_API nj_status nj_client_sign_in(nj_client *client, const char *json, size_t l
  * @return NJ_INVALID_REQUEST for a client that has no login; NJ_FORKED
  */
 NJ_API nj_status nj_client_sign_out(nj_client *client);
+
+/** Shows a person what to do, to let the program in. */
+typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
+
+/** The page to open; without a code, in a browser of this machine. Borrowed until the callback returns, as the next two. */
+NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
+
+/** The code to enter there, on whatever device; NULL: there is none. */
+NJ_API const char *nj_login_prompt_user_code(const nj_login_prompt *prompt);
+
+/** The page with the code entered already, for a link or a QR code; NULL: there is none. */
+NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
+
+/**
+ * Logs in and waits for the end on this thread, where `prompt` runs. With the grant device_code a person enters a code on
+ * another device (RFC 8628); with authorization_code one lets the program in with the browser, which is led back to a socket
+ * of this machine (RFC 8252, with PKCE, RFC 7636). Any other login does what a call would wait for, and asks nobody. The
+ * token is in its store when this returns.
+ *
+ * @param seconds how long it may take, 0 to 100 years; the server's own limit for a code may be shorter
+ * @param context passed to `prompt`, never read
+ * @return NJ_INVALID_REQUEST for a client that has no login, or whose tokens a callback provides; NJ_UNAUTHORIZED when the
+ *         server or the person has refused; NJ_TIMEOUT
+ */
+NJ_API nj_status nj_client_log_in(nj_client *client, double seconds, nj_login_prompt_fn prompt, void *context,
+                                  nj_error **out_error);
+
+/** Called once for each login that was started. `error` is NULL when the client is logged in, and borrowed otherwise. */
+typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
+
+/**
+ * The same without waiting: `prompt` and `done` run inside nj_queue_poll of `queue`.
+ *
+ * @param context passed to both, never read; must live until `done` has run
+ * @return the login, yours to release; nj_task_cancel ends it. NULL: an argument was wrong, the client has no login, or is of
+ *         a forked process's parent.
+ */
+NJ_API nj_task *nj_client_start_log_in(nj_client *client, double seconds, nj_queue *queue, nj_login_prompt_fn prompt,
+                                       nj_login_done_fn done, void *context, nj_error **out_error);
 
 /* ------------------------------------------------------------------------------------------------------ retry --- */
 

@@ -346,6 +346,90 @@ static void a_forked_child_is_told(void) {
   nj_queue_free(queue);
 }
 
+/* ------------------------------------------------------------------------------------------------ log in by people --- */
+
+typedef struct person {
+  nj_client *browser;
+  bool allows;
+  int shown, logged_in;
+  nj_status failed;
+} person;
+
+#define OAUTH                                                                                               \
+  "{\"type\":\"oauth2\",\"token_url\":\"/v1/oauth/token\",\"client_id\":\"demo\",\"device_url\":\"/v1/oauth/device\"," \
+  "\"authorize_url\":\"/v1/oauth/authorize\",\"grant\":\"%s\"}"
+
+/* Does what a person does with a code. */
+static void enter(void *context, const nj_login_prompt *prompt) {
+  person *self = context;
+  self->shown++;
+  CHECK(strstr(nj_login_prompt_url(prompt), "/v1/oauth/device") != NULL);
+  CHECK(strstr(nj_login_prompt_complete_url(prompt), nj_login_prompt_user_code(prompt)) != NULL);
+  nj_request *request = nj_request_new("POST", "/v1/oauth/device/decide");
+  nj_request_add_form_field(request, "user_code", nj_login_prompt_user_code(prompt));
+  nj_request_add_form_field(request, "allow", self->allows ? "true" : "false");
+  CHECK(call(self->browser, request, NULL) == 200);
+  nj_request_free(request);
+}
+
+static void shown_page(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
+  (void)context, (void)task;
+  CHECK(response != NULL && error == NULL);
+}
+
+static nj_queue *desk;
+
+/* Does what a browser does with a page: the socket of this machine answers it while the login goes on. */
+static void open_page(void *context, const nj_login_prompt *prompt) {
+  person *self = context;
+  self->shown++;
+  CHECK(nj_login_prompt_user_code(prompt) == NULL && nj_login_prompt_complete_url(prompt) == NULL);
+  nj_request *request = nj_request_new("GET", nj_login_prompt_url(prompt));
+  nj_task_release(nj_client_start(self->browser, request, desk, shown_page, NULL, NULL));
+  nj_request_free(request);
+}
+
+static void logged_in(void *context, const nj_error *error) {
+  person *self = context;
+  if (error) self->failed = nj_error_kind(error);
+  else self->logged_in++;
+}
+
+static void people_log_in(void) {
+  person self = {.browser = client_of(nj_config_new()), .allows = true};
+  nj_client *client = client_with(OAUTH, "device_code");
+  CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
+  CHECK(nj_client_log_in(client, 60, enter, &self, NULL) == NJ_OK && self.shown == 1);
+  CHECK(get(client, "/v1/me") == 200);
+  self.allows = false;
+  nj_error *error = NULL;
+  CHECK(nj_client_log_in(client, 60, enter, &self, &error) == NJ_UNAUTHORIZED && self.shown == 2);
+  CHECK(nj_error_kind(error) == NJ_UNAUTHORIZED);
+  nj_error_free(error);
+  nj_client_free(client);
+
+  client = client_with(OAUTH, "authorization_code");
+  desk = nj_queue_new();
+  nj_task *login = nj_client_start_log_in(client, 60, desk, open_page, logged_in, &self, NULL);
+  CHECK(login != NULL);
+  while (!self.logged_in && !self.failed && nj_queue_poll(desk, 30) > 0) continue;
+  CHECK(self.logged_in == 1 && self.shown == 3 && nj_task_is_finished(login));
+  nj_task_release(login);
+  CHECK(get(client, "/v1/me") == 200);
+  login = nj_client_start_log_in(client, 60, desk, enter, logged_in, &self, NULL);
+  nj_task_cancel(login);
+  nj_task_cancel(login);
+  nj_task_release(login);
+  while (!self.failed && nj_queue_poll(desk, 30) > 0) continue;
+  CHECK(self.failed == NJ_CANCELLED && self.logged_in == 1);
+  CHECK(nj_client_start_log_in(self.browser, 60, desk, enter, logged_in, &self, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
+  nj_error_free(error);
+  nj_client_free(client);
+  nj_client_free(self.browser);
+  nj_queue_free(desk);
+}
+
 static void what_cannot_work_is_refused(void) {
   nj_config *config = nj_config_new();
   nj_error *error = NULL;
@@ -387,6 +471,7 @@ int main(int count, char **words) {
   a_provider_answers_now_and_later();
   a_provider_may_have_none();
   shared_exchanges_ask_on_the_thread_that_polls();
+  people_log_in();
   a_forked_child_is_told();
   FINISH();
 }
