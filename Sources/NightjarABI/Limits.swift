@@ -96,14 +96,3 @@ public func nj_client_limits_json(
 
 @_cdecl("nj_text_free") @implementation
 public func nj_text_free(_ text: UnsafeMutablePointer<CChar>?) { free(text) }
-
-extension LimitState {
-    fileprivate var json: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("inside", .integer(Int64(inside))),
-            .init("waiting", .integer(Int64(waiting))), .init("circuit", .string(circuit.name)),
-        ]
-        if let pause { members.append(.init("pause", .number(pause.inSeconds))) }
-        return .object(members)
-    }
-}

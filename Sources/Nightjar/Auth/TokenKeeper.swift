@@ -117,6 +117,8 @@ final class TokenKeeper: @unchecked Sendable {
     @discardableResult
     private func perform(_ actions: [TokenRefresh.Action], asking: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
+        // While somebody waits whose queue can hear it, and before they hear what it comes to.
+        if actions.contains(.callLoginRequired) { tellLoginRequired(asking) }
         for action in actions {
             switch action {
             case .wait(let number):
@@ -136,7 +138,7 @@ final class TokenKeeper: @unchecked Sendable {
                 tell(number, asking, &verdict) { _, _ in self.verdict(reason) }
             case .startRefresh(let refresh): renew(refresh)
             case .clear: forget()
-            case .callLoginRequired: tellLoginRequired()
+            case .callLoginRequired: break
             }
         }
         return verdict
@@ -257,9 +259,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    private func tellLoginRequired() {
+    private func tellLoginRequired(_ asking: Call?) {
         guard let hook = login.onLoginRequired else { return }
-        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : listener)
+        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : asking?.listener ?? listener)
     }
 
     /// Where the handlers of a call run that waits for the token, or was the last to do so; nil: on the loop.
