@@ -52,7 +52,9 @@ public func nj_config_free(_ config: OpaquePointer?) {
 
 @_cdecl("nj_config_set_base_url") @implementation
 public func nj_config_set_base_url(_ config: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.baseURL = try required(text(url), "url") }
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.baseURL = try required(text(url), "url")
+    }
 }
 
 @_cdecl("nj_config_set_header") @implementation
@@ -118,7 +120,9 @@ public func nj_config_set_ca_file(_ config: OpaquePointer?, _ path: UnsafePointe
 
 @_cdecl("nj_config_set_verify_certificates") @implementation
 public func nj_config_set_verify_certificates(_ config: OpaquePointer?, _ verify: Bool) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.transport.verifiesCertificates = verify }
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.transport.verifiesCertificates = verify
+    }
 }
 
 @_cdecl("nj_config_set_proxy") @implementation

@@ -19,8 +19,14 @@ final class TokenKeeper: @unchecked Sendable {
     private var wasRefused = false
     /// Of the call that was the last to ask or to be refused: where the program's own code runs when no call waits.
     private var lastQueue: CompletionQueue?
-    /// Renewals that have not ended, though the machine may have given them up.
-    private(set) var renewals = 0
+    /// Begun so far.
+    private var refreshes = 0
+    /// Those that have not ended, though the machine may have given them up.
+    private var renewals: [TokenRenewal] = []
+    /// The login has ended, and the program has been told.
+    private var isSignedOut = false
+    /// When the store was last looked at for a login that somebody else has made.
+    private var lastLook: NIODeadline?
     /// What the program is asked for.
     private var question: (refresh: TokenRefresh.Refresh, number: UInt64)?
     private var lastQuestion: UInt64 = 0
@@ -61,7 +67,17 @@ final class TokenKeeper: @unchecked Sendable {
             return attach(version, progress(of: call), call)
         }
         lastQueue = call.listener
+        lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
+    }
+
+    /// A login that has ended may have been made anew by another process.
+    private func lookForLogin() {
+        guard machine.version == nil, renewals.isEmpty, !(store is MemoryTokenStore), issuer != nil else { return }
+        let now = NIODeadline.now()
+        if let lastLook, now - lastLook < TokenKeeper.lookInterval { return }
+        lastLook = now
+        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
     /// A call was answered with 401.
@@ -153,7 +169,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
         guard let call = waiting.removeValue(forKey: number), let progress = call.login else { return }
         if let since = progress.waitsSince {
-            call.decide(.tokenAwaited(cause: progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds)))
+            call.decide(
+                .tokenAwaited(
+                    progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
         }
         progress.waitsSince = nil
         call.goOn(say(call, progress))
@@ -177,8 +195,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
         let refused = wasRefused
         wasRefused = false
+        refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
-        begin(.renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
+        begin(isSignedOut ? .look : .renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
     }
 
     /// Whatever it is for, the client does not close before it has ended.
@@ -186,15 +205,25 @@ final class TokenKeeper: @unchecked Sendable {
         _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
         conclude: @escaping (TokenRenewal.Outcome) -> Void
     ) {
-        renewals += 1
-        let renewal = TokenRenewal(
-            purpose, of: token, initial: login.token, wasRefused: wasRefused, in: store, issuer, on: loop
+        var renewal: TokenRenewal?
+        let begun = TokenRenewal(
+            purpose, of: token, initial: isSignedOut ? nil : login.token, wasRefused: wasRefused, in: store, issuer,
+            on: loop
         ) { [self] outcome in
-            renewals -= 1
+            renewals.removeAll { $0 === renewal }
+            renewal = nil
             conclude(outcome)
             loop.renewalEnded()
         }
-        renewal.begin()
+        renewal = begun
+        renewals.append(begun)
+        begun.begin()
+    }
+
+    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
+    func mustNotBeCut() -> Bool {
+        for renewal in renewals { renewal.abandon() }
+        return renewals.contains { $0.mustNotBeCut }
     }
 
     private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
@@ -225,6 +254,7 @@ final class TokenKeeper: @unchecked Sendable {
         self.token = token
         authorization = token.authorization ?? ""
         failure = nil
+        isSignedOut = false
     }
 
     private func forget() {
@@ -260,6 +290,8 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     private func tellLoginRequired(_ asking: Call?) {
+        guard !isSignedOut else { return }
+        isSignedOut = true
         guard let hook = login.onLoginRequired else { return }
         loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : asking?.listener ?? listener)
     }
@@ -289,7 +321,8 @@ final class TokenKeeper: @unchecked Sendable {
     func renewNow(then told: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return told(
-                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login")))
+                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login"))
+            )
         }
         begin(.renew, issuer) { [self] outcome in
             switch outcome {
@@ -305,11 +338,14 @@ final class TokenKeeper: @unchecked Sendable {
 
     func signOut() {
         perform(machine.signedOut())
+        isSignedOut = true
         begin(.forget) { [self] outcome in
             guard case .failed(_, .some(let error)) = outcome else { return }
             loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
         }
     }
+
+    private static let lookInterval = TimeAmount.seconds(1)
 
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)

@@ -23,6 +23,8 @@ final class TokenRenewal: @unchecked Sendable {
     /// What is to be done with the store.
     enum Purpose {
         case renew
+        /// The same, unless nobody has logged in.
+        case look
         /// A login has brought it, and it takes the place of what is there.
         case keep(Token)
         /// The user has signed out.
@@ -41,6 +43,9 @@ final class TokenRenewal: @unchecked Sendable {
     private let wasRefused: Bool
     private let conclude: (Outcome) -> Void
     private var lock: (any TokenLock)?
+    /// Something is on its way that would be lost.
+    private(set) var mustNotBeCut: Bool
+    private var isAbandoned = false
     private var tries = 0
     /// What the program gave was tried.
     private var isSecondTry = false
@@ -52,6 +57,10 @@ final class TokenRenewal: @unchecked Sendable {
         in store: any TokenStore, _ issuer: TokenIssuer?, on loop: ClientLoop, conclude: @escaping (Outcome) -> Void
     ) {
         self.purpose = purpose
+        switch purpose {
+        case .renew, .look: mustNotBeCut = false
+        case .keep, .forget: mustNotBeCut = true
+        }
         self.held = held
         self.initial = initial
         self.wasRefused = wasRefused
@@ -62,12 +71,19 @@ final class TokenRenewal: @unchecked Sendable {
     }
 
     func begin() {
-        guard case .renew = purpose else { return takeLock() }
+        switch purpose {
+        case .keep, .forget: return takeLock()
+        case .renew, .look: break
+        }
         disk({ store throws(NightjarError) in try store.load() }) { [self] stored in
             if let token = stored?.token, isNews(token) { return end(.adopted(token)) }
+            if case .look = purpose, stored == nil { return end(.failed(.invalidGrant, nil)) }
             takeLock()
         }
     }
+
+    /// The client is closed: what has not begun to spend anything goes no further.
+    func abandon() { isAbandoned = true }
 
     /// Whether a token from the store serves where the one that is held does not.
     private func isNews(_ token: Token) -> Bool {
@@ -90,6 +106,7 @@ final class TokenRenewal: @unchecked Sendable {
     /// hangs on somebody else's server.
     private func tryLockLater() {
         tries += 1
+        guard !isAbandoned else { return end(.failed(.network, NightjarError(.cancelled, "the client was closed"))) }
         guard tries < TokenRenewal.longestWait else {
             return end(
                 .failed(
@@ -105,13 +122,15 @@ final class TokenRenewal: @unchecked Sendable {
 
     private func found(_ stored: StoredLogin?) {
         switch purpose {
-        case .renew: break
+        case .renew, .look: break
         case .keep(let token):
             return save(StoredLogin(token: token, generation: (stored?.generation ?? 0) + 1)) { [self] error in
                 end(.renewed(token, unsaved: error))
             }
         case .forget:
-            return disk({ store throws(NightjarError) in try store.clear() }) { [self] in end(.failed(.invalidGrant, nil)) }
+            return disk({ store throws(NightjarError) in try store.clear() }) { [self] in
+                end(.failed(.invalidGrant, nil))
+            }
         }
         if let stored {
             if isNews(stored.token) { return end(.adopted(stored.token)) }
@@ -123,14 +142,19 @@ final class TokenRenewal: @unchecked Sendable {
     }
 
     private func exchange(_ old: Token?, _ stored: StoredLogin?) {
+        guard !isAbandoned else { return end(.failed(.network, NightjarError(.cancelled, "the client was closed"))) }
+        mustNotBeCut = true
         var random = SystemRandomNumberGenerator()
         let sent = WallClock.now()
         let key = stored?.pending.flatMap { IdempotencyKey($0.key) } ?? IdempotencyKey(using: &random)
         do throws(NightjarError) {
-            guard let exchange = try issuer?.exchange(of: old, key: key) else { return end(.failed(.invalidGrant, nil)) }
+            guard let exchange = try issuer?.exchange(of: old, key: key) else {
+                return end(.failed(.invalidGrant, nil))
+            }
             guard exchange.spendsToken, let old else { return send(exchange, nil, stored, sent) }
             let intent = StoredLogin(
-                token: old, generation: (stored?.generation ?? 0) + 1, pending: PendingExchange(key: key.text, began: sent))
+                token: old, generation: (stored?.generation ?? 0) + 1,
+                pending: PendingExchange(key: key.text, began: sent))
             disk({ store throws(NightjarError) in try store.save(intent) }) { [self] in
                 send(exchange, old, intent, sent)
             }
@@ -239,6 +263,7 @@ final class TokenRenewal: @unchecked Sendable {
     private func end(_ outcome: Outcome) {
         lock?.unlock()
         lock = nil
+        mustNotBeCut = false
         conclude(outcome)
     }
 

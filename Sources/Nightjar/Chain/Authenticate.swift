@@ -11,7 +11,9 @@ final class Authenticate: Stage, @unchecked Sendable {
     init(_ origin: Origin) { self.origin = origin }
 
     func outgoing(_ call: Call) -> Verdict {
-        guard call.options.usesLogin, call.request.origin == origin, let keeper = call.loop.tokens else { return .proceed }
+        guard call.options.usesLogin, call.request.origin == origin, let keeper = call.loop.tokens else {
+            return .proceed
+        }
         return keeper.wants(call)
     }
 

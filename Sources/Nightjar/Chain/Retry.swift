@@ -45,8 +45,10 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     private func judge(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
-        let progress = call.retry ?? Progress(
-            RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds))
+        let progress =
+            call.retry
+            ?? Progress(
+                RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds))
         call.retry = progress
         progress.judged = call.attempts
         let attempt = RetryPolicy.Attempt(

@@ -168,13 +168,13 @@ final class ClientLoop: @unchecked Sendable {
     private func close() {
         isClosing = true
         endCalls { !$0.isInner }
-        guard let tokens, tokens.renewals > 0 else { return shutDown() }
+        guard let tokens, tokens.mustNotBeCut() else { return shutDown() }
         after(ClientLoop.farewell) { self.shutDown() }
     }
 
     /// A token was renewed, or was not.
     func renewalEnded() {
-        if isClosing, tokens?.renewals == 0 { shutDown() }
+        if isClosing, tokens?.mustNotBeCut() != true { shutDown() }
     }
 
     private func shutDown() {
@@ -189,13 +189,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func endCalls(_ isMeant: (Call) -> Bool) {
-        var kept = 0
-        while calls.count > kept {
-            let call = calls[calls.count - 1 - kept]
-            guard isMeant(call) else {
-                kept += 1
-                continue
-            }
+        for call in calls.filter(isMeant) {
             call.finish(
                 .failure(
                     NightjarError(

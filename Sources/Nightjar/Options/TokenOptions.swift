@@ -25,7 +25,9 @@ extension Token {
     }
 
     private static let options = OptionTable<Token>([
-        Option(name: "access_token") { value, path, token throws(NightjarError) in token.access = try value.text(path) },
+        Option(name: "access_token") { value, path, token throws(NightjarError) in
+            token.access = try value.text(path)
+        },
         Option(name: "refresh_token") { value, path, token throws(NightjarError) in
             token.refresh = try value.text(path)
         },
