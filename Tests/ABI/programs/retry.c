@@ -11,7 +11,7 @@ static int key;
 /* To the route that fails the first requests of a key; `query` says how often and how. */
 static nj_request *flaky(const char *method, const char *query) {
   char target[256];
-  snprintf(target, sizeof target, "/v1/flaky?key=c%d&%s", ++key, query);
+  snprintf(target, sizeof target, "/v1/flaky?key=c%d-%d&%s", (int)getpid(), ++key, query);
   return nj_request_new(method, target);
 }
 
