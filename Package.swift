@@ -182,6 +182,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzProxy",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Proxy"),
+        .executableTarget(
+            name: "FuzzAuth",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Auth"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

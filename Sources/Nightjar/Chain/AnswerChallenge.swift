@@ -77,6 +77,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         let because: String
         switch verdict {
         case .answer where call.bodyIsReplayable:
+            call.wasTurnedAway = true
             progress.answers += 1
             progress.isAsked = true
             call.decide(.challenged)

@@ -45,6 +45,7 @@ final class Authenticate: Stage, @unchecked Sendable {
             call.loop.tokens?.refusedForGood(call)
             return .proceed
         }
+        call.wasTurnedAway = true
         return call.loop.tokens?.refused(call)
     }
 

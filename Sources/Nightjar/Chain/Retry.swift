@@ -58,6 +58,7 @@ final class Retry: Stage, @unchecked Sendable {
             outcome, attempt, now: NIODeadline.now().uptimeNanoseconds, budget: &budget, using: &random)
         let question = RetryQuestion(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
+        call.wasTurnedAway = !outcome.mayHaveBeenProcessed
         // Twice half an answer is never right, whatever the caller says.
         guard call.task.handlers.retry != nil, !call.answerIsGone else { return act(question, .asDecided, call) }
         progress.asked = (question, self)
