@@ -479,19 +479,26 @@ NJ_API nj_status nj_config_set_api_key_header(nj_config *config, const char *nam
 NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name, const char *key);
 
 /**
- * What the option `auth` of nj_config_merge_json takes, `false` for no credentials among it. Logins whose token runs out are
- * set here: of OAuth 2.0 (RFC 6749) and of an API's own.
+ * What the option `auth` of nj_config_merge_json takes: false for no credentials, or an object with a type: bearer (token),
+ * basic and digest (user, password), api_key (key, header or query, prefix), and the two whose token runs out:
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
  *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access": "/access_token",
  *      "renewal": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
  *
+ * oauth2 (RFC 6749): token_url, client_id, client_secret, client_auth (basic, post), grant (refresh_token, client_credentials,
+ * device_code with device_url, authorization_code with authorize_url), scope, issuer (RFC 9207). login, a call of the API's
+ * own: url, method, json or form; where its answer has what, by JSON Pointers (RFC 6901): access, renewal, lifetime in seconds
+ * or expiry as a moment, token_type; refresh: url, method, json or form, and token, where the refresh token is put. Without
+ * refresh it logs in anew.
+ *
  * The token is renewed shortly before it runs out, and when a server refuses it: once for all calls of the client, which wait
- * for that, and once for all clients and processes with the same store ("memory", "file:PATH", "sqlite:PATH",
- * "keyring:SERVICE"). A new token is in its store before it is used. A call that was refused (401) is sent once more; the
- * second refusal is NJ_UNAUTHORIZED. Both kinds take access_token, refresh_token and expires_in to begin with where the store
- * has nothing, and skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds).
+ * for that, and once for all clients and processes with the same store: "memory", "file:PATH", "sqlite:PATH",
+ * "keyring:SERVICE", or an object of file, sqlite or keyring, account, and key_file or key_env, which encrypts (AES-GCM). A new
+ * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
+ * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
+ * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds).
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key or a wrong value, NJ_DECODING when it is not JSON, NJ_STORAGE when a key_file
@@ -521,7 +528,7 @@ NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
  *
  * @param expires_in_seconds how long it serves, from now; NJ_NO_LIMIT where that is not known: a 401 will tell
  * @return NJ_INVALID_ARGUMENT for a token that cannot stand in a header, a number that is none (the question stays open), and
- *         for a question that has its answer
+ *         for a question that has its answer; NJ_FORKED
  */
 NJ_API nj_status nj_token_question_answer(nj_token_question *question, const char *access_token,
                                           double expires_in_seconds);
@@ -617,7 +624,11 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, double seconds, nj_que
  * timeout bounds all attempts and waits together, and a tenth of the client's calls is what it repeats at most when many
  * fail. */
 
-/** Attempts of one call, the first among them: 1 to 100; 3 by default, 1 repeats nothing. */
+/**
+ * Attempts of one call, the first among them; 3 by default, 1 repeats nothing.
+ *
+ * @return NJ_INVALID_ARGUMENT for a number that is not from 1 to 100
+ */
 NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
 
 /**
@@ -632,7 +643,7 @@ NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, dou
  * long. 60 by default. */
 NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds);
 
-/** For this request, with the usual backoff, in place of the client's settings. */
+/** For this request, with the default backoff and longest wait, in place of all of the client's settings. 1 to 100. */
 NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 
 /** What becomes of an attempt that has failed. */
@@ -644,12 +655,14 @@ typedef enum nj_retry {
 } nj_retry;
 
 /**
- * Asked about each attempt that has failed, inside nj_queue_poll or nj_client_send; the call waits for it, no longer than its
- * total timeout. Not asked when part of the answer is with you already: that is never repeated. NULL: the settings decide.
+ * Asked about each attempt that brought no answer, or one of the statuses above and not an expected one, inside nj_queue_poll or
+ * nj_client_send; the call waits for it, no longer than its total timeout. Not asked when part of the answer is with you
+ * already: that is never repeated, and neither is a streamed body that cannot begin anew.
  */
 typedef nj_retry (*nj_retry_fn)(void *context, nj_task *task, nj_retry_question *question);
 
-/** @param context passed to `retry`, never read; must live as long as calls of this request run */
+/** @param context passed to `retry`, never read; must live as long as calls of this request run. A NULL `retry`: the settings
+ * decide. */
 NJ_API nj_status nj_request_set_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
 /** What the attempt failed with, as the call would; borrowed until the callback returns (nj_error_retain keeps it). */
@@ -700,9 +713,10 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
 
 /* ----------------------------------------------------------------------------------------------------- limits --- */
 
-/* What a client spares each origin. Calls that must wait do so in order of their arrival, and their total timeout runs:
- * one that it would not let begin fails at once with NJ_RATE_LIMITED. A group with limits of its own, whatever the origins of its calls, is declared by JSON alone: nj_config_merge_json with
- * {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}}}}. */
+/* What a client spares each origin. Calls that must wait do so in order of their arrival, and their total timeout runs: one
+ * that it would not let begin fails at once with NJ_RATE_LIMITED. A group with limits of its own, whatever the origins of its
+ * calls, is declared by JSON alone: nj_config_merge_json with
+ * {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}. */
 
 /**
  * How many requests may begin in how many seconds, evenly; what servers tell of their own limits (RateLimit, RateLimit-Policy,
