@@ -19,6 +19,8 @@ final class TokenKeeper: @unchecked Sendable {
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
+    /// Of the call that was the last to ask or to be refused: where the program's own code runs when no call waits.
+    private var lastQueue: CompletionQueue?
     /// Begun so far.
     private var refreshes = 0
     /// Those that have not ended, though the machine may have given them up.
@@ -66,6 +68,7 @@ final class TokenKeeper: @unchecked Sendable {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, progress(of: call), call)
         }
+        lastQueue = call.listener
         lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
     }
@@ -83,6 +86,7 @@ final class TokenKeeper: @unchecked Sendable {
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.login, let version = progress.version else { return .proceed }
         if version == machine.version, !machine.isRefreshing { wasRefused = true }
+        lastQueue = call.listener
         let verdict = perform(machine.refused(progress.number, sentWith: version, at: now()), asking: call)
         if case .wait = verdict { progress.cause = .refused }
         return verdict
@@ -92,6 +96,7 @@ final class TokenKeeper: @unchecked Sendable {
     func refusedForGood(_ call: Call) {
         guard let progress = call.login, let version = progress.version else { return }
         if version == machine.version, !machine.isRefreshing { wasRefused = true }
+        lastQueue = call.listener
         perform(machine.refused(progress.number, sentWith: version, at: now()))
         machine.ended(progress.number)
     }
@@ -271,7 +276,7 @@ final class TokenKeeper: @unchecked Sendable {
         lastQuestion += 1
         question = (refresh, lastQuestion)
         let question = TokenQuestion(lastQuestion, wasRefused: wasRefused, loop)
-        loop.post(.provideToken(provider, question), to: provider.runsOnLoop ? nil : waiting.values.first?.task.queue)
+        loop.post(.provideToken(provider, question), to: provider.runsOnLoop ? nil : listener)
     }
 
     /// The program has answered.
@@ -293,9 +298,11 @@ final class TokenKeeper: @unchecked Sendable {
         guard !isSignedOut else { return }
         isSignedOut = true
         guard let hook = login.onLoginRequired else { return }
-        let queue = (asking ?? waiting.values.first)?.task.queue
-        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : queue)
+        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : asking?.listener ?? listener)
     }
+
+    /// Where the handlers of a call run that waits for the token, or was the last to do so; nil: on the loop.
+    private var listener: CompletionQueue? { waiting.values.first?.listener ?? lastQueue }
 
     // MARK: The login
 
@@ -348,4 +355,9 @@ final class TokenKeeper: @unchecked Sendable {
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
     }
+}
+
+extension Call {
+    /// Where its handlers run, or those of the call that it does the work of.
+    fileprivate var listener: CompletionQueue? { task.queue ?? branchedFrom?.listener }
 }

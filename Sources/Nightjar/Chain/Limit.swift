@@ -259,6 +259,19 @@ public struct LimitState: Sendable, Equatable {
     public let pause: Duration?
 }
 
+/// As data, for C and Lua.
+extension LimitState {
+    /// An object of `name`, `inside`, `waiting`, `circuit` and, where the server has asked for one, `pause` (seconds).
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("name", .string(name)), .init("inside", .integer(Int64(inside))),
+            .init("waiting", .integer(Int64(waiting))), .init("circuit", .string(circuit.name)),
+        ]
+        if let pause { members.append(.init("pause", .number(pause.inSeconds))) }
+        return .object(members)
+    }
+}
+
 extension CircuitBreaker.Visible {
     public var name: String {
         switch self {
