@@ -663,7 +663,7 @@ typedef nj_retry (*nj_retry_fn)(void *context, nj_task *task, nj_retry_question 
 
 /** @param context passed to `retry`, never read; must live as long as calls of this request run. A NULL `retry`: the settings
  * decide. */
-NJ_API nj_status nj_request_set_on_retry(nj_request *request, nj_retry_fn retry, void *context);
+NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
 /** What the attempt failed with, as the call would; borrowed until the callback returns (nj_error_retain keeps it). */
 NJ_API const nj_error *nj_retry_question_error(const nj_retry_question *question);

@@ -21,6 +21,7 @@ public final class Client: Sendable {
     private let decompresses: Bool
     private let coalesces: Bool
     private let limitGroups: Set<String>
+    private let retry: RetrySettings
     private let hooks: CallHooks?
     let auth: Authentication?
     let birth = Fork.generation
@@ -53,6 +54,7 @@ public final class Client: Sendable {
         decompresses = configuration.decompresses
         coalesces = configuration.coalesces
         limitGroups = Set(configuration.limitGroups.keys)
+        retry = configuration.retry
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
@@ -107,7 +109,7 @@ public final class Client: Sendable {
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
-            retry: request.retry, decompresses: request.decompresses ?? decompresses,
+            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             limitGroup: request.limitGroup,
             usesLogin: loginOrigin != nil && request.usesAuth

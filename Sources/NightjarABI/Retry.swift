@@ -68,14 +68,14 @@ public func nj_config_set_retry_max_wait(_ config: OpaquePointer?, _ seconds: Do
 @_cdecl("nj_request_set_retry_attempts") @implementation
 public func nj_request_set_retry_attempts(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
-        var settings = box.request.retry ?? RetrySettings()
-        settings.maximumAttempts = try attempts(count)
-        box.request.retry = settings
+        var changes = box.request.retry ?? RetryChanges()
+        changes.maximumAttempts = try attempts(count)
+        box.request.retry = changes
     }
 }
 
-@_cdecl("nj_request_set_on_retry") @implementation
-public func nj_request_set_on_retry(
+@_cdecl("nj_request_on_retry") @implementation
+public func nj_request_on_retry(
     _ request: OpaquePointer?, _ retry: nj_retry_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeRequest(request) { $0.onRetry(retry, CallbackContext(pointer: context)) }

@@ -9,14 +9,3 @@ public func njl_client_limits(_ client: OpaquePointer?) -> OpaquePointer? {
     let text = (try? JSONValue.array(states.map(\.json)).encoded()).map { String(buffer: $0) }
     return Handle.own(LentText(text ?? "[]"))
 }
-
-extension LimitState {
-    fileprivate var json: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("inside", .integer(Int64(inside))),
-            .init("waiting", .integer(Int64(waiting))), .init("circuit", .string(circuit.name)),
-        ]
-        if let pause { members.append(.init("pause", .number(pause.inSeconds))) }
-        return .object(members)
-    }
-}

@@ -187,7 +187,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
 
   CHECK(nj_request_set_use_auth(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_retry_attempts(NULL, 3) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_request_set_on_retry(NULL, stop, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_retry(NULL, stop, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_body_rewind(NULL, rewind_body) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_idempotency_key(NULL, "a") == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_coalesce(NULL, true) == NJ_INVALID_ARGUMENT);
@@ -317,7 +317,7 @@ static void retries_and_limits_are_checked(void) {
   CHECK(nj_idempotency_key_new(key, NJ_IDEMPOTENCY_KEY_SIZE) == NJ_OK && strlen(key) == 36);
   CHECK(nj_idempotency_key_new(key, SIZE_MAX) == NJ_OK);
   CHECK(nj_request_set_body_rewind(req, rewind_body) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_request_set_on_retry(req, NULL, NULL) == NJ_OK);
+  CHECK(nj_request_on_retry(req, NULL, NULL) == NJ_OK);
   CHECK(nj_request_set_limit_group(req, "\xff") == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_limit_group(req, NULL) == NJ_OK);
 

@@ -159,7 +159,7 @@ static int start(nj_request *request) {
 static void the_caller_is_asked(void) {
   choice self = {.answer = NJ_RETRY_AS_DECIDED, .after = -1};
   nj_request *request = flaky("GET", "times=1");
-  CHECK(nj_request_set_on_retry(request, choose, &self) == NJ_OK);
+  CHECK(nj_request_on_retry(request, choose, &self) == NJ_OK);
   nj_request *copy = nj_request_copy(request);
   nj_request_free(request);
   CHECK(start(copy) == 2 && self.asked == 1 && self.last_attempt == 1 && self.would);
@@ -167,20 +167,20 @@ static void the_caller_is_asked(void) {
 
   self = (choice){.answer = NJ_RETRY_STOP, .after = -1};
   request = flaky("GET", "times=1");
-  nj_request_set_on_retry(request, choose, &self);
+  nj_request_on_retry(request, choose, &self);
   CHECK(start(request) == -NJ_SERVER && self.asked == 1);
   nj_request_free(request);
 
   self = (choice){.answer = NJ_RETRY_AGAIN, .after = 0.01};
   request = flaky("POST", "times=4&status=418");
-  nj_request_set_on_retry(request, choose, &self);
+  nj_request_on_retry(request, choose, &self);
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);
   CHECK(response == NULL && self.asked == 0 && nj_error_http_status(error) == 418);
   nj_error_free(error);
   nj_request_free(request);
   request = flaky("POST", "times=4");
-  nj_request_set_on_retry(request, choose, &self);
+  nj_request_on_retry(request, choose, &self);
   response = nj_client_send(client, request, NULL);
   CHECK(attempt(response) == 5 && self.asked == 4 && self.last_attempt == 4 && !self.would);
   nj_response_release(response);
@@ -188,15 +188,15 @@ static void the_caller_is_asked(void) {
 
   self = (choice){.answer = NJ_RETRY_LATER, .after = -1};
   request = flaky("POST", "times=1");
-  nj_request_set_on_retry(request, choose, &self);
+  nj_request_on_retry(request, choose, &self);
   CHECK(start(request) == 2 && self.asked == 1);
   pthread_join(self.helper, NULL);
-  CHECK(nj_request_set_on_retry(request, NULL, NULL) == NJ_OK);
+  CHECK(nj_request_on_retry(request, NULL, NULL) == NJ_OK);
   nj_request_free(request);
 
   self = (choice){.answer = (nj_retry)77, .after = -1};
   request = flaky("GET", "times=1");
-  nj_request_set_on_retry(request, choose, &self);
+  nj_request_on_retry(request, choose, &self);
   CHECK(start(request) == -NJ_SERVER);
   nj_request_free(request);
 }
