@@ -72,7 +72,8 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
+                "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -135,7 +136,7 @@ let package = Package(
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),
-        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarTestSupport"]),
+        .testTarget(name: "LoopbackTests", dependencies: ["Nightjar", "NightjarDemo", "NightjarTestSupport"]),
         // The hostile peer, certificates, waiting: what tests share.
         .target(
             name: "NightjarTestSupport",
@@ -181,6 +182,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzProxy",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Proxy"),
+        .executableTarget(
+            name: "FuzzAuth",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Auth"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

@@ -10,8 +10,21 @@ static nj_queue *queue;
 static nj_request *request;
 static long total, started, finished, failed;
 
-static nj_config *configuration(void) {
+/* All that a cautious program switches on: none of it has anything to do while all goes well. */
+static const char policies[] =
+  "{\"retry\":{\"attempts\":3},\"rate_limit\":{\"requests\":1000000,\"per\":1},\"concurrency\":1000,"
+  "\"circuit_breaker\":true,\"coalesce\":false,"
+  "\"auth\":{\"type\":\"oauth2\",\"token_url\":\"/token\",\"access_token\":\"token\",\"refresh_token\":\"token\"}}";
+
+static nj_config *configuration(const char *mode, const char *url) {
   nj_config *config = nj_config_new();
+  nj_error *err = NULL;
+  const char *options = strcmp(mode, "policies") == 0 ? policies : strcmp(mode, "coalesce") == 0 ? "{\"coalesce\":true}" : NULL;
+  if (options) {
+    nj_config_set_base_url(config, url);
+    if (nj_config_merge_json(config, options, strlen(options), &err) != NJ_OK)
+      fprintf(stderr, "%s\n", nj_error_message(err)), exit(1);
+  }
   if (getenv("NIGHTJAR_CA_FILE")) nj_config_set_ca_file(config, getenv("NIGHTJAR_CA_FILE"));
   return config;
 }
@@ -41,6 +54,14 @@ static void many(void) {
     if (!from && finished >= WARM_UP) from = finished, cpu = cpu_us(), wall = wall_us();
   }
   report((cpu_us() - cpu) / (double)(finished - from), (wall_us() - wall) / (double)(finished - from));
+}
+
+/* All at once and all alike, so that one exchange serves them. */
+static void coalesce(void) {
+  double cpu = cpu_us(), wall = wall_us();
+  while (started < total) start();
+  while (finished < total) nj_queue_poll(queue, -1);
+  report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
 }
 
 static void send_one(void) {
@@ -99,7 +120,7 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   total = atol(argv[3]);
   nj_error *err = NULL;
-  nj_config *config = configuration();
+  nj_config *config = configuration(argv[1], argv[2]);
   if (strcmp(argv[1], "memory-flight") == 0) {
     nj_config_set_max_connections_per_host(config, 65536);
     nj_config_set_connect_timeout(config, 60);
@@ -111,7 +132,8 @@ int main(int argc, char **argv) {
   }
   queue = nj_queue_new();
   request = nj_request_new("GET", argv[2]);
-  if (strcmp(argv[1], "many") == 0) many();
+  if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "policies") == 0) many();
+  else if (strcmp(argv[1], "coalesce") == 0) coalesce();
   else if (strcmp(argv[1], "blocking") == 0) blocking();
   else if (strcmp(argv[1], "handshake") == 0) handshake();
   else if (strcmp(argv[1], "download") == 0) download(argv[4]);

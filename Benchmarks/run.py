@@ -1,10 +1,13 @@
 """Runs the two sides of each benchmark in turns and compares their medians. Called by scripts/bench."""
 
+import http.server
 import json
 import os
 import statistics
 import subprocess
 import sys
+import threading
+import time
 
 PREFIX, *WORDS = sys.argv[1:]
 ROUNDS = int(WORDS[WORDS.index("--rounds") + 1]) if "--rounds" in WORDS else 5
@@ -42,6 +45,42 @@ def sides(mode, url, count, *more):
 
 def http1():
     compare("http1", "cpu_us", "cpu_us_per_request", 0.6, *sides("many", f"{HTTP}/1k", 100_000), "libcurl-multi")
+
+
+def http1_policies():
+    """With retry, a login, a rate, a concurrency limit and a circuit switched on."""
+    ours, theirs = sides("many", f"{HTTP}/1k", 100_000)
+    ours[1] = "policies"
+    compare("http1-policies", "cpu_us", "cpu_us_per_request", 0.65, ours, theirs, "libcurl-multi")
+
+
+class Slow(http.server.BaseHTTPRequestHandler):
+    """Answers when all who ask have come."""
+
+    protocol_version = "HTTP/1.1"
+    asked = 0
+
+    def do_GET(self):
+        Slow.asked += 1
+        time.sleep(1)
+        self.send_response(200)
+        self.send_header("Content-Length", "1024")
+        self.end_headers()
+        self.wfile.write(b"x" * 1024)
+
+    def log_message(self, *_):
+        pass
+
+
+def coalesce():
+    """10,000 calls that are alike, from the first start to the last answer."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/1k"
+    Slow.asked = 0
+    costs = [measure([f"{PREFIX}/nightjar-side", "coalesce", url, 10_000])["cpu_us"] for _ in range(ROUNDS)]
+    report("coalesce", statistics.median(costs), None, None, "cpu_us_per_waiter", 3, upstream=Slow.asked / ROUNDS)
+    server.shutdown()
 
 
 def blocking():
@@ -139,7 +178,7 @@ def load():
 
 
 BENCHES = {
-    "http1": http1, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
+    "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
     "lua": lua, "memory": memory, "load": load, "json": json_decode,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES

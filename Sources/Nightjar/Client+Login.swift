@@ -9,7 +9,8 @@ extension Client {
     /// - Throws: `invalid_request` when the client has no login.
     public func signIn(_ token: Token) throws(NightjarError) {
         guard token.authorization != nil else {
-            throw NightjarError(.invalidArgument, "the token is empty, or has a character that cannot stand in a header")
+            throw NightjarError(
+                .invalidArgument, "the token is empty, or has a character that cannot stand in a header")
         }
         _ = try login()
         try submit(.signedIn(token))

@@ -65,7 +65,8 @@ import Testing
             case .token(let number):
                 answer(
                     receiver, 200,
-                    #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":3600}"#)
+                    #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":3600}"#
+                )
             case .refused(let code): answer(receiver, 400, #"{"error":"\#(code)"}"#)
             case .lost:
                 receiver.exchangeFailed(NightjarError(.connectionLost, "gone", requestMayHaveBeenProcessed: true))
@@ -128,7 +129,8 @@ import Testing
         let api = try client(server, Token(access: "old", refresh: "r0", expiry: past))
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
-        #expect(response.decisions.first?.description.contains("the token had run out") == true)
+        #expect(
+            response.decisions.first?.description.contains("the token had run out; waited 0.0 s for refresh 1") == true)
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 
@@ -246,7 +248,8 @@ import Testing
 
     @Test func aStaticLoginIsInEveryRequestToItsOrigin() async throws {
         for (auth, field) in [
-            (Authentication.bearer("t0"), "Bearer t0"), (.basic(user: "Aladdin", password: "open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+            (Authentication.bearer("t0"), "Bearer t0"),
+            (.basic(user: "Aladdin", password: "open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
         ] {
             let server = Server()
             var configuration = Configuration()

@@ -86,7 +86,9 @@ import Testing
 
         /// The loop has carried out all that was submitted.
         func settle(began: Int) {
-            for _ in 0..<400 where transport.log.withLock({ $0.began }) < began { queue.poll(timeout: .milliseconds(5)) }
+            for _ in 0..<400 where transport.log.withLock({ $0.began }) < began {
+                queue.poll(timeout: .milliseconds(5))
+            }
             queue.poll(timeout: .milliseconds(20))
         }
     }

@@ -62,6 +62,19 @@ import Testing
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
+    /// What the server turned away it has not done, so there is nothing to fear of an attempt that never left.
+    @Test func whatWasTurnedAwayIsNoUnknownOutcome() async throws {
+        for (status, isUnknown) in [(429, false), (503, true)] {
+            let transport = ScriptedTransport([[.head(status), .end]] + Array(repeating: [.fail(.connect)], count: 2))
+            let api = try retrying(transport)
+            var request = Request(.post, "/articles")
+            request.idempotencyKey = .generated
+            let error = await #expect(throws: NightjarError.self) { try await api.send(request) }
+            #expect(error?.kind == .connect && error?.attempts == 3)
+            #expect(error?.requestMayHaveBeenProcessed == isUnknown)
+        }
+    }
+
     @Test func anExpectedStatusIsAnAnswer() async throws {
         var request = Request(.get, "/articles")
         request.expectedStatuses = [StatusRange(503)]

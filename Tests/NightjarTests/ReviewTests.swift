@@ -57,11 +57,23 @@ import Testing
         let memory = MemoryTokenStore()
         let refusesTokens = Mutex(false)
         let firstLockTakes = Mutex<UInt32>(0)
+        /// How long the next load takes that somebody with the lock does.
+        let underLock = Mutex<UInt32>(0)
+        private let isLocked = Mutex(false)
         var name: String { "disk" }
 
         init(_ login: StoredLogin? = nil) throws { if let login { try memory.save(login) } }
 
-        func load() throws(NightjarError) -> StoredLogin? { try memory.load() }
+        func load() throws(NightjarError) -> StoredLogin? {
+            let isSlow = isLocked.withLock { $0 }
+            let delay = underLock.withLock { (delay: inout UInt32) -> UInt32 in
+                guard isSlow else { return 0 }
+                defer { delay = 0 }
+                return delay
+            }
+            usleep(delay)
+            return try memory.load()
+        }
         func save(_ login: StoredLogin) throws(NightjarError) {
             if login.pending == nil, refusesTokens.withLock({ $0 }) { throw NightjarError(.storage, "full") }
             try memory.save(login)
@@ -73,7 +85,9 @@ import Testing
                 return delay
             }
             usleep(delay)
-            return try memory.tryLock()
+            let lock = try memory.tryLock()
+            if lock != nil { isLocked.withLock { $0 = true } }
+            return lock
         }
     }
 
@@ -189,6 +203,24 @@ import Testing
         api.close()
         #expect(ContinuousClock.now - begin < .seconds(5))
         lock?.unlock()
+    }
+
+    /// Closed while a worker loads under the lock.
+    @Test func aClosedClientLetsGoOfTheLock() throws {
+        let store = try Disk(StoredLogin(token: old, generation: 1))
+        store.underLock.withLock { $0 = 300_000 }
+        let transport = Answering { _, _ in .status(401) }
+        let api = try client(transport, store: store)
+        let queue = CompletionQueue()
+        _ = try api.start(Request(.get, "/a"), on: queue, TaskHandlers { _, _ in })
+        for _ in 0..<400 where store.underLock.withLock({ $0 }) > 0 { queue.poll(timeout: .milliseconds(5)) }
+        api.close()
+        var lock: (any TokenLock)?
+        for _ in 0..<400 where lock == nil {
+            usleep(5000)
+            lock = try store.memory.tryLock()
+        }
+        #expect(lock != nil)
     }
 
     // MARK: The program's code

@@ -79,7 +79,9 @@ struct TokenIssuer: Sendable {
     }
 
     /// A request to the OAuth server.
-    func prepared(_ oauth: OAuthRequest, to target: String? = nil, key: IdempotencyKey?) throws(NightjarError) -> PreparedRequest {
+    func prepared(_ oauth: OAuthRequest, to target: String? = nil, key: IdempotencyKey?) throws(NightjarError)
+        -> PreparedRequest
+    {
         guard case .oauth2(let server) = source else {
             throw NightjarError(.invalidArgument, "this login is not one of OAuth 2.0")
         }

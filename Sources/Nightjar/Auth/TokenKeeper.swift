@@ -17,8 +17,6 @@ final class TokenKeeper: @unchecked Sendable {
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
-    /// Renewals that have not ended, though the machine may have given them up.
-    private(set) var renewals = 0
     /// Renewals that have to find in the store what one before them brings there.
     private var behind: [TokenRenewal] = []
     /// A login, or its end, is on its way to the store.
@@ -30,6 +28,14 @@ final class TokenKeeper: @unchecked Sendable {
     /// Where the handlers run of the call that wanted a token last; nil also when that queue is gone.
     private weak var audience: CompletionQueue?
     private var isHeardOnLoop = true
+    /// Begun so far.
+    private var refreshes = 0
+    /// Those that have not ended, though the machine may have given them up.
+    private var renewals: [TokenRenewal] = []
+    /// The login has ended, and the program has been told.
+    private var isSignedOut = false
+    /// When the store was last looked at for a login that somebody else has made.
+    private var lastLook: NIODeadline?
     /// What the program is asked for.
     private var question: (refresh: TokenRefresh.Refresh, number: UInt64)?
     private var lastQuestion: UInt64 = 0
@@ -70,7 +76,17 @@ final class TokenKeeper: @unchecked Sendable {
             return attach(version, progress(of: call), call)
         }
         listens(call)
+        lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
+    }
+
+    /// A login that has ended may have been made anew by another process.
+    private func lookForLogin() {
+        guard machine.version == nil, renewals.isEmpty, !(store is MemoryTokenStore), issuer != nil else { return }
+        let now = NIODeadline.now()
+        if let lastLook, now - lastLook < TokenKeeper.lookInterval { return }
+        lastLook = now
+        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
     /// A call was answered with 401.
@@ -164,7 +180,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
         guard let call = waiting.removeValue(forKey: number), let progress = call.login else { return }
         if let since = progress.waitsSince {
-            call.decide(.tokenAwaited(cause: progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds)))
+            call.decide(
+                .tokenAwaited(
+                    progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
         }
         progress.waitsSince = nil
         call.goOn(say(call, progress))
@@ -188,8 +206,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
         let refused = wasRefused
         wasRefused = false
+        refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
-        begin(.renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
+        begin(isSignedOut ? .look : .renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
     }
 
     /// Whatever it is for, the client does not close before it has ended.
@@ -197,18 +216,28 @@ final class TokenKeeper: @unchecked Sendable {
         _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
         conclude: @escaping (TokenRenewal.Outcome) -> Void
     ) {
-        renewals += 1
-        let renewal = TokenRenewal(
-            purpose, of: token, initial: login.token, wasRefused: wasRefused, in: store, issuer, on: loop
+        var renewal: TokenRenewal?
+        let begun = TokenRenewal(
+            purpose, of: token, initial: isSignedOut ? nil : login.token, wasRefused: wasRefused, in: store, issuer,
+            on: loop
         ) { [self] outcome in
-            renewals -= 1
+            renewals.removeAll { $0 === renewal }
+            renewal = nil
             conclude(outcome)
             if purpose.changesLogin { isChanging = false }
             beginNext()
             loop.renewalEnded()
         }
-        behind.append(renewal)
+        renewal = begun
+        renewals.append(begun)
+        behind.append(begun)
         beginNext()
+    }
+
+    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
+    func mustNotBeCut() -> Bool {
+        for renewal in renewals { renewal.abandon() }
+        return renewals.contains { $0.mustNotBeCut }
     }
 
     /// A login and its end reach the store in the order in which they came, and before what comes behind them: it would
@@ -223,7 +252,10 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     /// The loop's last.
-    func shutDown() { behind = [] }
+    func shutDown() {
+        for renewal in renewals { renewal.leave() }
+        (renewals, behind) = ([], [])
+    }
 
     private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
         switch outcome {
@@ -238,14 +270,17 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    private func took(_ token: Token, _ refresh: TokenRefresh.Refresh, _ unsaved: TokenRenewal.Unsaved?, wasExchanged: Bool) {
+    private func took(
+        _ token: Token, _ refresh: TokenRefresh.Refresh, _ unsaved: TokenRenewal.Unsaved?, wasExchanged: Bool
+    ) {
         let before = machine.version
-        let kept = (self.token, authorization)
-        hold(token)
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRenew(token), wasExchanged: wasExchanged, at: now())
-        // The machine has moved on: to another login, or to none.
-        if machine.version == before { (self.token, authorization) = kept } else { self.unsaved = unsaved?.login }
+        // Unless the machine has moved on: to another login, or to none.
+        if machine.version != before {
+            hold(token)
+            self.unsaved = unsaved?.login
+        }
         perform(actions)
     }
 
@@ -253,6 +288,7 @@ final class TokenKeeper: @unchecked Sendable {
         self.token = token
         authorization = token.authorization ?? ""
         failure = nil
+        isSignedOut = false
     }
 
     private func forget() {
@@ -304,6 +340,8 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     private func tellLoginRequired() {
+        guard !isSignedOut else { return }
+        isSignedOut = true
         guard let hook = login.onLoginRequired else { return }
         tell(.loginRequired(hook), onLoop: hook.runsOnLoop)
     }
@@ -340,7 +378,8 @@ final class TokenKeeper: @unchecked Sendable {
     func renewNow(then told: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return told(
-                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login")))
+                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login"))
+            )
         }
         let number = logins
         begin(.renew, issuer) { [self] outcome in
@@ -362,12 +401,15 @@ final class TokenKeeper: @unchecked Sendable {
     func signOut() {
         logins &+= 1
         forget()
+        isSignedOut = true
         begin(.forget) { [self] outcome in
             guard case .failed(_, .some(let error)) = outcome else { return }
             loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
         }
         perform(machine.signedOut())
     }
+
+    private static let lookInterval = TimeAmount.seconds(1)
 
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
@@ -377,7 +419,7 @@ final class TokenKeeper: @unchecked Sendable {
 extension TokenRenewal.Purpose {
     fileprivate var changesLogin: Bool {
         switch self {
-        case .renew: false
+        case .renew, .look: false
         case .keep, .forget: true
         }
     }

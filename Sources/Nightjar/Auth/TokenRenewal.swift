@@ -28,6 +28,8 @@ final class TokenRenewal: @unchecked Sendable {
     /// What is to be done with the store.
     enum Purpose {
         case renew
+        /// The same, unless nobody has logged in.
+        case look
         /// A login has brought it, and it takes the place of what is there.
         case keep(Token)
         /// The user has signed out.
@@ -47,8 +49,11 @@ final class TokenRenewal: @unchecked Sendable {
     /// What the client holds and could not save: newer than what the store has below its generation. Set before the
     /// renewal begins.
     var unsaved: StoredLogin?
-    private let conclude: (Outcome) -> Void
+    private var conclude: (Outcome) -> Void
     private var lock: (any TokenLock)?
+    /// Something is on its way that would be lost.
+    private(set) var mustNotBeCut: Bool
+    private var isAbandoned = false
     private var tries = 0
     /// What the program gave was tried.
     private var isSecondTry = false
@@ -62,6 +67,10 @@ final class TokenRenewal: @unchecked Sendable {
         in store: any TokenStore, _ issuer: TokenIssuer?, on loop: ClientLoop, conclude: @escaping (Outcome) -> Void
     ) {
         self.purpose = purpose
+        switch purpose {
+        case .renew, .look: mustNotBeCut = false
+        case .keep, .forget: mustNotBeCut = true
+        }
         self.held = held
         self.initial = initial
         self.wasRefused = wasRefused
@@ -72,12 +81,22 @@ final class TokenRenewal: @unchecked Sendable {
     }
 
     func begin() {
-        guard case .renew = purpose else { return takeLock() }
+        switch purpose {
+        case .keep, .forget: return takeLock()
+        case .renew, .look: break
+        }
         disk({ store throws(NightjarError) in try store.load() }) { [self] stored in
             if !isBehind(stored), let token = stored?.token, isNews(token) { return end(.adopted(token)) }
+            if case .look = purpose, stored == nil { return end(.failed(.invalidGrant, nil)) }
             takeLock()
         }
     }
+
+    /// The client is closed: what has not begun to spend anything goes no further.
+    func abandon() { isAbandoned = true }
+
+    /// Nobody wants its outcome any more. It ends, and lets go of its lock, with what a worker may still do for it.
+    func leave() { conclude = { _ in } }
 
     /// Whether a token from the store serves where the one that is held does not.
     private func isNews(_ token: Token) -> Bool {
@@ -105,6 +124,7 @@ final class TokenRenewal: @unchecked Sendable {
     /// hangs on somebody else's server.
     private func tryLockLater() {
         tries += 1
+        guard !isAbandoned else { return end(.failed(.network, NightjarError(.cancelled, "the client was closed"))) }
         guard tries < TokenRenewal.longestWait else {
             return end(
                 .failed(
@@ -120,11 +140,13 @@ final class TokenRenewal: @unchecked Sendable {
 
     private func found(_ stored: StoredLogin?) {
         switch purpose {
-        case .renew: break
+        case .renew, .look: break
         case .keep(let token):
             return keep(token, over: stored)
         case .forget:
-            return disk({ store throws(NightjarError) in try store.clear() }) { [self] in end(.failed(.invalidGrant, nil)) }
+            return disk({ store throws(NightjarError) in try store.clear() }) { [self] in
+                end(.failed(.invalidGrant, nil))
+            }
         }
         if let unsaved, isBehind(stored) {
             return exchange(unsaved.token, StoredLogin(token: unsaved.token, generation: stored?.generation ?? 0))
@@ -139,12 +161,16 @@ final class TokenRenewal: @unchecked Sendable {
     }
 
     private func exchange(_ old: Token?, _ stored: StoredLogin?) {
+        guard !isAbandoned else { return end(.failed(.network, NightjarError(.cancelled, "the client was closed"))) }
+        mustNotBeCut = true
         takesOver = stored?.pending != nil
         var random = SystemRandomNumberGenerator()
         let sent = WallClock.now()
         let key = stored?.pending.flatMap { IdempotencyKey($0.key) } ?? IdempotencyKey(using: &random)
         do throws(NightjarError) {
-            guard let exchange = try issuer?.exchange(of: old, key: key) else { return end(.failed(.invalidGrant, nil)) }
+            guard let exchange = try issuer?.exchange(of: old, key: key) else {
+                return end(.failed(.invalidGrant, nil))
+            }
             guard exchange.spendsToken, let old else { return send(exchange, nil, stored, sent) }
             let intent = StoredLogin(
                 token: old, generation: StoredLogin.generation(after: stored),
@@ -263,6 +289,7 @@ final class TokenRenewal: @unchecked Sendable {
     private func end(_ outcome: Outcome) {
         lock?.unlock()
         lock = nil
+        mustNotBeCut = false
         conclude(outcome)
     }
 

@@ -26,7 +26,9 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     func outgoing(_ call: Call) -> Verdict {
-        guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
+        guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped else {
+            return .proceed
+        }
         let progress = call.challenge ?? Progress()
         call.challenge = progress
         let (request, random) = (call.request, SecureRandom.bytes(DigestAuthentication.randomByteCount))
@@ -77,6 +79,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         let because: String
         switch verdict {
         case .answer where call.bodyIsReplayable:
+            call.wasTurnedAway = true
             progress.answers += 1
             progress.isAsked = true
             call.decide(.challenged)

@@ -12,7 +12,8 @@ final class Authenticate: Stage, @unchecked Sendable {
 
     func outgoing(_ call: Call) -> Verdict {
         guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped,
-            let keeper = call.loop.tokens else { return .proceed }
+            let keeper = call.loop.tokens
+        else { return .proceed }
         return keeper.wants(call)
     }
 
@@ -42,6 +43,7 @@ final class Authenticate: Stage, @unchecked Sendable {
             call.loop.tokens?.refusedForGood(call)
             return .proceed
         }
+        call.wasTurnedAway = true
         return call.loop.tokens?.refused(call)
     }
 

@@ -74,6 +74,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var state = State.preparing
     /// An attempt before the present one was on a connection: whatever becomes of this one, a server may have acted.
     private var wasSentBefore = false
+    /// The server has said, or it is known otherwise, that it did not act on the present attempt.
+    var wasTurnedAway = false
     private var exchange: (any Exchange)?
     private var head: ResponseHead?
     private var content = ByteBuffer()
@@ -203,7 +205,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Another attempt, or a stage's answer to wait for, follows on the present one.
     private func endAttempt() {
-        if isOnConnection { wasSentBefore = true }
+        if isOnConnection, !wasTurnedAway { wasSentBefore = true }
+        wasTurnedAway = false
         dropExchange()
         state = .preparing
     }

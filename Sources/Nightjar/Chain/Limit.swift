@@ -10,6 +10,8 @@ final class Limit: Stage, @unchecked Sendable {
     private let settings: LimitSettings
     private let groups: [String: LimitSettings]
     private let longestWait: Duration
+    /// Nobody has set a limit; there may be gates all the same, of servers that asked for something.
+    private let isUnlimited: Bool
     private var gates: [Scope: Gate] = [:]
     private var lastID: LimitGate.ID = 0
 
@@ -18,6 +20,7 @@ final class Limit: Stage, @unchecked Sendable {
         self.settings = settings
         self.groups = groups
         self.longestWait = longestWait
+        isUnlimited = settings.isNothing && groups.isEmpty
     }
 
     fileprivate enum Scope: Hashable, Sendable {
@@ -63,6 +66,7 @@ final class Limit: Stage, @unchecked Sendable {
     func outgoing(_ call: Call) -> Verdict {
         // Of a hop that a redirect has left behind.
         leave(call, .withoutVerdict)
+        if isUnlimited, gates.isEmpty { return .proceed }
         let scope = scope(of: call)
         guard let gate = gates[scope] ?? gateIfLimited(scope) else { return .proceed }
         lastID += 1

@@ -45,8 +45,10 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     private func judge(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
-        let progress = call.retry ?? Progress(
-            RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds))
+        let progress =
+            call.retry
+            ?? Progress(
+                RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds))
         call.retry = progress
         progress.judged = call.attempts
         let attempt = RetryPolicy.Attempt(
@@ -56,6 +58,7 @@ final class Retry: Stage, @unchecked Sendable {
             outcome, attempt, now: NIODeadline.now().uptimeNanoseconds, budget: &budget, using: &random)
         let question = RetryQuestion(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
+        call.wasTurnedAway = !outcome.mayHaveBeenProcessed
         // Twice half an answer is never right, whatever the caller says.
         guard call.task.handlers.retry != nil, !call.answerIsGone else { return act(question, .asDecided, call) }
         progress.asked = (question, self)

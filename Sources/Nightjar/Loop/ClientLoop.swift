@@ -174,13 +174,13 @@ final class ClientLoop: @unchecked Sendable {
     private func close() {
         isClosing = true
         endCalls { !$0.isInner }
-        guard let tokens, tokens.renewals > 0 else { return shutDown() }
+        guard let tokens, tokens.mustNotBeCut() else { return shutDown() }
         after(ClientLoop.farewell) { self.shutDown() }
     }
 
     /// A token was renewed, or was not.
     func renewalEnded() {
-        if isClosing, tokens?.renewals == 0 { shutDown() }
+        if isClosing, tokens?.mustNotBeCut() != true { shutDown() }
     }
 
     private func shutDown() {
@@ -199,8 +199,7 @@ final class ClientLoop: @unchecked Sendable {
 
     private func endCalls(_ isMeant: (Call) -> Bool) {
         // The end of one may be that of others, and none begins.
-        let all = calls
-        for call in all where isMeant(call) {
+        for call in calls.filter(isMeant) {
             call.finish(
                 .failure(
                     NightjarError(

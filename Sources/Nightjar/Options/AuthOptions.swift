@@ -14,9 +14,12 @@ extension Authentication {
         }
         let name = try type.text("\(path).type")
         guard let type = AuthType(rawValue: name) else {
-            let hint = nearestName(to: name, among: AuthType.allCases.map(\.rawValue)).map { "; did you mean \"\($0)\"?" }
+            let hint = nearestName(to: name, among: AuthType.allCases.map(\.rawValue)).map {
+                "; did you mean \"\($0)\"?"
+            }
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known are \(AuthType.names)"))
+                .invalidArgument,
+                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known are \(AuthType.names)"))
         }
         return try type.read(value, path)
     }
@@ -170,7 +173,8 @@ private struct OAuthChoice {
                 choice.authentication = try value.word(path, ["basic", "post"])
             },
             Option(name: "grant") { value, path, choice throws(NightjarError) in
-                let word = try value.word(path, ["refresh_token", "client_credentials", "device_code", "authorization_code"])
+                let word = try value.word(
+                    path, ["refresh_token", "client_credentials", "device_code", "authorization_code"])
                 switch word {
                 case "client_credentials": choice.server.grant = .clientCredentials
                 case "device_code": choice.server.grant = .deviceCode

@@ -39,7 +39,8 @@ struct StoreChoice {
     }
 
     private static let options = OptionTable<StoreChoice>([
-        Option(name: "file") { value, path, choice throws(NightjarError) in choice.place = .file(try value.text(path)) },
+        Option(name: "file") { value, path, choice throws(NightjarError) in choice.place = .file(try value.text(path))
+        },
         Option(name: "sqlite") { value, path, choice throws(NightjarError) in
             choice.place = .sqlite(try value.text(path))
         },

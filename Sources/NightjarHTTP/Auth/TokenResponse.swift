@@ -76,8 +76,7 @@ extension JSONValue {
         return text
     }
 
-    /// Seconds, as a number or, against the RFC, as its digits. What is below zero is over; what is beyond a thousand years,
-    /// cut to them.
+    /// Seconds, as a number or, against the RFC, as its digits. What is below zero is over, and 30 millennia are enough.
     var lifetime: Duration? {
         let seconds: Double
         switch self {
@@ -89,6 +88,6 @@ extension JSONValue {
             seconds = number
         case .null, .bool, .array, .object: return nil
         }
-        return .milliseconds(Int64(min(max(seconds, 0), 31_557_600_000) * 1000))
+        return .milliseconds(Int64(min(max(seconds, 0), 1e12) * 1000))
     }
 }

@@ -10,8 +10,8 @@ public struct Decision: Sendable, Equatable {
         case coalesced(calls: Int)
         /// An exchange had to wait until it could begin.
         case waited(Duration, for: String)
-        /// The token had run out, or a server had refused it: this call waited for a new one.
-        case tokenAwaited(cause: TokenCause, Duration)
+        /// This call waited for a new token, with all others that wait for the same refresh: the client counts them.
+        case tokenAwaited(TokenCause, Duration, refresh: Int)
         /// Sent again with a newer token.
         case replayed
         /// Sent again with an answer to the server's challenge.
@@ -21,6 +21,14 @@ public struct Decision: Sendable, Equatable {
 
     public enum TokenCause: String, Sendable {
         case missing, expired, refused
+
+        fileprivate var sentence: String {
+            switch self {
+            case .missing: "there was no token yet"
+            case .expired: "the token had run out"
+            case .refused: "the server refused the token (401)"
+            }
+        }
     }
 
     public let what: What
@@ -62,10 +70,8 @@ extension Decision: CustomStringConvertible {
         case .notRetried(let cause, let reason): "\(cause); \(reason)"
         case .coalesced(let calls): "\(calls) calls that are alike shared one exchange"
         case .waited(let wait, let limit): "waited \(wait.shortSeconds) s for \(limit)"
-        case .tokenAwaited(.missing, let wait): "waited \(wait.shortSeconds) s for the first token"
-        case .tokenAwaited(.expired, let wait): "the token had run out; waited \(wait.shortSeconds) s for a new one"
-        case .tokenAwaited(.refused, let wait):
-            "the server refused the token (401); waited \(wait.shortSeconds) s for a new one"
+        case .tokenAwaited(let cause, let wait, let refresh):
+            "\(cause.sentence); waited \(wait.shortSeconds) s for refresh \(refresh) of this client"
         case .replayed: "sent again with the new token"
         case .challenged: "the server asked for a login (401); sent again with the answer to its challenge"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
@@ -93,9 +99,10 @@ extension Decision {
         case .waited(let wait, let limit):
             add("waited", .number(wait.inSeconds))
             add("limit", .string(limit))
-        case .tokenAwaited(let cause, let wait):
+        case .tokenAwaited(let cause, let wait, let refresh):
             add("cause", .string(cause.rawValue))
             add("waited", .number(wait.inSeconds))
+            add("refresh", .integer(Int64(refresh)))
         case .replayed, .challenged: break
         case .redirected(let status, let method, let url):
             add("status", .integer(Int64(status)))
@@ -111,7 +118,8 @@ extension Sequence<Decision> {
     /// A sentence a line; a line that says so when nothing had to be decided.
     public var explanation: String {
         let lines = map(\.description)
-        return lines.isEmpty ? "nothing had to be decided: the first answer was the call's" : lines.joined(separator: "\n")
+        return lines.isEmpty
+            ? "nothing had to be decided: the first answer was the call's" : lines.joined(separator: "\n")
     }
 }
 

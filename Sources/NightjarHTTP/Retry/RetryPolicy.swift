@@ -7,7 +7,7 @@ public struct RetryPolicy: Sendable {
     /// How an attempt has ended.
     public struct Outcome: Sendable, Equatable {
         let isTransient: Bool
-        let mayHaveBeenProcessed: Bool
+        public let mayHaveBeenProcessed: Bool
         let retryAfter: Duration?
 
         /// An answer's head came.

@@ -1,0 +1,170 @@
+import NIOCore
+import NightjarHTTP
+
+/// Feeds what a server, a token endpoint or a visitor's browser may say about logins and limits to what reads it, and stops
+/// the process where a promise is broken:
+///
+/// - nothing traps, and what is read is bounded;
+/// - an answer to a challenge can stand in a header and never holds the password;
+/// - no wait is negative, and none is shorter than the server asked;
+/// - a code is taken only with our state, and the browser's page holds nothing of what it sent as it was;
+/// - no token, code or password is in a description or an error.
+///
+/// The first byte says who is spoken to.
+func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 1 else { return 0 }
+    let input = UnsafeRawBufferPointer(start: start + 1, count: count - 1)
+    switch start[0] % 5 {
+    case 0: challenge(input)
+    case 1: limits(input, status: start[0] & 8 == 0 ? 429 : 200)
+    case 2: tokens(input, status: [200, 400, 401, 403, 500][Int(start[0] >> 3) % 5])
+    case 3: device(input)
+    default: browser(input)
+    }
+    return 0
+}
+
+/// Stands for a hash: what counts is who is asked for it.
+private let hash: DigestAuthentication.Hash = { bytes in
+    [UInt8](repeating: UInt8(truncatingIfNeeded: bytes.count), count: 32)
+}
+
+private func challenge(_ input: UnsafeRawBufferPointer) {
+    let fields = lines(input)
+    let challenges = Challenge.parse(fields)
+    require(challenges.count <= Challenge.largestCount, "more challenges than are kept")
+    var login = DigestAuthentication(
+        user: "user \"ä\"", password: "s3cret", hashes: [.sha512_256: hash, .sha256: hash, .md5: hash])
+    guard let url = try? RequestURL("http://h/a?b") else { return }
+    for answered in 0..<3 {
+        let verdict = login.challenged(challenges, for: url, body: .none, answered: answered)
+        guard case .answer = verdict else { return }
+        for _ in 0..<2 {
+            let random = [UInt8](repeating: 7, count: DigestAuthentication.randomByteCount)
+            guard let value = login.authorization(.get, url, body: .none, random: random) else { continue }
+            require(!value.contains("s3cret"), "the password is sent")
+            require(value.unicodeScalars.allSatisfy { 0x20...0x7E ~= $0.value }, "a value that is none: \(value)")
+            var headers = Headers()
+            require((try? headers.set("Authorization", value)) != nil, "a value that is refused: \(value)")
+            require(Challenge.parse([value]).first?.scheme == "digest", "a value that is no Digest: \(value)")
+        }
+        login.accepted(fields.first, from: url.origin)
+    }
+}
+
+private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
+    let names = [
+        "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+        "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After", "Date",
+    ]
+    var headers = Headers()
+    for (index, line) in lines(input).prefix(40).enumerated() { try? headers.add(names[index % names.count], line) }
+    let now: UInt64 = 1_000_000_000_000
+    if let asked = RetryAfter.duration(headers, now: 1e9) { require(asked >= .zero, "a wait below zero") }
+    var settings = LimitGate.Settings()
+    settings.rate = RateLimiter.Rate(count: 10, per: .seconds(1))
+    settings.concurrency = 2
+    settings.breaker = CircuitBreaker.Settings()
+    var gate = LimitGate(settings)
+    var (entered, refused): (Set<UInt64>, Set<UInt64>) = ([], [])
+    func take(_ releases: [LimitGate.Release]) {
+        for release in releases {
+            switch release {
+            case .enter(let id, _, _): require(entered.insert(id).inserted, "one has entered twice")
+            case .refuse(let id, let refusal):
+                require(refused.insert(id).inserted, "one was refused twice")
+                require(refusal.error(of: "h").message.utf8.count < 1024, "a message without bounds")
+            }
+        }
+    }
+    for id in 0..<6 {
+        switch gate.arrive(UInt64(id), deadline: id % 2 == 0 ? nil : now + 5_000_000_000, now: now + UInt64(id)) {
+        case .enter(let pass):
+            entered.insert(UInt64(id))
+            take(gate.received(status: status, headers, now: now + UInt64(id), wallClock: 1e9))
+            take(gate.left(pass, .succeeded, now: now + UInt64(id)))
+        case .wait: break
+        case .refuse: refused.insert(UInt64(id))
+        }
+    }
+    for step in 0..<4 { take(gate.timerFired(now: now + UInt64(step) * 100_000_000_000_000)) }
+    require(entered.isDisjoint(with: refused), "one has entered and was refused")
+}
+
+private func tokens(_ input: UnsafeRawBufferPointer, status: Int) {
+    let now = Timestamp.epoch
+    let old = Token(access: "s3cret", refresh: "s3cret")
+    func check(_ answer: TokenResponse) {
+        guard case .token(let token) = answer else { return }
+        require(
+            !"\(token) \(String(reflecting: token))".contains(token.access) || token.access.utf8.count < 20, "shown")
+        if let value = token.authorization {
+            var headers = Headers()
+            require((try? headers.set("Authorization", value)) != nil, "a token that cannot be sent")
+        }
+        if let expiry = token.expiry { require(expiry >= now, "a token that ended before it began") }
+    }
+    for read in [
+        { () throws(NightjarError) in try TokenResponse(status: status, body: input, replacing: old, at: now) },
+        { () throws(NightjarError) in try TokenPlaces().read(status: status, body: input, replacing: old, at: now) },
+    ] {
+        do throws(NightjarError) {
+            check(try read())
+        } catch {
+            require(
+                !error.message.contains("s3cret") && error.message.utf8.count < 4096, "an error that tells: \(error)")
+        }
+    }
+}
+
+private func device(_ input: UnsafeRawBufferPointer) {
+    guard let authorization = try? DeviceAuthorization(status: 200, body: input) else { return }
+    require(authorization.interval > .zero && authorization.lifetime >= .zero, "a pace that is none")
+    var flow = DeviceFlow(authorization)
+    var now: UInt64 = 0
+    var ended = false
+    var actions = flow.begin(now: now)
+    for round in 0..<20 where !ended {
+        for action in actions {
+            switch action {
+            case .show(let code, let page, _):
+                require(
+                    (code + page).unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F },
+                    "what acts on the terminal")
+            case .startTimer(let wait): require(wait >= .zero, "a wait below zero")
+            case .ask: break
+            case .done, .fail: ended = true
+            }
+        }
+        now += 86_400_000_000_000
+        actions = flow.timerFired(now: now)
+        guard actions.contains(where: { if case .ask = $0 { true } else { false } }) else { continue }
+        let refusal = TokenResponse.Refusal(code: round % 2 == 0 ? "slow_down" : "authorization_pending")
+        actions = flow.answered(.success(.refused(refusal)), now: now)
+    }
+}
+
+private func browser(_ input: UnsafeRawBufferPointer) {
+    let random = [UInt8](repeating: 1, count: ProofKey.randomByteCount)
+    guard let proof = ProofKey(random: random, sha256: hash) else { return }
+    var login = AuthorizationCode(
+        clientID: "id", port: 1, random: [UInt8](repeating: 9, count: AuthorizationCode.randomByteCount), proof: proof)
+    let state = "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk"
+    for target in lines(input).prefix(16) {
+        let answer = login.requested(.get, target)
+        let page = String(buffer: answer.reply.bytes)
+        require(page.hasPrefix("HTTP/1.1 ") && page.utf8.count < 4096, "no answer of HTTP")
+        require(!page.contains("<script"), "a page with what the browser sent")
+        if case .code = answer.outcome { require(target.contains(state), "a code without the state: \(target)") }
+    }
+}
+
+private func lines(_ input: UnsafeRawBufferPointer) -> [String] {
+    input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+        String(decoding: $0, as: UTF8.self)
+    }
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

@@ -1,0 +1,273 @@
+import NIOCore
+import Nightjar
+import NightjarDemo
+import NightjarStorage
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// Logins against the demo API, and what it has seen of them.
+@Suite struct LoginTests {
+    /// A demo server that runs as long as a test holds it.
+    fileprivate final class Demo: Sendable {
+        let server = DemoServer()
+        let port: Int
+
+        init() throws { port = try server.start() }
+
+        deinit { server.stop() }
+
+        func client(
+            _ auth: String, _ configure: (inout Configuration) throws -> Void = { _ in }
+        ) throws -> Client {
+            var configuration = Configuration.loopback
+            configuration.baseURL = "http://127.0.0.1:\(port)/v1"
+            configuration.retry = RetrySettings()
+            try configuration.merge(json: #"{"auth": \#(auth)}"#)
+            try configure(&configuration)
+            return try Client(configuration)
+        }
+
+        /// Whoever is nobody.
+        func stranger() throws -> Client { try client("false") }
+
+        func control(_ json: String) throws {
+            var request = Request(.post, "http://127.0.0.1:\(port)/__control", body: json)
+            try request.headers.set("Content-Type", "application/json")
+            _ = try stranger().sendBlocking(request)
+        }
+
+        var auth: DemoStatistics.Auth { server.statistics.auth }
+    }
+
+    private let password = #"{"email":"ada@example.org","password":"moonlight"}"#
+    private var login: String {
+        #"{"type":"login","url":"/auth/login","json":\#(password),"refresh":{"url":"/auth/refresh"}}"#
+    }
+
+    private func status(_ api: Client, _ target: String) throws -> Int {
+        try api.sendBlocking(Request(.get, target)).status
+    }
+
+    @Test func aUsersOwnCallLogsIn() throws {
+        let demo = try Demo()
+        let api = try demo.client(login)
+        #expect(try status(api, "/me") == 200)
+        #expect(try status(api, "/me") == 200)
+        #expect(demo.auth.logins == 1)
+        try demo.control(#"{"expire_access_tokens": true}"#)
+        #expect(try status(api, "/me") == 200)
+        #expect(demo.auth.logins == 1 && demo.auth.refreshes == 1)
+    }
+
+    @Test func aThousandCallsOnAnExpiredTokenMakeOneRefresh() async throws {
+        let demo = try Demo()
+        let api = try demo.client(login)
+        #expect(try await api.send(Request(.get, "/me")).status == 200)
+        try demo.control(#"{"expire_access_tokens": true}"#)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<1000 { group.addTask { try await api.send(Request(.get, "/me")).status } }
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(demo.auth.refreshes == 1 && demo.auth.refreshReuses == 0)
+    }
+
+    @Test func aLoginWhoseFamilyIsRevokedIsMadeAnew() throws {
+        let demo = try Demo()
+        let api = try demo.client(login)
+        #expect(try status(api, "/me") == 200)
+        try demo.control(#"{"reset": true}"#)
+        #expect(try status(api, "/me") == 200)
+    }
+
+    @Test func wrongCredentialsAreAnUnauthorizedError() throws {
+        let demo = try Demo()
+        let told = Mutex(0)
+        let api = try demo.client(
+            #"{"type":"login","url":"/auth/login","json":{"email":"ada@example.org","password":"x"}}"#
+        ) {
+            guard case .login(var login) = $0.auth else { return }
+            login.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
+            $0.auth = .login(login)
+        }
+        for _ in 0..<2 {
+            let error = #expect(throws: NightjarError.self) { try status(api, "/me") }
+            #expect(error?.kind == .unauthorized)
+        }
+        #expect(told.withLock { $0 } == 1)
+        #expect(demo.auth.logins == 0)
+    }
+
+    @Test(arguments: ["basic", "post"]) func aClientLogsInForItself(way: String) throws {
+        let demo = try Demo()
+        let api = try demo.client(
+            #"{"type":"oauth2","token_url":"/oauth/token","grant":"client_credentials","client_id":"demo","client_secret":"demo-secret","client_auth":"\#(way)"}"#
+        )
+        #expect(try status(api, "/me") == 200)
+        try demo.control(#"{"expire_access_tokens": true}"#)
+        #expect(try status(api, "/me") == 200)
+    }
+
+    @Test func aPersonLetsTheProgramInOnAnotherDevice() throws {
+        let demo = try Demo()
+        let api = try demo.client(
+            #"{"type":"oauth2","token_url":"/oauth/token","device_url":"/oauth/device?interval=0.05","grant":"device_code","client_id":"demo"}"#
+        )
+        let refused = #expect(throws: NightjarError.self) { try status(api, "/me") }
+        #expect(refused?.kind == .unauthorized)
+        let shown = Mutex<String?>(nil)
+        try api.logInBlocking { prompt in
+            guard case .device(let code, _, _) = prompt else { return }
+            shown.withLock { $0 = code }
+            _ = try? demo.decide(code, true)
+        }
+        #expect(shown.withLock { $0 } != nil)
+        #expect(try status(api, "/me") == 200)
+        let denied = #expect(throws: NightjarError.self) {
+            try api.logInBlocking { prompt in
+                if case .device(let code, _, _) = prompt { _ = try? demo.decide(code, false) }
+            }
+        }
+        #expect(denied?.message == "the user did not let this program in")
+    }
+
+    @Test func aPersonLetsTheProgramInWithTheBrowser() throws {
+        let demo = try Demo()
+        let directory = try TemporaryDirectory()
+        let auth =
+            #"{"type":"oauth2","token_url":"/oauth/token","authorize_url":"/oauth/authorize","grant":"authorization_code","client_id":"demo","store":"file:\#(directory.path)/login"}"#
+        let api = try demo.client(auth)
+        let browser = Mutex<Int?>(nil)
+        try api.logInBlocking { prompt in
+            guard case .browser(let url) = prompt else { return }
+            // Of the callback's page, behind the redirect; the answer comes while this thread waits for it.
+            let status = try? demo.stranger().sendBlocking(Request(.get, url)).status
+            browser.withLock { $0 = status }
+        }
+        #expect(browser.withLock { $0 } == 200)
+        #expect(try status(api, "/me") == 200)
+        // Another process finds the login.
+        #expect(try status(demo.client(auth), "/me") == 200)
+        #expect(demo.auth.logins == 1)
+        try api.signOut()
+        let error = #expect(throws: NightjarError.self) { try status(api, "/me") }
+        #expect(error?.kind == .unauthorized)
+        api.close()
+        let other = #expect(throws: NightjarError.self) { try status(demo.client(auth), "/me") }
+        #expect(other?.kind == .unauthorized)
+    }
+
+    @Test func aLoginCanBeCancelled() throws {
+        let demo = try Demo()
+        for grant in ["device_code", "authorization_code"] {
+            let api = try demo.client(
+                #"{"type":"oauth2","token_url":"/oauth/token","authorize_url":"/oauth/authorize","device_url":"/oauth/device","grant":"\#(grant)","client_id":"demo"}"#
+            )
+            let queue = CompletionQueue()
+            let ended = Mutex<NightjarError?>(nil)
+            let task = Mutex<ClientTask?>(nil)
+            let started = try api.logIn(on: queue, prompt: { _ in task.withLock { $0 }?.cancel() }) { result in
+                if case .failure(let error) = result { ended.withLock { $0 = error } }
+            }
+            task.withLock { $0 = started }
+            for _ in 0..<400 where ended.withLock({ $0 }) == nil { queue.poll(timeout: .milliseconds(10)) }
+            #expect(ended.withLock { $0 }?.kind == .cancelled)
+            api.close()
+        }
+    }
+
+    @Test(arguments: ["SHA-256", "MD5", "SHA-256-sess", "both"]) func digestIsAnsweredOnceForAll(algorithm: String)
+        throws
+    {
+        let demo = try Demo()
+        let api = try demo.client(#"{"type":"digest","user":"demo","password":"secret"}"#)
+        // Of a session's key servers think differently once the nonce is another.
+        let target = "/digest?algorithm=\(algorithm)" + (algorithm.hasSuffix("-sess") ? "" : "&next=1")
+        let first = try api.sendBlocking(Request(.get, target))
+        #expect(first.status == 200 && first.attempts == 2)
+        #expect(first.decisions.map(\.name) == ["challenged"])
+        for _ in 0..<5 {
+            let next = try api.sendBlocking(Request(.get, target))
+            #expect(next.status == 200 && next.attempts == 1)
+        }
+        let wrong = try demo.client(#"{"type":"digest","user":"demo","password":"wrong"}"#)
+        let error = #expect(throws: NightjarError.self) { try status(wrong, "/digest") }
+        #expect(error?.kind == .unauthorized && error?.attempts == 2)
+        let stale = try demo.client(#"{"type":"digest","user":"demo","password":"secret"}"#)
+        for _ in 0..<5 { #expect(try status(stale, "/digest?uses=2") == 200) }
+    }
+
+    @Test func basicAndKeysAreSentAtOnce() throws {
+        let demo = try Demo()
+        let basic = try demo.client(#"{"type":"basic","user":"demo","password":"secret"}"#)
+        #expect(try basic.sendBlocking(Request(.get, "/basic")).attempts == 1)
+        let header = try demo.client(#"{"type":"api_key","key":"demo-key"}"#)
+        #expect(try status(header, "/api-key") == 200)
+        let query = try demo.client(#"{"type":"api_key","key":"demo-key","query":"api_key"}"#)
+        let response = try query.sendBlocking(Request(.get, "/api-key?page=1"))
+        #expect(response.status == 200)
+        #expect(!response.url.contains("demo-key") && response.curl()?.contains("demo-key") == false)
+        var without = Request(.get, "/api-key")
+        without.usesAuth = false
+        let error = #expect(throws: NightjarError.self) { try query.sendBlocking(without) }
+        #expect(error?.kind == .unauthorized)
+    }
+
+    /// A new token that is on its way is in its store before the client is gone, and nobody's deadline cuts it.
+    @Test func closingWaitsForARefresh() throws {
+        let demo = try Demo()
+        let directory = try TemporaryDirectory()
+        let (access, refresh) = try demo.tokens(password)
+        try demo.control(#"{"expire_access_tokens": true}"#)
+        let store = FileTokenStore(path: "\(directory.path)/login")
+        let api = try demo.client(
+            #"{"type":"oauth2","token_url":"/auth/refresh?delay=0.5","access_token":"\#(access)","refresh_token":"\#(refresh)","store":"file:\#(directory.path)/login"}"#
+        )
+        var hasty = Request(.get, "/me")
+        hasty.timeouts.total = .milliseconds(200)
+        let error = #expect(throws: NightjarError.self) { try api.sendBlocking(hasty) }
+        #expect(error?.kind == .timeout)
+        api.close()
+        #expect(demo.auth.refreshes == 1)
+        let kept = try #require(try store.load())
+        #expect(kept.pending == nil && kept.token.access != access)
+    }
+}
+
+extension LoginTests.Demo {
+    fileprivate func decide(_ code: String, _ allow: Bool) throws -> Int {
+        var request = Request(.post, "/oauth/device/decide", body: #"{"user_code":"\#(code)","allow":\#(allow)}"#)
+        try request.headers.set("Content-Type", "application/json")
+        return try stranger().sendBlocking(request).status
+    }
+
+    fileprivate func tokens(_ login: String) throws -> (access: String, refresh: String) {
+        var request = Request(.post, "/auth/login", body: login)
+        try request.headers.set("Content-Type", "application/json")
+        let json = try JSONValue(parsing: String(buffer: try stranger().sendBlocking(request).body))
+        guard case .string(let access)? = json["access_token"], case .string(let refresh)? = json["refresh_token"]
+        else { throw NightjarError(.decoding, "no tokens") }
+        return (access, refresh)
+    }
+}
+
+extension LoginTests {
+    /// Who has been signed out goes on when another process has logged in.
+    @Test func aLoginThatAnotherHasMadeIsFound() async throws {
+        let demo = try Demo()
+        let directory = try TemporaryDirectory()
+        let auth = #"{"type":"oauth2","token_url":"/auth/refresh","store":"file:\#(directory.path)/login"}"#
+        let (one, other) = (try demo.client(auth), try demo.client(auth))
+        let error = await #expect(throws: NightjarError.self) { try await one.send(Request(.get, "/me")) }
+        #expect(error?.kind == .unauthorized)
+        let (access, refresh) = try demo.tokens(#"{"email":"ada@example.org","password":"moonlight"}"#)
+        try other.signIn(Token(access: access, refresh: refresh))
+        #expect(try await other.send(Request(.get, "/me")).status == 200)
+        var status: Int?
+        for _ in 0..<40 where status == nil {
+            status = try? await one.send(Request(.get, "/me")).status
+            if status == nil { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(status == 200)
+    }
+}
