@@ -201,7 +201,7 @@ public final class Client: Sendable {
 
     /// Cancels every call in flight, so that each finishes, waits for a new token that is on its way (15 s at most: the old
     /// one may be spent), closes the connections, saves the cookies and returns when nothing of this client runs any more.
-    /// Later calls fail with `closed`. In a forked child it does nothing: the threads are the parent's.
+    /// Later calls fail with `closed`. On the client's own thread it returns at once. In a forked child it does nothing: the threads are the parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         loop.stop()

@@ -57,6 +57,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var seat: Coalesce.Seat?
     /// The call that this exchange was begun for, while it lasts.
     private(set) var branchedFrom: Call?
+    /// Of an exchange that calls share: one that waits for it.
+    var waiter: (() -> Call?)?
+    /// A redirect has led to another origin: credentials go nowhere any more, not even back.
+    var credentialsAreDropped = false
     /// Why it went as it did, so far.
     private(set) var decisions: [Decision] = []
     /// What a stage waits for, and which: nil where none does.
@@ -103,6 +107,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var isReceiving: Bool { state == .receiving }
     /// The client's own, of which no caller knows.
     var isInner: Bool { conclude != nil }
+    /// Where the program's own code runs that this call needs; nil: on the loop.
+    var audience: CompletionQueue? { (waiter?() ?? self).task.queue }
 
     /// - Parameters:
     ///   - chain: nil: the client's.
@@ -127,6 +133,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func begin() { descend(from: above + 1) }
 
     private func descend(from first: Int) {
+        // Whoever closes the client ends each call, and one that ends makes way for others: none is to begin any more.
+        guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         early = nil
         for link in chain.outgoing where link.position >= first {
@@ -267,6 +275,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         for link in chain.ended where link.position > above { link.stage.ended(told, self) }
         loop.forget(self)
         branchedFrom = nil
+        waiter = nil
         task.call = nil
         task.markFinished()
         if let conclude { return conclude(told) }
