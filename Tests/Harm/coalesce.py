@@ -6,10 +6,12 @@ import time
 from demo import LONG, Demo, Script, check, eventually, finish, lua
 
 COUNT = 10_000 if LONG else 2000
+# In milliseconds: all have joined by then, on a slow machine too.
+ANSWER = COUNT // 2 + 1000
 
 OPEN = """
 local nightjar = require "nightjar"
-local url, count = arg[1], math.tointeger(arg[2])
+local url, count, answer = arg[1], math.tointeger(arg[2]), math.tointeger(arg[3])
 local api = nightjar.client { base_url = url, coalesce = true, timeout = 60, retry = false }
 local kinds = {}
 local function get(key, ms)
@@ -33,10 +35,10 @@ def outcomes(lines):
 def shared(demo):
     lines = lua(OPEN + """
         local tasks = {}
-        for number = 1, count do tasks[number] = nightjar.spawn(get("all", 2000)) end
+        for number = 1, count do tasks[number] = nightjar.spawn(get("all", answer)) end
         for _, task in ipairs(tasks) do task:join() end
         tell()
-        """, demo.url, str(COUNT))
+        """, demo.url, str(COUNT), str(ANSWER))
     stats = demo.stats()
     seen = outcomes(lines)
     check(f"{COUNT} identical calls: one request", stats["requests"]["GET /v1/slow"] == 1, stats["requests"])
@@ -47,13 +49,13 @@ def all_but_one_leave(demo):
     """Among those who leave is the first, which began it."""
     lines = lua(OPEN + """
         local tasks = {}
-        for number = 1, count do tasks[number] = nightjar.spawn(get("one", 2000)) end
+        for number = 1, count do tasks[number] = nightjar.spawn(get("one", answer)) end
         nightjar.sleep(0.2)
         local last = table.remove(tasks, count // 2)
         for _, task in ipairs(tasks) do task:cancel() end
         print("stays\t" .. (last:join() and 1 or 0))
         tell()
-        """, demo.url, str(COUNT))
+        """, demo.url, str(COUNT), str(ANSWER))
     stats = demo.stats()
     seen = outcomes(lines)
     check(f"{COUNT - 1} of {COUNT} cancelled: the last gets it, of the same request",
@@ -72,7 +74,7 @@ def all_leave(demo):
         -- Nobody joins what has been given up.
         get("none", 1)()
         tell()
-        """, demo.url, str(COUNT))
+        """, demo.url, str(COUNT), str(ANSWER))
     abandoned = eventually(lambda: demo.stats()["abandoned"] == {"/v1/slow?key=none": 1}, 20)
     moment = time.monotonic()
     script.wait()
@@ -98,7 +100,7 @@ def others(demo):
           tasks[#tasks + 1] = nightjar.spawn(function() api:post("/v1/orders", { json = { a = 1 } }) end)
         end
         for _, task in ipairs(tasks) do task:join() end
-        """, demo.url, str(COUNT))
+        """, demo.url, str(COUNT), str(ANSWER))
     requests = demo.stats()["requests"]
     check("other queries, headers and writes are not shared", requests == {"GET /v1/slow": 3, "POST /v1/orders": 10}, requests)
 

@@ -93,9 +93,11 @@ final class Limit: Stage, @unchecked Sendable {
         let asksForPause = head.status == 429 || head.status == 503
         guard call.limit != nil || asksForPause else { return .proceed }
         guard let gate = call.limit?.gate ?? gate(of: scope(of: call)) else { return .proceed }
+        var pass = call.limit?.pass
         let releases = gate.machine.received(
-            status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
+            &pass, status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
             wallClock: WallClock.secondsSince1970())
+        call.limit?.pass = pass
         carryOut(releases, gate, call.loop)
         return .proceed
     }

@@ -29,6 +29,7 @@ public struct LimitGate: Sendable {
         /// This exchange shows whether the server works again.
         public var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Pass?
+        fileprivate var isAnswered = false
     }
 
     /// What somebody waits for.
@@ -115,6 +116,7 @@ public struct LimitGate: Sendable {
     public mutating func left(_ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
         assert(inside > 0, "more have left than entered")
         inside = max(inside - 1, 0)
+        if !pass.isAnswered { limiter.settled(isCounted: false) }
         if let own = pass.breaker { breaker?.ended(own, ending, now: now) }
         if circuit == .open, let wait = breaker?.refusal(now: now) {
             return line.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
@@ -128,11 +130,19 @@ public struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// An answer's head came, to whomever. What it asks for holds for all who come later, and for who waits.
+    /// An answer's head came. What it asks for holds for all who come later, and for who waits.
     ///
-    /// - Parameter wallClock: seconds since 1970, where the answer does not say when it was made.
-    public mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
-        limiter.received(status: status, headers, now: now, wallClock: wallClock)
+    /// - Parameters:
+    ///   - pass: of the exchange that it answers; nil: one that did not enter here.
+    ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
+    public mutating func received(
+        _ pass: inout Pass?, status: Int, _ headers: Headers, now: UInt64, wallClock: Double
+    ) -> [Release] {
+        let isCounted = limiter.received(status: status, headers, now: now, wallClock: wallClock)
+        if pass?.isAnswered == false {
+            pass?.isAnswered = true
+            limiter.settled(isCounted: isCounted)
+        }
         return admit(now)
     }
 
