@@ -271,3 +271,22 @@ extension LoginTests {
         #expect(status == 200)
     }
 }
+
+extension LoginTests {
+    /// Whatever a login's call looks like, no observer sees what it sends or brings.
+    @Test func observersSeeNoTokens() throws {
+        let demo = try Demo()
+        let seen = Mutex("")
+        let observer = CallObserver { event in
+            guard case .exchanged(let report) = event else { return }
+            var writer = HARWriter()
+            let entry = String(buffer: writer.entry(HAREntry(report)))
+            seen.withLock { $0 += entry + (report.body.map { String(buffer: $0) } ?? "") }
+        }
+        let api = try demo.client(login) { $0.observers = [observer] }
+        #expect(try status(api, "/me") == 200)
+        let text = seen.withLock { $0 }
+        #expect(text.contains("/v1/auth/login") && text.contains("/v1/me"))
+        #expect(!text.contains("moonlight") && !text.contains("_token"))
+    }
+}

@@ -36,6 +36,8 @@ final class TokenKeeper: @unchecked Sendable {
     private var renewals: [TokenRenewal] = []
     /// The login has ended, and the program has been told.
     private var isSignedOut = false
+    /// What the client was signed out of.
+    private var former: Token?
     /// When the store was last looked at for a login that somebody else has made.
     private var lastLook: NIODeadline?
     /// What the program is asked for.
@@ -212,7 +214,7 @@ final class TokenKeeper: @unchecked Sendable {
         wasRefused = false
         refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
-        begin(isSignedOut ? .look : .renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
+        begin(isSignedOut ? .look(former: former) : .renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
     }
 
     /// Whatever it is for, the client does not close before it has ended.
@@ -297,6 +299,7 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     private func forget() {
+        former = token ?? former
         token = nil
         authorization = ""
         line = nil

@@ -28,8 +28,8 @@ final class TokenRenewal: @unchecked Sendable {
     /// What is to be done with the store.
     enum Purpose {
         case renew
-        /// The same, unless nobody has logged in.
-        case look
+        /// The same, unless nobody has logged in since.
+        case look(former: Token?)
         /// A login has brought it, and it takes the place of what is there.
         case keep(Token)
         /// The user has signed out.
@@ -86,8 +86,11 @@ final class TokenRenewal: @unchecked Sendable {
         case .renew, .look: break
         }
         disk({ store throws(NightjarError) in try store.load() }) { [self] stored in
+            // What the client was signed out of is no new login, though it be there still.
+            if case .look(let former) = purpose, stored?.token.access == former?.access {
+                return end(.failed(.invalidGrant, nil))
+            }
             if !isBehind(stored), let token = stored?.token, isNews(token) { return end(.adopted(token)) }
-            if case .look = purpose, stored == nil { return end(.failed(.invalidGrant, nil)) }
             takeLock()
         }
     }

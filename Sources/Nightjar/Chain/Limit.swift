@@ -15,6 +15,8 @@ final class Limit: Stage, @unchecked Sendable {
     private var gates: [Scope: Gate] = [:]
     /// Most calls of a client are for one origin.
     private var last: Gate?
+    /// How many gates there are when they are looked through next.
+    private var nextSweep = Limit.fewGates
     private var lastID: LimitGate.ID = 0
 
     /// - Parameter longestWait: what a server asks for beyond it fails at once.
@@ -94,9 +96,11 @@ final class Limit: Stage, @unchecked Sendable {
         let asksForPause = head.status == 429 || head.status == 503
         guard call.limit != nil || asksForPause else { return .proceed }
         let gate = call.limit?.gate ?? gate(of: scope(of: call))
+        var pass = call.limit?.pass
         let releases = gate.machine.received(
-            status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
+            &pass, status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
             wallClock: WallClock.secondsSince1970())
+        call.limit?.pass = pass
         carryOut(releases, gate, call.loop)
         return .proceed
     }
@@ -111,7 +115,12 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) { leave(call, .withoutVerdict) }
+    /// A call that has run out of time on a connection found a server that does not answer.
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        guard call.limit != nil else { return }
+        if case .failure(let error) = result, error.kind == .timeout { return leave(call, .failed) }
+        leave(call, .withoutVerdict)
+    }
 
     private func leave(_ call: Call, _ ending: CircuitBreaker.Ending) {
         guard let progress = call.limit.take() else { return }
@@ -149,7 +158,7 @@ final class Limit: Stage, @unchecked Sendable {
 
     private func gate(of scope: Scope) -> Gate {
         if let known = gates[scope] { return known }
-        if gates.count >= Limit.mostGates { sweep() }
+        if gates.count >= nextSweep { sweep() }
         let gate = Gate(scope, settings(of: scope).gate(longestWait: longestWait))
         gates[scope] = gate
         return gate
@@ -166,6 +175,11 @@ final class Limit: Stage, @unchecked Sendable {
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
+        // Of very many that ask for long pauses, those whom nobody waits for are asked again.
+        if gates.count >= Limit.mostGates {
+            for gate in gates.values where gate.machine.inside == 0 && gate.machine.waiting == 0 { forget(gate) }
+        }
+        nextSweep = max(Limit.fewGates, 2 * gates.count)
     }
 
     private func forget(_ gate: Gate) {
@@ -220,8 +234,9 @@ final class Limit: Stage, @unchecked Sendable {
         }.sorted { $0.name < $1.name }
     }
 
-    /// Origins that are remembered before those are forgotten of which nothing is to be known.
-    private static let mostGates = 256
+    /// Origins that are remembered before it is looked through which of them there is something to know of.
+    private static let fewGates = 256
+    private static let mostGates = 4096
 }
 
 /// What may be under way at once, how often, and how long a server that fails is left alone.
@@ -243,7 +258,7 @@ public struct LimitSettings: Sendable, Equatable {
     fileprivate func gate(longestWait: Duration) -> LimitGate.Settings {
         var gate = LimitGate.Settings()
         (gate.rate, gate.concurrency, gate.breaker) = (rate, concurrency, breaker)
-        (gate.maximumWaiting, gate.longestWait) = (maximumWaiting, longestWait)
+        (gate.maximumWaiting, gate.longestWait, gate.learns) = (maximumWaiting, longestWait, learns)
         return gate
     }
 }

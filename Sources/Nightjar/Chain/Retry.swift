@@ -91,7 +91,7 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     private func again(_ question: RetryQuestion, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
-        call.retry?.failures.append(question.error)
+        call.retry?.failures.append(question.error.withoutBody)
         call.decide(.retried(cause: cause, after: wait))
         call.note(.info, "\(call.request.method) \(call.request.url.redacted) is tried again: \(cause)")
         return .again(after: wait)

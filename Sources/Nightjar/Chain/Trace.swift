@@ -34,7 +34,8 @@ final class Trace: Stage, @unchecked Sendable {
         let progress = progress(of: call)
         // A redirect whose content nobody waited for, or an attempt that was given up.
         end(progress, call)
-        progress.exchange = Progress.Exchange(request: call.request, attempt: call.attempts + 1)
+        progress.exchange = Progress.Exchange(
+            request: call.bringsTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1)
         return .proceed
     }
 
@@ -44,7 +45,8 @@ final class Trace: Stage, @unchecked Sendable {
     }
 
     func answered(_ response: Response, _ call: Call) -> Verdict {
-        if let progress = call.trace { end(progress, call, body: call.collectsBody ? response.body : nil) }
+        let isShown = call.collectsBody && !call.bringsTokens
+        if let progress = call.trace { end(progress, call, body: isShown ? response.body : nil) }
         return .proceed
     }
 
@@ -71,7 +73,7 @@ final class Trace: Stage, @unchecked Sendable {
         }
         let report = CallReport(
             number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
-            request: call.task.request)
+            request: call.bringsTokens ? call.task.request.withoutBody : call.task.request)
         let progress = Progress(report)
         call.trace = progress
         tell(.began(report), call)
@@ -121,4 +123,9 @@ extension ExchangeReport.Phases {
         wait = head - sent
         receive = max(end - head, .zero)
     }
+}
+
+extension Call {
+    /// The client's own, for its login: what it sends and gets is secret, whatever its names and its form.
+    fileprivate var bringsTokens: Bool { isInner && branchedFrom == nil }
 }

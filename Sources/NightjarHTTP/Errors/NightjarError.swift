@@ -86,6 +86,14 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         return NightjarError(facts)
     }
 
+    /// The same failure, whose answer has no content any more: what it says is in ``details``.
+    public var withoutBody: NightjarError {
+        guard let response = facts.response else { return self }
+        var facts = facts
+        facts.response = response.withoutBody
+        return NightjarError(facts)
+    }
+
     /// The same failure, told with what was tried before it and why.
     public func after(_ earlier: [NightjarError], _ decisions: [Decision]) -> NightjarError {
         guard !earlier.isEmpty || !decisions.isEmpty else { return self }

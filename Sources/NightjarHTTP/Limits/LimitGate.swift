@@ -17,6 +17,8 @@ public struct LimitGate: Sendable {
         /// How many are under way at once; at least 1.
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
+        /// Whether what answers say of their server's count is heeded; a Retry-After always is.
+        public var learns = true
         public var maximumWaiting = 1000
         /// A server that asks for more is not waited for: calls fail with the time in their error.
         public var longestWait = Duration.seconds(60)
@@ -29,6 +31,7 @@ public struct LimitGate: Sendable {
         /// This exchange shows whether the server works again.
         public var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Pass?
+        fileprivate var isAnswered = false
     }
 
     /// What somebody waits for.
@@ -115,6 +118,7 @@ public struct LimitGate: Sendable {
     public mutating func left(_ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
         assert(inside > 0, "more have left than entered")
         inside = max(inside - 1, 0)
+        if !pass.isAnswered { limiter.settled(isCounted: false) }
         if let own = pass.breaker { breaker?.ended(own, ending, now: now) }
         if circuit == .open, let wait = breaker?.refusal(now: now) {
             return line.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
@@ -128,11 +132,20 @@ public struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// An answer's head came, to whomever. What it asks for holds for all who come later, and for who waits.
+    /// An answer's head came. What it asks for holds for all who come later, and for who waits.
     ///
-    /// - Parameter wallClock: seconds since 1970, where the answer does not say when it was made.
-    public mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
-        limiter.received(status: status, headers, now: now, wallClock: wallClock)
+    /// - Parameters:
+    ///   - pass: of the exchange that it answers; nil: one that did not enter here.
+    ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
+    public mutating func received(
+        _ pass: inout Pass?, status: Int, _ headers: Headers, now: UInt64, wallClock: Double
+    ) -> [Release] {
+        let isCounted = limiter.received(
+            status: status, headers, learns: settings.learns, now: now, wallClock: wallClock)
+        if pass?.isAnswered == false {
+            pass?.isAnswered = true
+            limiter.settled(isCounted: isCounted)
+        }
         return admit(now)
     }
 

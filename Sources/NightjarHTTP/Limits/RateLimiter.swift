@@ -1,6 +1,8 @@
 /// When the next request may go to an origin: by a rate that is set, and by what the origin's answers say.
 ///
-/// Who has to wait takes nothing and asks again. Moments are nanoseconds of a clock that does not jump.
+/// Who has to wait takes nothing and asks again; who goes is told of with ``settled(isCounted:)``, once. What an answer
+/// says is left does not count the requests that are still under way, so these are taken off it. Moments are nanoseconds
+/// of a clock that does not jump.
 public struct RateLimiter: Sendable {
     /// What a request waits for.
     public enum Cause: Sendable, Equatable {
@@ -38,15 +40,25 @@ public struct RateLimiter: Sendable {
 
     /// What the origin still takes in its own window.
     private struct Window: Sendable {
+        /// The least that was told.
         var remaining: Int
-        let quota: Int?
+        /// The most that was told, where the quota is not.
+        var most: Int
+        var quota: Int?
         let end: UInt64
+        /// As far as it was seen.
+        var length: Duration
+        /// Nothing was told yet: it is taken to be like the one before it.
+        var isPresumed = false
         /// Behind the last request that was spaced out.
         var next: UInt64 = 0
 
         /// From here on requests are spread over the rest of the window, so that the last of it comes at its end and no
         /// 429 before.
-        var isScarce: Bool { remaining <= (quota.map { $0 / 10 } ?? 10) }
+        func isScarce(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
+
+        /// Whole seconds are all that servers count, and an answer takes its time: so much apart is still the same window.
+        func isEarlier(than end: UInt64) -> Bool { end > self.end.later(by: min(.seconds(2), length * 3 / 4)) }
     }
 
     /// Requests are not spread further apart than this, however long the server's window: the call would seem to hang
@@ -59,6 +71,8 @@ public struct RateLimiter: Sendable {
     /// What the server asked for; the moment may have passed.
     public private(set) var pausedUntil: UInt64 = 0
     private var window: Window?
+    /// Requests that went, and are in no answer's count yet.
+    private var underWay = 0
 
     /// - Parameter rate: nil to go by the answers alone.
     public init(_ rate: Rate? = nil) { self.rate = rate }
@@ -67,29 +81,52 @@ public struct RateLimiter: Sendable {
     ///
     /// - Returns: zero when it has been counted and goes now; otherwise how long to wait before asking again.
     public mutating func take(now: UInt64) -> Duration {
-        if let window, window.end <= now { self.window = nil }
+        beginAnew(now)
         guard admits <= now else { return now.wait(until: admits) }
         if let rate { fullAt = max(fullAt, now).later(by: rate.interval) }
         if var window {
-            if window.isScarce {
-                let share = (window.end - now) / UInt64(max(window.remaining, 1))
+            let left = window.remaining - underWay
+            if window.isScarce(left) {
+                let share = (window.end - now) / UInt64(max(left, 1))
                 window.next = now + min(share, RateLimiter.longestSpacing)
             }
-            window.remaining = max(window.remaining - 1, 0)
             self.window = window
         }
+        underWay += 1
         return .zero
     }
 
-    /// When the next request may go; the moment may have passed.
-    public var admits: UInt64 { max(serverAdmits, bucketAdmits) }
+    /// A request that went was answered, or never will be.
+    ///
+    /// - Parameter isCounted: its answer said what is left. Where it did not, the server may have counted it all the same.
+    public mutating func settled(isCounted: Bool) {
+        underWay = max(underWay - 1, 0)
+        guard !isCounted, let remaining = window?.remaining else { return }
+        window?.remaining = max(remaining - 1, 0)
+    }
 
-    /// The same as far as it is the server's wish.
-    public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits) }
+    /// Everybody who waited for the end of a window would go at once, and nothing be known of the next before their
+    /// answers: it is taken to be as long, and to admit as many.
+    private mutating func beginAnew(_ now: UInt64) {
+        guard let over = window, over.end <= now else { return }
+        window = nil
+        guard !over.isPresumed else { return }
+        let (remaining, overflow) = max(over.quota ?? over.most, 1).addingReportingOverflow(underWay)
+        window = Window(
+            remaining: overflow ? .max : remaining, most: over.most, quota: over.quota, end: now.later(by: over.length),
+            length: over.length, isPresumed: true)
+    }
+
+    /// When the next request may go; the moment may have passed. An answer to those under way may bring it forward.
+    public var admits: UInt64 { max(pausedUntil, windowAdmits(underWay), bucketAdmits) }
+
+    /// The same as far as it is the server's wish, whatever the answers to those under way say.
+    public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
     /// What ``admits`` comes from.
     public var cause: Cause {
-        if bucketAdmits > serverAdmits { return .ownRate }
+        let windowAdmits = windowAdmits(underWay)
+        if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
         return pausedUntil >= windowAdmits ? .serverPause : .serverCount
     }
 
@@ -115,37 +152,41 @@ public struct RateLimiter: Sendable {
     /// An answer's head came.
     ///
     /// - Parameters:
+    ///   - learns: whether its count of requests is heeded, beside a Retry-After.
     ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
     ///   - longestPause: a Retry-After beyond it is cut to it. Calls that are told so long fail by their own policy.
+    /// - Returns: whether it says what is left of a window.
+    @discardableResult
     public mutating func received(
-        status: Int, _ headers: Headers, now: UInt64, wallClock: Double, longestPause: Duration = .seconds(86_400)
-    ) {
+        status: Int, _ headers: Headers, learns: Bool = true, now: UInt64, wallClock: Double,
+        longestPause: Duration = .seconds(86_400)
+    ) -> Bool {
         if status == 429 || status == 503, let asked = RetryAfter.duration(headers, now: wallClock) {
             // An answer that was under way meanwhile does not shorten what a later one has asked for.
             pausedUntil = max(pausedUntil, now.later(by: min(asked, longestPause)))
         }
-        guard let fields = RateLimitFields(headers, now: wallClock) else { return }
-        learn(fields, now: now)
+        guard learns else { return false }
+        return RateLimitFields(headers, now: wallClock).map { learn($0, now: now) } ?? false
     }
 
-    private mutating func learn(_ fields: RateLimitFields, now: UInt64) {
+    private mutating func learn(_ fields: RateLimitFields, now: UInt64) -> Bool {
         let end = now.later(by: fields.reset)
-        guard end > now else { return }
-        guard let known = window, known.end > now, !isLater(end, known.end) else {
-            window = Window(remaining: fields.remaining, quota: fields.quota, end: end)
-            return
+        guard end > now else { return false }
+        guard var same = window, !same.isPresumed, same.end > now, !same.isEarlier(than: end) else {
+            window = Window(
+                remaining: fields.remaining, most: fields.remaining, quota: fields.quota, end: end,
+                length: fields.reset)
+            return true
         }
-        // The same window: requests under way are not in the server's count yet, and answers overtake each other. It
-        // ends when it was to end, so that a window that slides becomes a new one in time.
-        var same = Window(
-            remaining: min(known.remaining, fields.remaining), quota: fields.quota ?? known.quota,
-            end: known.end)
-        same.next = known.next
+        // The same window: answers overtake each other. It ends when it was to end, so that a window that slides becomes a
+        // new one in time.
+        same.remaining = min(same.remaining, fields.remaining)
+        same.most = max(same.most, fields.remaining)
+        same.quota = fields.quota ?? same.quota
+        same.length = max(same.length, fields.reset)
         window = same
+        return true
     }
-
-    /// Whole seconds are all that servers count, and an answer takes its time: so much apart is still the same window.
-    private func isLater(_ moment: UInt64, _ known: UInt64) -> Bool { moment > known.later(by: .seconds(2)) }
 
     private var bucketAdmits: UInt64 {
         guard let rate else { return 0 }
@@ -153,8 +194,10 @@ public struct RateLimiter: Sendable {
         return slack > fullAt ? 0 : fullAt - slack
     }
 
-    private var windowAdmits: UInt64 {
+    private func windowAdmits(_ underWay: Int) -> UInt64 {
         guard let window else { return 0 }
-        return window.remaining == 0 ? window.end : window.next
+        let left = window.remaining - underWay
+        if left <= 0 { return window.end }
+        return window.isScarce(left) ? window.next : 0
     }
 }

@@ -78,6 +78,13 @@ extension PreparedRequest {
             sensitive: sensitive.contains(name) ? sensitive : sensitive + [name])
     }
 
+    /// The same where nobody may see what it brings.
+    public var withoutBody: PreparedRequest {
+        PreparedRequest(
+            method: method, url: url, body: .none, isCompressed: false, expectsContinue: false, wireHead: wireHead,
+            sensitive: sensitive)
+    }
+
     /// The same without asking whether the body is wanted.
     public func withoutExpectation() -> PreparedRequest {
         var fields = fields

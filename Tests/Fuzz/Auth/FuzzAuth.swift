@@ -81,8 +81,9 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
         switch gate.arrive(UInt64(id), deadline: id % 2 == 0 ? nil : now + 5_000_000_000, now: now + UInt64(id)) {
         case .enter(let pass):
             entered.insert(UInt64(id))
-            take(gate.received(status: status, headers, now: now + UInt64(id), wallClock: 1e9))
-            take(gate.left(pass, .succeeded, now: now + UInt64(id)))
+            var answered: LimitGate.Pass? = pass
+            take(gate.received(&answered, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
+            take(gate.left(answered ?? pass, .succeeded, now: now + UInt64(id)))
         case .wait: break
         case .refuse: refused.insert(UInt64(id))
         }

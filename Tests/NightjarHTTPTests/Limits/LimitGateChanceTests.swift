@@ -99,7 +99,11 @@ import Testing
                 } else {
                     try headers.add("RateLimit", "\"a\";r=\(Int.random(in: 0...4, using: &random));t=\(number)")
                 }
-                perform(gate.received(status: 429, headers, now: now, wallClock: 0))
+                let index = Int.random(in: 0...inside.count, using: &random)
+                var pass: LimitGate.Pass? = index < inside.count ? inside[index] : nil
+                let releases = gate.received(&pass, status: 429, headers, now: now, wallClock: 0)
+                if let pass { inside[index] = pass }
+                perform(releases)
             default:
                 now += UInt64.random(in: 0...1_500_000_000, using: &random)
                 if let deadline = gate.deadline, deadline <= now { perform(gate.timerFired(now: now)) }

@@ -2,6 +2,14 @@ import Testing
 
 @testable import NightjarHTTP
 
+extension LimitGate {
+    /// One of an exchange that did not enter.
+    fileprivate mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
+        var nobody: Pass?
+        return received(&nobody, status: status, headers, now: now, wallClock: wallClock)
+    }
+}
+
 @Suite struct LimitGateTests {
     private typealias Fields = [(String, String)]
     private static let second: UInt64 = 1_000_000_000
@@ -146,13 +154,28 @@ import Testing
 
     @Test func anExhaustedQuotaIsSeenBeforeThe429() throws {
         var gate = gate { _ in }
-        let pass = try enter(&gate)
+        var pass: LimitGate.Pass? = try enter(&gate)
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
-        #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [])
-        #expect(gate.left(pass, .succeeded, now: 0) == [])
+        #expect(gate.received(&pass, status: 200, fields, now: 0, wallClock: 0) == [])
+        #expect(gate.left(try #require(pass), .succeeded, now: 0) == [])
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
+    }
+
+    /// It is in the server's count from its head on, however long the rest of its answer takes.
+    @Test func whoIsAnsweredIsTakenOffOnce() throws {
+        var gate = gate { _ in }
+        var stream: LimitGate.Pass? = try enter(&gate)
+        let other = try enter(&gate)
+        let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
+        #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
+        #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
+        // The one that is left may be the other's, which nobody knows when its connection breaks.
+        #expect(gate.left(other, .failed, now: 0) == [] && gate.holds == .rate(.serverCount))
+        #expect(told(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
+        #expect(gate.left(try #require(stream), .succeeded, now: 30 * Self.second) == [])
+        #expect(gate.inside == 1)
     }
 
     // MARK: The breaker

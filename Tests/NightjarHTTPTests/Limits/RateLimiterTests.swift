@@ -120,6 +120,39 @@ import Testing
         #expect(limiter.take(now: RateLimiterTests.second) == .seconds(4))
     }
 
+    @Test func whatIsUnderWayIsTakenOffWhatIsLeft() throws {
+        var limiter = RateLimiter()
+        let fields = try headers([("RateLimit-Policy", #""a";q=20;w=5"#), ("RateLimit", #""a";r=4;t=5"#)])
+        for _ in 0..<5 { #expect(limiter.take(now: 0) == .zero) }
+        for _ in 0..<2 {
+            limiter.settled(isCounted: limiter.received(status: 200, fields, now: 0, wallClock: 0))
+        }
+        // Of the 4 that are left 3 may be those under way.
+        #expect(limiter.take(now: 0) == .zero)
+        #expect(limiter.admits == 5 * RateLimiterTests.second && limiter.serverAdmits == 0)
+        // They were in the count already.
+        for _ in 0..<3 {
+            limiter.settled(isCounted: limiter.received(status: 200, fields, now: 0, wallClock: 0))
+        }
+        #expect(limiter.admits == 0)
+    }
+
+    /// All who wait for it would go at once.
+    @Test func theNextWindowIsTakenToBeLikeTheLast() throws {
+        var limiter = RateLimiter()
+        let fields = [("X-RateLimit-Limit", "3"), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "8")]
+        limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
+        #expect(limiter.take(now: 0) == .seconds(8))
+        let next = 8 * RateLimiterTests.second
+        for _ in 0..<3 {
+            #expect(limiter.take(now: limiter.admits) == .zero)
+            limiter.settled(isCounted: false)
+        }
+        #expect(limiter.admits == 2 * next)
+        // Nothing was said of it, so nothing is known of the one behind it.
+        for _ in 0..<100 { #expect(limiter.take(now: 2 * next) == .zero) }
+    }
+
     @Test func aNewWindowCountsAnew() throws {
         var limiter = RateLimiter()
         limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
