@@ -98,8 +98,11 @@ typedef enum nj_phase {
   NJ_PHASE_TOTAL = 7
 } nj_phase;
 
-/** Where an answer came from. */
-typedef enum nj_source { NJ_SOURCE_NETWORK = 0 } nj_source;
+/** Where an answer came from. Members may be added. */
+typedef enum nj_source {
+  NJ_SOURCE_NETWORK = 0,
+  NJ_SOURCE_COALESCED = 1 /* the exchange of another call that was alike: nj_config_set_coalesce */
+} nj_source;
 
 /** How much the log tells, from least to most. */
 typedef enum nj_log_level {
@@ -116,9 +119,12 @@ typedef struct nj_client nj_client;     /* pool, policies, and the loop they liv
 typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
 typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
-typedef struct nj_task nj_task;         /* one call, in progress or finished; reference counted */
+typedef struct nj_task nj_task;         /* one call or login, in progress or finished; reference counted */
 typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
 typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
+typedef struct nj_token_question nj_token_question; /* a client asks for a token; reference counted */
+typedef struct nj_login_prompt nj_login_prompt; /* what a person is to be shown; valid while your callback runs */
+typedef struct nj_retry_question nj_retry_question; /* an attempt has failed; valid while your callback runs */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
@@ -191,6 +197,23 @@ NJ_API double nj_error_retry_after(const nj_error *error);
 
 /** How many times the request was tried. */
 NJ_API int nj_error_attempts(const nj_error *error);
+
+/**
+ * What the attempts before the last one failed with, first to last: the last is often the least telling. Borrowed
+ * (nj_error_retain keeps one); NULL for an index that is not below the count.
+ */
+NJ_API size_t nj_error_earlier_count(const nj_error *error);
+NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
+
+/** Why the call went as it did: see nj_response_explain and nj_response_explain_json. */
+NJ_API const char *nj_error_explain(const nj_error *error);
+NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
+
+/**
+ * The Idempotency-Key that was sent; NULL when there was none. Whoever sends the same request with the same key again, from
+ * another process too, does not do it twice where the server knows such keys.
+ */
+NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
 /** The number of the operating system beneath this error; 0 when there is none. */
 NJ_API int nj_error_code(const nj_error *error);
@@ -306,7 +329,8 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
  * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
- * unix_socket, tls). What it does not name stays.
+ * unix_socket, tls, auth, retry, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups). What it
+ * does not name stays.
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
@@ -429,6 +453,330 @@ NJ_API bool nj_cookie_list_secure_at(const nj_cookie_list *list, size_t index);
 NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index);
 /** "none", "lax", "strict", or "unspecified" where the server said nothing. */
 NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
+
+/* ------------------------------------------------------------------------------------------------------- auth --- */
+
+/* A client has one way to show who it is; each of these functions takes the place of what was set before. Credentials go to
+ * the base URL's origin and to no other, redirects included, so nj_client_new refuses them without a base URL, and beside
+ * others in its headers or its URL (NJ_INVALID_ARGUMENT). A request that has an Authorization header of its own keeps it.
+ * No secret is in an error, a log line or an explanation. */
+
+/** Authorization: Bearer (RFC 6750), as it is. nj_client_new refuses a token that cannot stand in a header. */
+NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
+
+/** Basic (RFC 7617), sent unasked. nj_client_new refuses a user name with a colon. */
+NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, const char *password);
+
+/** Digest (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server asks): answers its challenges. */
+NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, const char *password);
+
+/**
+ * A key in a header or in the query of each request, masked wherever a URL or a header is shown.
+ *
+ * @return NJ_INVALID_ARGUMENT also for an empty key, and for what the header cannot hold
+ */
+NJ_API nj_status nj_config_set_api_key_header(nj_config *config, const char *name, const char *key);
+NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name, const char *key);
+
+/**
+ * What the option `auth` of nj_config_merge_json takes: false for no credentials, or an object with a type: bearer (token),
+ * basic and digest (user, password), api_key (key, header or query, prefix), and the two whose token runs out:
+ *
+ *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
+ *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
+ *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access": "/access_token",
+ *      "renewal": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
+ *
+ * oauth2 (RFC 6749): token_url, client_id, client_secret, client_auth (basic, post), grant (refresh_token, client_credentials,
+ * device_code with device_url, authorization_code with authorize_url), scope, issuer (RFC 9207). login, a call of the API's
+ * own: url, method, json or form; where its answer has what, by JSON Pointers (RFC 6901): access, renewal, lifetime in seconds
+ * or expiry as a moment, token_type; refresh: url, method, json or form, and token, where the refresh token is put. Without
+ * refresh it logs in anew.
+ *
+ * The token is renewed shortly before it runs out, and when a server refuses it: once for all calls of the client, which wait
+ * for that, and once for all clients and processes with the same store: "memory", "file:PATH", "sqlite:PATH",
+ * "keyring:SERVICE", or an object of file, sqlite or keyring, account, and key_file or key_env, which encrypts (AES-GCM). A new
+ * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
+ * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
+ * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds).
+ *
+ * @param length of `json` in bytes, which need not end in NUL
+ * @return NJ_INVALID_ARGUMENT for an unknown key or a wrong value, NJ_DECODING when it is not JSON, NJ_STORAGE when a key_file
+ *         of a store cannot be read. Then nothing has changed.
+ */
+NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Asks for a token when a call needs one and there is none, or it has run out, or the server has refused it: once for all
+ * calls of the client, which wait. Runs inside nj_queue_poll of a call that waits, or inside its blocking call. It answers
+ * now, or keeps the question (nj_token_question_retain) and answers later, from any thread: a question whose last owner
+ * leaves without an answer fails. A call of the same client that needs a token would wait for itself here: send what fetches the
+ * token with nj_request_set_use_auth(request, false). Without an answer the calls fail with NJ_TIMEOUT after 30 seconds.
+ *
+ * @param question borrowed until the callback returns
+ */
+typedef void (*nj_token_fn)(void *context, nj_token_question *question);
+
+/** @param context passed to `provide`, never read; must live until the clients are freed. A NULL `provide`: no credentials. */
+NJ_API nj_status nj_config_set_token_provider(nj_config *config, nj_token_fn provide, void *context);
+
+/** Whether the server has refused the last token, rather than its time being over. */
+NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
+
+/**
+ * Gives the token to the calls that wait.
+ *
+ * @param expires_in_seconds how long it serves, from now; NJ_NO_LIMIT where that is not known: a 401 will tell
+ * @return NJ_INVALID_ARGUMENT for a token that cannot stand in a header, a number that is none (the question stays open), and
+ *         for a question that has its answer; NJ_FORKED
+ */
+NJ_API nj_status nj_token_question_answer(nj_token_question *question, const char *access_token,
+                                          double expires_in_seconds);
+
+/**
+ * There is no token: the calls that wait fail with NJ_UNAUTHORIZED.
+ *
+ * @param ends_login true: somebody has to log in (nj_config_set_on_login_required), and until nj_client_sign_in all calls
+ *                   fail so; false: the next call asks again
+ * @param message    for the developer, in the errors of the calls or, when the login ends, in the log; NULL for none
+ * @return as nj_token_question_answer
+ */
+NJ_API nj_status nj_token_question_fail(nj_token_question *question, bool ends_login, const char *message);
+
+/** One more owner of the same question; NULL for NULL. */
+NJ_API nj_token_question *nj_token_question_retain(nj_token_question *question);
+NJ_API void nj_token_question_release(nj_token_question *question);
+
+/**
+ * Runs when the login has ended and somebody has to log in: once each time it ends, inside nj_queue_poll of a call that
+ * waited for the token, or inside its blocking call. It may start calls and log in.
+ */
+typedef void (*nj_login_required_fn)(void *context);
+
+/** For whatever login the clients made from `config` have; NULL: nobody is told. `context` as for a token provider. */
+NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
+
+/** False: the request is sent without the client's credentials, those in its headers and URL among them. */
+NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
+
+/**
+ * Begins to use a token that a login has brought, in place of the one there is, and keeps it in the store.
+ *
+ * @param json   {"access_token": "...", "refresh_token": "...", "expires_in": 3600}, of which the first alone must be there;
+ *               token_type and scope may be (RFC 6749 section 5.1)
+ * @param length of `json` in bytes, which need not end in NUL
+ * @return NJ_INVALID_REQUEST for a client that has no login; NJ_INVALID_ARGUMENT, NJ_DECODING as nj_config_merge_json;
+ *         NJ_FORKED
+ */
+NJ_API nj_status nj_client_sign_in(nj_client *client, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on. The server is not told.
+ *
+ * @return NJ_INVALID_REQUEST for a client that has no login; NJ_FORKED
+ */
+NJ_API nj_status nj_client_sign_out(nj_client *client);
+
+/** Shows a person what to do, to let the program in. */
+typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
+
+/** The page to open; without a code, in a browser of this machine. Borrowed until the callback returns, as the next two. */
+NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
+
+/** The code to enter there, on whatever device; NULL: there is none. */
+NJ_API const char *nj_login_prompt_user_code(const nj_login_prompt *prompt);
+
+/** The page with the code entered already, for a link or a QR code; NULL: there is none. */
+NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
+
+/**
+ * Logs in and waits for the end on this thread, where `prompt` runs. With the grant device_code a person enters a code on
+ * another device (RFC 8628); with authorization_code one lets the program in with the browser, which is led back to a socket
+ * of this machine (RFC 8252, with PKCE, RFC 7636). Any other login does what a call would wait for, and asks nobody. The
+ * token is in its store when this returns.
+ *
+ * @param seconds how long it may take, 0 to 100 years; the server's own limit for a code may be shorter
+ * @param context passed to `prompt`, never read
+ * @return NJ_INVALID_REQUEST for a client that has no login, or whose tokens a callback provides; NJ_UNAUTHORIZED when the
+ *         server or the person has refused; NJ_TIMEOUT
+ */
+NJ_API nj_status nj_client_log_in(nj_client *client, double seconds, nj_login_prompt_fn prompt, void *context,
+                                  nj_error **out_error);
+
+/** Called once for each login that was started. `error` is NULL when the client is logged in, and borrowed otherwise. */
+typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
+
+/**
+ * The same without waiting: `prompt` and `done` run inside nj_queue_poll of `queue`.
+ *
+ * @param context passed to both, never read; must live until `done` has run
+ * @return the login, yours to release; nj_task_cancel ends it. NULL: an argument was wrong, the client has no login, or is of
+ *         a forked process's parent.
+ */
+NJ_API nj_task *nj_client_start_log_in(nj_client *client, double seconds, nj_queue *queue, nj_login_prompt_fn prompt,
+                                       nj_login_done_fn done, void *context, nj_error **out_error);
+
+/* ------------------------------------------------------------------------------------------------------ retry --- */
+
+/* What fails for a while is tried again: 408, 425, 429, 500, 502, 503 and 504, and connections that fail. Only where that
+ * cannot do twice what was asked for once: the server has not seen the request, its method is idempotent (RFC 9110 section
+ * 9.2.2), or it carries an idempotency key. Never sooner than the server asks (Retry-After, section 10.2.3). The total
+ * timeout bounds all attempts and waits together, and a tenth of the client's calls is what it repeats at most when many
+ * fail. */
+
+/**
+ * Attempts of one call, the first among them; 3 by default, 1 repeats nothing.
+ *
+ * @return NJ_INVALID_ARGUMENT for a number that is not from 1 to 100
+ */
+NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
+
+/**
+ * The wait before an attempt is chosen between nothing and `base` seconds, before each later one from a range twice as long,
+ * and never beyond `cap`, so that those who failed together do not come back together. 0.5 and 30 by default.
+ *
+ * @return NJ_INVALID_ARGUMENT for what is not from 0 to 100 years
+ */
+NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, double cap);
+
+/** Seconds that a server may ask to wait; where it asks for more, the call fails at once and nj_error_retry_after says how
+ * long. 60 by default. */
+NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds);
+
+/** For this request, with the default backoff and longest wait, in place of all of the client's settings. 1 to 100. */
+NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
+
+/** What becomes of an attempt that has failed. */
+typedef enum nj_retry {
+  NJ_RETRY_AS_DECIDED = 0, /* what the client would do */
+  NJ_RETRY_AGAIN = 1,      /* another attempt, whatever the settings say; the server may then do twice what it was asked once */
+  NJ_RETRY_STOP = 2,       /* the failure is the call's */
+  NJ_RETRY_LATER = 3       /* nj_task_retry will say it */
+} nj_retry;
+
+/**
+ * Asked about each attempt that brought no answer, or one of the statuses above and not an expected one, inside nj_queue_poll or
+ * nj_client_send; the call waits for it, no longer than its total timeout. Not asked when part of the answer is with you
+ * already: that is never repeated, and neither is a streamed body that cannot begin anew.
+ */
+typedef nj_retry (*nj_retry_fn)(void *context, nj_task *task, nj_retry_question *question);
+
+/** @param context passed to `retry`, never read; must live as long as calls of this request run. A NULL `retry`: the settings
+ * decide. */
+NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
+
+/** What the attempt failed with, as the call would; borrowed until the callback returns (nj_error_retain keeps it). */
+NJ_API const nj_error *nj_retry_question_error(const nj_retry_question *question);
+
+/** 1 for the first. */
+NJ_API int nj_retry_question_attempt(const nj_retry_question *question);
+
+/** Seconds after which the client would try again; negative where it would not, and the sentence that says why not. */
+NJ_API double nj_retry_question_after(const nj_retry_question *question);
+NJ_API const char *nj_retry_question_reason(const nj_retry_question *question);
+
+/**
+ * How long NJ_RETRY_AGAIN waits; without it, as long as the client would, or not at all where it would not try again.
+ *
+ * @return NJ_INVALID_ARGUMENT for what is not from 0 to 100 years
+ */
+NJ_API nj_status nj_retry_question_set_after(nj_retry_question *question, double seconds);
+
+/**
+ * Answers what NJ_RETRY_LATER has put off, from any thread: once for each time. For a call that has ended nothing happens.
+ *
+ * @param seconds for NJ_RETRY_AGAIN: how long it waits
+ * @return NJ_INVALID_ARGUMENT for NJ_RETRY_LATER, an answer that is none, and seconds that are not from 0 to 100 years
+ */
+NJ_API nj_status nj_task_retry(nj_task *task, nj_retry answer, double seconds);
+
+/**
+ * The Idempotency-Key field (draft-ietf-httpapi-idempotency-key-header), the same on every attempt, so that a write may be
+ * repeated where no answer came. NULL: a new key for each call; nj_response_idempotency_key and nj_error_idempotency_key tell
+ * which. The server must know such keys.
+ *
+ * @param key 1 to 255 printable ASCII characters without spaces, otherwise NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_idempotency_key(nj_request *request, const char *key);
+
+/** Bytes of a key that nj_idempotency_key_new makes, NUL among them. */
+#define NJ_IDEMPOTENCY_KEY_SIZE 37
+
+/**
+ * Writes a new random key (a UUID, RFC 9562 section 5.4) and NUL to `buffer`. For programs that keep it before they send, and
+ * finish the call after a crash.
+ *
+ * @param capacity of `buffer` in bytes
+ * @return NJ_INVALID_ARGUMENT for one below NJ_IDEMPOTENCY_KEY_SIZE
+ */
+NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
+
+/* ----------------------------------------------------------------------------------------------------- limits --- */
+
+/* What a client spares each origin. Calls that must wait do so in order of their arrival, and their total timeout runs: one
+ * that it would not let begin fails at once with NJ_RATE_LIMITED. A group with limits of its own, whatever the origins of its
+ * calls, is declared by JSON alone: nj_config_merge_json with
+ * {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}. */
+
+/**
+ * How many requests may begin in how many seconds, evenly; what servers tell of their own limits (RateLimit, RateLimit-Policy,
+ * X-RateLimit-*: draft-ietf-httpapi-ratelimit-headers) slows down further, before they refuse. A Retry-After is heeded always.
+ *
+ * @param requests    1 to 1000000000; 0: only what servers tell, the other two numbers are then not read
+ * @param per_seconds above 0, to 100 years
+ * @param burst       requests that may begin at once after a pause, 1 to 1000000000; 0: as many as `requests`
+ */
+NJ_API nj_status nj_config_set_rate_limit(nj_config *config, size_t requests, double per_seconds, size_t burst);
+
+/** Requests that may be under way at once, 1 to 1000000; 0: as many as there are connections for, which is the default. */
+NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
+
+/**
+ * Leaves a server alone that does not work: when `failure_rate` of the calls in the last `window` seconds failed (no answer, or
+ * 5xx), calls fail at once with NJ_SERVER for `rest` seconds; then one goes as a probe, and its end decides.
+ *
+ * @param failure_rate  above 0, to 1; 0: none, which is the default, and the other numbers are not read
+ * @param minimum_calls fewer in the window prove nothing; 1 to 1000000
+ * @param window        seconds, above 0, to 100 years
+ * @param rest          seconds, 0 to 100 years
+ */
+NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure_rate, size_t minimum_calls,
+                                               double window, double rest);
+
+/** Calls of one origin or group that may wait for its limits, 0 to 10000000; one more fails at once with NJ_RATE_LIMITED.
+ * 1000 by default. */
+NJ_API nj_status nj_config_set_max_waiting(nj_config *config, size_t count);
+
+/**
+ * The group whose limits hold for this request in place of its origin's; NULL: its origin's. A client that has no such group
+ * refuses it with NJ_INVALID_REQUEST.
+ */
+NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *group);
+
+/**
+ * Whether safe calls without a body that are alike (URL, headers, credentials) share one exchange while it lasts, and the
+ * memory of its answer. Each has its own timeout and cancel; the last that leaves ends the exchange. Not a cache: what has been
+ * answered is forgotten. Requests with callbacks for head, body, redirects or retries never share. False by default; the
+ * second is in place of the client's setting.
+ */
+NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
+NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
+
+/**
+ * How the origins and groups stand that have a limit now, or were asked by their server to be left alone:
+ *
+ *     [{"name": "https://api.example.com", "inside": 3, "waiting": 0, "circuit": "closed"}]
+ *
+ * `circuit` is closed, open or half_open; `pause`, where the server has asked for one, its seconds.
+ *
+ * @param out_length may be NULL
+ * @return text with NUL behind it, yours to free with nj_text_free; "[]" also for the handle of a forked process's parent;
+ *         NULL for NULL
+ */
+NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
+
+/** Frees a text that a function has said is yours. */
+NJ_API void nj_text_free(char *text);
 
 /* ----------------------------------------------------------------------------------------------------- client --- */
 
@@ -557,12 +905,22 @@ typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t
 #define NJ_READ_FAILED ((int64_t)-1)
 
 /**
- * A body that is read while it is sent, and so is never sent twice.
+ * A body that is read while it is sent, and so is never sent twice, unless nj_request_set_body_rewind says that it can be.
  *
  * @param length  of the body in bytes; -1 when it is not known (it is then sent in chunks)
  * @param context passed to `read`, never read; must live as long as calls of this request run
  */
 NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
+
+/**
+ * The streamed body can begin anew: `rewind` is called, where `read` is, before `read` is asked for the first part again, by a
+ * retry, a redirect or a login. Its context is that of nj_request_set_body_stream, which comes first and forgets it. NULL: it
+ * cannot.
+ *
+ * @return NJ_INVALID_ARGUMENT also for a request without a streamed body
+ */
+typedef void (*nj_rewind_fn)(void *context, nj_task *task);
+NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn rewind);
 
 /**
  * The head of the answer, before its body: `head` has the status and the headers and an empty body, borrowed until the
@@ -646,7 +1004,8 @@ NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, si
 
 /**
  * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, schema, timeout, max_body, redirect,
- * decompress, cookies, compress, expect_continue, body_on_get. What it does not name stays. See nj_config_merge_json.
+ * decompress, cookies, compress, expect_continue, body_on_get, auth, retry, idempotency_key, coalesce, limit_group. What it
+ * does not name stays. See nj_config_merge_json.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
 
@@ -729,8 +1088,22 @@ NJ_API size_t nj_response_redirect_count(const nj_response *response);
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
-/** How many times the request was put on a connection, redirects included; at least 1. */
+/** How many times the request was put on a connection, redirects and retries included; at least 1. */
 NJ_API int nj_response_attempts(const nj_response *response);
+
+/**
+ * Why the call went as it did: each retry and its cause, or why there was none, how long it waited for which limit or for a new
+ * token, whom it shared an exchange with, each redirect. Sentences, one a line, for people; one sentence says so when nothing
+ * had to be decided. As JSON for programs: an array of objects with decision, attempt, at (seconds since the call began), text,
+ * and what belongs to the decision. No secret is in them.
+ *
+ * @param out_length may be NULL
+ */
+NJ_API const char *nj_response_explain(const nj_response *response);
+NJ_API const char *nj_response_explain_json(const nj_response *response, size_t *out_length);
+
+/** The Idempotency-Key that was sent; NULL when there was none. */
+NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 
 /**
  * The command line with which curl sends the same request, for a POSIX shell. Content that is no text, or more than 4 KiB of

@@ -22,6 +22,40 @@ static client *check_client(lua_State *L) {
   return self;
 }
 
+njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
+
+/* Registry key of a table from a number to the client that has it. A client is not kept by it and keeps its functions as
+ * user values, so that a function which mentions its own client can be collected with it. */
+static char numbers_key;
+
+lua_Integer njl_number_client(lua_State *L, njl_host *host, int index) {
+  index = lua_absindex(L, index);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &numbers_key);
+  }
+  lua_pushvalue(L, index);
+  lua_rawseti(L, -2, (lua_Integer)host->listeners + 1);
+  lua_pop(L, 1);
+  return (lua_Integer)++host->listeners;
+}
+
+bool njl_push_numbered(lua_State *L, lua_Integer number) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TTABLE) {
+    int type = lua_rawgeti(L, -1, number);
+    lua_remove(L, -2);
+    if (type == LUA_TUSERDATA) return true;
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
 static client *push_client(lua_State *L, njl_host *host) {
   client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
   *self = (client){.host = host};
@@ -62,14 +96,16 @@ int njl_client_open(lua_State *L) {
                              : "only the host's client is available here, without options");
   }
   client *self = push_client(L, host);
-  int level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1);
-  lua_Integer log = 0;
-  if (level > 0) {
-    lua_setiuservalue(L, 2, NJL_CLIENT_LOG);
-    log = njl_log_add(L, host, 2);
+  njl_listener listener = {.level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1)};
+  if (listener.level > 0) lua_setiuservalue(L, 2, NJL_CLIENT_LOG);
+  if (!lua_isnil(L, 1)) {
+    self->has_hooks = njl_read_hooks(L, 1, 2);
+    njl_read_login(L, 1, 2, &listener);
   }
-  if (!lua_isnil(L, 1)) self->has_hooks = njl_read_hooks(L, 1, 2);
-  if (level > 0 || self->has_hooks) {
+  if (listener.level > 0 || listener.provides_tokens || listener.hears_of_logins) {
+    listener.number = njl_number_client(L, host, 2);
+  }
+  if (listener.level > 0 || self->has_hooks) {
     push_without_functions(L, 1);
     lua_replace(L, 1);
   }
@@ -78,7 +114,7 @@ int njl_client_open(lua_State *L) {
   njl_bytes options;
   options.data = lua_tolstring(L, 3, &options.length);
   njl_reply *reply = njl_error_push(L);
-  self->handle = njl_client_new(options, host->engine, level, log, &reply->wait.call);
+  self->handle = njl_client_new(options, host->engine, &listener, &reply->wait.call);
   if (self->handle == NULL) return lua_error(L);
   lua_pushvalue(L, 2);
   return 1;
@@ -90,6 +126,7 @@ int njl_answered(lua_State *L, int status, lua_KContext context) {
   if (njl_call_wants_body(wait->call)) return njl_pull_body(L, wait);
   njl_reply *reply = (njl_reply *)wait;
   if (reply->asks_redirects && njl_call_hop(wait->call) != 0) return njl_ask_redirect(L, reply);
+  if (reply->asks_retries && njl_call_attempt(wait->call, NULL)) return njl_ask_retry(L, reply);
   return njl_reply_finish(L, 2);
 }
 
@@ -104,26 +141,36 @@ static int send(lua_State *L, client *self, const njl_request *request, int opti
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, reply, NJL_REPLY_CLIENT);
   }
-  ((njl_reply *)wait)->top = request->pulls_body ? 4 : 2;
+  ((njl_reply *)wait)->top = request->pulls_body ? NJL_BODY_TOP : 2;
   if (request->asks_redirects) {
     ((njl_reply *)wait)->asks_redirects = true;
     lua_getfield(L, options, "on_redirect");
     lua_setiuservalue(L, reply, NJL_REPLY_REDIRECT);
   }
+  if (request->asks_retries) {
+    ((njl_reply *)wait)->asks_retries = true;
+    lua_getfield(L, options, "on_retry");
+    lua_setiuservalue(L, reply, NJL_REPLY_RETRY);
+  }
   njl_outcome *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
-  if (wait->call != NULL) host->calls++;
-  if (request->pulls_body) lua_getfield(L, options, "body");
-  lua_pushvalue(L, reply);
-  lua_replace(L, 2);
-  if (request->pulls_body) lua_replace(L, 4);
-  lua_settop(L, request->pulls_body ? 4 : 2);
   if (wait->call == NULL) {
     wait->call = refusal;
     wait->state = NJL_DONE;
-    return njl_reply_finish(L, 2);
+    return njl_reply_finish(L, reply);
   }
-  if (request->pulls_body) njl_guard_body(L, wait);
+  host->calls++;
+  if (request->pulls_body) {
+    lua_getfield(L, options, "body");
+    int body = lua_gettop(L);
+    lua_pushvalue(L, reply);
+    lua_replace(L, 2);
+    njl_guard_body(L, wait, body);
+  } else {
+    lua_pushvalue(L, reply);
+    lua_replace(L, 2);
+    lua_settop(L, 2);
+  }
   return njl_await(L, wait, njl_answered);
 }
 
@@ -226,8 +273,8 @@ static int push_cookies(lua_State *L) {
 
 /* api.name, by the upvalue: the methods */
 static int field(lua_State *L) {
-  static const char *const names[] = {"get",  "post",    "put",   "patch",   "delete",
-                                      "head", "request", "close", "cookies", NULL};
+  static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
+                                      "sign_in", "sign_out", "log_in", "limits", "close", "cookies", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
@@ -240,6 +287,13 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"request", request},
+                                     {"close", close},
+                                     {"sign_in", njl_sign_in},
+                                     {"sign_out", njl_sign_out},
+                                     {"log_in", njl_log_in},
+                                     {"limits", njl_limits},
+                                     {NULL, NULL}};
   njl_new_metatable(L, NJL_CLIENT);
   luaL_setfuncs(L, meta, 0);
   lua_newtable(L);
@@ -249,10 +303,7 @@ void njl_open_client(lua_State *L) {
     lua_pushcclosure(L, verb, 2);
     lua_setfield(L, -2, verbs[index].name);
   }
-  lua_pushcfunction(L, request);
-  lua_setfield(L, -2, "request");
-  lua_pushcfunction(L, close);
-  lua_setfield(L, -2, "close");
+  luaL_setfuncs(L, methods, 0);
   lua_pushcclosure(L, field, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);

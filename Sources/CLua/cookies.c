@@ -8,12 +8,6 @@ typedef struct cookies {
   njl_cookies *handle; /* owned */
 } cookies;
 
-/* Keeps what Swift lends for the length of a call that may raise in its middle. */
-typedef struct loan {
-  njl_cookie_list *list;
-  njl_text *text;
-} loan;
-
 static cookies *check_cookies(lua_State *L) {
   cookies *self = luaL_testudata(L, 1, NJL_COOKIES);
   if (self != NULL && self->handle != NULL) return self;
@@ -33,18 +27,18 @@ int njl_cookies_push(lua_State *L, njl_client *client) {
   return 1;
 }
 
-static loan *push_loan(lua_State *L) {
-  loan *self = lua_newuserdatauv(L, sizeof *self, 0);
-  *self = (loan){0};
+njl_loan *njl_loan_push(lua_State *L) {
+  njl_loan *self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = (njl_loan){0};
   luaL_setmetatable(L, NJL_LOAN);
   return self;
 }
 
 static int end_loan(lua_State *L) {
-  loan *self = lua_touserdata(L, 1);
+  njl_loan *self = lua_touserdata(L, 1);
   njl_cookie_list_release(self->list);
   njl_text_release(self->text);
-  *self = (loan){0};
+  *self = (njl_loan){0};
   return 0;
 }
 
@@ -72,7 +66,7 @@ static void set_flag(lua_State *L, const char *name, bool flag) {
 /* cookies:list() -> { {name =, value =, domain =, path =, expires =, secure =, http_only =, same_site =}, ... } */
 static int list(lua_State *L) {
   cookies *self = check_cookies(L);
-  loan *loan = push_loan(L);
+  njl_loan *loan = njl_loan_push(L);
   loan->list = njl_cookies_list(self->handle);
   lua_newtable(L);
   njl_cookie cookie;
@@ -179,7 +173,7 @@ static int import_file(lua_State *L) {
 /* cookies:text() -> what export writes */
 static int text(lua_State *L) {
   cookies *self = check_cookies(L);
-  loan *loan = push_loan(L);
+  njl_loan *loan = njl_loan_push(L);
   loan->text = njl_cookies_text(self->handle);
   njl_bytes bytes = njl_text_bytes(loan->text);
   lua_pushlstring(L, bytes.data, bytes.length);

@@ -5,13 +5,13 @@
 #include "json.h"
 #include "njl.h"
 
-/* The user values of a reply that is an error: its response and its details, once asked for. */
-enum { CACHED_RESPONSE = 1, CACHED_DETAILS };
+/* The user values of a reply that is an error: what was asked for once. */
+enum { CACHED_RESPONSE = 1, CACHED_DETAILS, CACHED_EARLIER };
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
-  reply->asks_redirects = false;
+  reply->asks_redirects = reply->asks_retries = false;
   luaL_setmetatable(L, NJL_REPLY);
   return &reply->wait;
 }
@@ -106,9 +106,18 @@ static int push_details(lua_State *L, njl_outcome *outcome) {
   return 1;
 }
 
+static int push_earlier(lua_State *L, njl_outcome *outcome) {
+  if (lua_getiuservalue(L, 1, CACHED_EARLIER) != LUA_TNIL) return 1;
+  njl_push_earlier(L, outcome);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, CACHED_EARLIER);
+  return 1;
+}
+
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
                                           "retryable", "url",   "attempts", "response",     "retry_after",
-                                          "code",      "curl",  "may_have_been_processed", "details", NULL};
+                                          "code",      "curl",  "may_have_been_processed", "details",
+                                          "explain",   "earlier", "idempotency_key", NULL};
 enum {
   KIND,
   PHASE,
@@ -124,6 +133,9 @@ enum {
   CURL,
   MAY_HAVE_BEEN_PROCESSED,
   DETAILS,
+  EXPLAIN,
+  EARLIER,
+  IDEMPOTENCY_KEY,
 };
 
 /* A name that it does not have is nil: whoever caught something may ask it anything. */
@@ -146,6 +158,9 @@ static int error_index(lua_State *L) {
   case DETAILS: return push_details(L, outcome);
   case RESPONSE: return push_response(L, outcome, failure.has_response);
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
+  case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
+  case EARLIER: return push_earlier(L, outcome);
+  case IDEMPOTENCY_KEY: return push_text(L, outcome, NJL_IDEMPOTENCY_KEY);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case CODE:
     if (failure.code == 0) lua_pushnil(L);

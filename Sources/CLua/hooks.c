@@ -1,5 +1,5 @@
-/* hooks.c - functions of the script that see its calls: before and after each call of a client, and at redirects. They run
- * in the coroutine of the call and may wait. */
+/* hooks.c - functions of the script that see its calls: before and after each call of a client, at redirects and when an
+ * attempt has failed. They run in the coroutine of the call and may wait. */
 #include "njl.h"
 
 /* --- Before and after --- */
@@ -20,8 +20,8 @@ bool njl_read_hooks(lua_State *L, int options, int client) {
   return read_hook(L, options, client, "after", NJL_CLIENT_AFTER) || has_before;
 }
 
-/* Pushes a copy of the table at `index`. */
-static void push_copy(lua_State *L, int index) {
+void njl_push_copy(lua_State *L, int index) {
+  index = lua_absindex(L, index);
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
     lua_pushvalue(L, -2);
@@ -31,11 +31,11 @@ static void push_copy(lua_State *L, int index) {
 }
 
 void njl_push_request(lua_State *L, int options) {
-  if (lua_istable(L, options)) push_copy(L, options);
+  if (lua_istable(L, options)) njl_push_copy(L, options);
   else lua_newtable(L);
   /* Headers are what hooks set most: those of the caller's own table stay as they are. */
   lua_pushliteral(L, "headers");
-  if (lua_rawget(L, -2) == LUA_TTABLE) push_copy(L, lua_gettop(L));
+  if (lua_rawget(L, -2) == LUA_TTABLE) njl_push_copy(L, lua_gettop(L));
   else if (lua_isnil(L, -1)) lua_newtable(L);
   else lua_pushvalue(L, -1);
   lua_replace(L, -2);
@@ -90,6 +90,15 @@ static void set_text(lua_State *L, njl_outcome *call, njl_field field, const cha
   lua_setfield(L, -2, name);
 }
 
+/* Waits on for the call whose question was answered. */
+static int go_on(lua_State *L, njl_reply *reply) {
+  lua_settop(L, reply->top);
+  njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);
+  reply->wait.state = NJL_PENDING;
+  reply->wait.host->calls++;
+  return njl_await(L, &reply->wait, njl_answered);
+}
+
 static int decided(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
   njl_outcome *call = reply->wait.call;
@@ -110,11 +119,7 @@ static int decided(lua_State *L, int status, lua_KContext context) {
     return lua_error(L);
   }
   njl_call_redirect(call, follows, url);
-  lua_settop(L, reply->top);
-  njl_call_await(reply->wait.host->engine, call, &reply->wait);
-  reply->wait.state = NJL_PENDING;
-  reply->wait.host->calls++;
-  return njl_await(L, &reply->wait, njl_answered);
+  return go_on(L, reply);
 }
 
 int njl_ask_redirect(lua_State *L, njl_reply *reply) {
@@ -128,4 +133,56 @@ int njl_ask_redirect(lua_State *L, njl_reply *reply) {
   set_text(L, call, NJL_HOP_FROM, "from");
   set_text(L, call, NJL_HOP_METHOD, "method");
   return decided(L, lua_pcallk(L, 1, 1, 0, (lua_KContext)reply, decided), (lua_KContext)reply);
+}
+
+/* --- Failed attempts --- */
+
+static int judged(lua_State *L, int status, lua_KContext context) {
+  njl_reply *reply = (njl_reply *)context;
+  njl_outcome *call = reply->wait.call;
+  bool failed = status != LUA_OK && status != LUA_YIELD;
+  njl_retry retry = NJL_RETRY_AS_DECIDED;
+  double after = 0;
+  if (!failed) {
+    switch (lua_type(L, -1)) {
+    case LUA_TNIL: break;
+    case LUA_TBOOLEAN: retry = lua_toboolean(L, -1) ? NJL_RETRY_AGAIN : NJL_RETRY_STOP; break;
+    case LUA_TNUMBER:
+      retry = NJL_RETRY_AGAIN;
+      after = lua_tonumber(L, -1);
+      if (after >= 0 && after <= 1e9) break;
+      lua_pushfstring(L, "on_retry must return seconds from 0, got %f", after);
+      failed = true;
+      break;
+    default:
+      lua_pushfstring(L, "on_retry must return nil, true, false or seconds, got %s", luaL_typename(L, -1));
+      failed = true;
+    }
+  }
+  if (failed) {
+    njl_call_cancel(call);
+    return lua_error(L);
+  }
+  njl_call_retry(call, retry, after);
+  return go_on(L, reply);
+}
+
+int njl_ask_retry(lua_State *L, njl_reply *reply) {
+  njl_attempt attempt = {0};
+  njl_call_attempt(reply->wait.call, &attempt);
+  lua_settop(L, reply->top);
+  lua_getiuservalue(L, 2, NJL_REPLY_RETRY);
+  lua_createtable(L, 0, 4);
+  njl_reply *error = njl_error_push(L);
+  error->wait.call = njl_call_attempt_error(reply->wait.call);
+  lua_setfield(L, -2, "error");
+  lua_pushinteger(L, attempt.number);
+  lua_setfield(L, -2, "attempt");
+  lua_pushboolean(L, attempt.again);
+  lua_setfield(L, -2, "again");
+  if (attempt.again) {
+    lua_pushnumber(L, attempt.after);
+    lua_setfield(L, -2, "after");
+  }
+  return judged(L, lua_pcallk(L, 1, 1, 0, (lua_KContext)reply, judged), (lua_KContext)reply);
 }

@@ -94,6 +94,17 @@ void njl_make_ready(njl_task *task) {
   host->ready++;
 }
 
+void njl_make_first(njl_task *task) {
+  njl_host *host = task->host;
+  if (!task->is_ready || host->first_ready == task) return;
+  njl_task *before = host->first_ready;
+  while (before->next_ready != task) before = before->next_ready;
+  before->next_ready = task->next_ready;
+  if (host->last_ready == task) host->last_ready = before;
+  task->next_ready = host->first_ready;
+  host->first_ready = task;
+}
+
 static njl_task *take_ready(njl_host *host) {
   njl_task *task = host->first_ready;
   if (task == NULL) return NULL;
@@ -146,6 +157,7 @@ static void end(lua_State *L, njl_task *task) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
+    njl_task_drop_question(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
@@ -290,7 +302,10 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (is_idle && host->timers == NULL && host->calls == 0) return false;
   if (is_idle || host->calls > 0) poll(host, is_idle);
   if (is_idle) expire_timers(host);
-  if (host->logs > 0 && most > 0) njl_write_log(L, host);
+  if (host->listeners > 0) {
+    njl_ask_logins(L, host);
+    if (most > 0) njl_write_log(L, host);
+  }
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);

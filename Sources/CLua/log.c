@@ -1,10 +1,6 @@
 /* log.c - the log option of a client: a function that gets each line, on the thread that runs the script. */
 #include "njl.h"
 
-/* Registry key of a table from the number of a log to the client that it belongs to. The client is not kept by it and
- * keeps the function as its user value, so that a function which mentions its own client can be collected with it. */
-static char logs_key;
-
 /* From least to most; the numbers are those of LogLevel. */
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};
 
@@ -41,29 +37,10 @@ int njl_read_log(lua_State *L, int options) {
   return level;
 }
 
-lua_Integer njl_log_add(lua_State *L, njl_host *host, int client) {
-  client = lua_absindex(L, client);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &logs_key) == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &logs_key);
-  }
-  lua_pushvalue(L, client);
-  lua_rawseti(L, -2, (lua_Integer)host->logs + 1);
-  lua_pop(L, 1);
-  return (lua_Integer)++host->logs;
-}
-
 /* Gives the line at index 1, a njl_line, to its function. */
 static int write_line(lua_State *L) {
   const njl_line *line = lua_touserdata(L, 1);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &logs_key);
-  if (lua_rawgeti(L, -1, line->log) != LUA_TUSERDATA) return 0; /* Its client has gone. */
+  if (!njl_push_numbered(L, line->log)) return 0;
   lua_getiuservalue(L, -1, NJL_CLIENT_LOG);
   lua_pushstring(L, levels[line->level]);
   lua_pushlstring(L, line->text.data, line->text.length);

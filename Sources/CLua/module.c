@@ -7,6 +7,7 @@ int luaopen_nightjar(lua_State *L) {
       {"client", njl_client_open}, {"spawn", njl_spawn}, {"sleep", njl_sleep},
       {"all", njl_all},            {"race", njl_race},   {"map", njl_map},
       {"timeout", njl_timeout},    {"try", njl_try},     {"array", njl_json_array},
+      {"debounce", njl_debounce},  {"throttle", njl_throttle}, {"idempotency_key", njl_new_idempotency_key},
       {NULL, NULL},
   };
   luaL_checkversion(L);
@@ -18,6 +19,8 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_task(L);
   njl_open_client(L);
   njl_open_cookies(L);
+  njl_open_explain(L);
+  njl_open_debounce(L);
   luaL_newlibtable(L, functions);
   lua_pushlightuserdata(L, host); /* The registry keeps it. */
   luaL_setfuncs(L, functions, 1);

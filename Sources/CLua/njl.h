@@ -6,14 +6,18 @@
  *   wait.c       suspending a coroutine, or blocking where it cannot yield
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
+ *   debounce.c   debounce, throttle
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
  *   cookies.c    a client's cookies
+ *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
+ *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
  *   response.c   response objects
+ *   explain.c    why a call went as it did: explain, earlier, idempotency_key
  *   stream.c     bodies in parts
  *   log.c        the log of a client
- *   hooks.c      functions that see calls: before, after, at redirects
+ *   hooks.c      functions that see calls: before, after, at redirects and failed attempts
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
  *   metatable.c  the metatables of our userdata
@@ -94,6 +98,7 @@ struct njl_task {
   njl_wait *joiners; /* waits for its end */
   njl_wait *group;   /* told of its end, see group.c */
   lua_Integer place; /* in the group */
+  njl_question *question; /* that it answers, of login.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
@@ -117,7 +122,7 @@ struct njl_host {
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
-  size_t logs;              /* clients that were made with a log */
+  size_t listeners;         /* clients that have been numbered */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
@@ -133,6 +138,7 @@ bool njl_host_is_open(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
+void njl_make_first(njl_task *task); /* of those that are ready */
 /* Around a run, a wait that blocks and the closing of a coroutine. Where the outermost begins is the base: a stock
  * interpreter calls us from anywhere on its stack, or on another thread's. */
 void njl_enter(njl_host *host);
@@ -175,6 +181,7 @@ void njl_push_token(lua_State *L);
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
+void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
 bool njl_is_callable(lua_State *L, int index);
@@ -196,12 +203,41 @@ void njl_group_child_ended(njl_wait *group, njl_task *child);
 int njl_close_coroutine(njl_host *host, lua_State *co);
 void njl_open_coroutine(lua_State *L);
 
+/* debounce.c */
+int njl_debounce(lua_State *L);
+int njl_throttle(lua_State *L);
+void njl_open_debounce(lua_State *L);
+
 /* client.c */
+/* That at index 1, or raises: what it is not, or that it is closed. */
+njl_client *njl_check_client(lua_State *L);
+/* A number for the client at `index`, by which it is found as long as somebody else keeps it. */
+lua_Integer njl_number_client(lua_State *L, njl_host *host, int index);
+bool njl_push_numbered(lua_State *L, lua_Integer number); /* false: it has gone, and nothing is pushed */
 int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
+/* login.c */
+/* Reads the functions of the option auth of the table at `options` into the client and the listener. Where there are any,
+ * replaces that table by one that JSON can hold. */
+void njl_read_login(lua_State *L, int options, int client, njl_listener *listener);
+/* Begins a task for each question that has come in. */
+void njl_ask_logins(lua_State *L, njl_host *host);
+int njl_sign_in(lua_State *L);
+int njl_sign_out(lua_State *L);
+int njl_log_in(lua_State *L);
+
+/* limits.c */
+int njl_limits(lua_State *L);
+
 /* cookies.c */
+/* Keeps what Swift lends for the length of a call that may raise in its middle. A userdata. */
+typedef struct njl_loan {
+  njl_cookie_list *list;
+  njl_text *text;
+} njl_loan;
+njl_loan *njl_loan_push(lua_State *L);
 int njl_cookies_push(lua_State *L, njl_client *client); /* nil where it keeps none */
 void njl_open_cookies(lua_State *L);
 
@@ -226,12 +262,12 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table
 /* failure.c */
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
-  bool asks_redirects;
+  bool asks_redirects, asks_retries;
   int top; /* of the stack of the function that waits for the call */
 } njl_reply;
 /* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
- * still come in; and the function that is asked about redirects. */
-enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_VALUES = NJL_REPLY_REDIRECT };
+ * still come in; and the functions that are asked about redirects and failed attempts. */
+enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_RETRY, NJL_REPLY_VALUES = NJL_REPLY_RETRY };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
@@ -245,18 +281,24 @@ void njl_open_failure(lua_State *L);
 int njl_curl(lua_State *L);
 void njl_open_response(lua_State *L);
 
+/* explain.c */
+int njl_explain(lua_State *L);
+int njl_push_earlier(lua_State *L, const njl_outcome *outcome); /* a list of error objects */
+int njl_new_idempotency_key(lua_State *L);
+void njl_open_explain(lua_State *L);
+
 /* stream.c */
 int njl_chunks(lua_State *L);
 int njl_close_response(lua_State *L);
-/* For a request whose body is a function, at index 4 of the caller's stack: cancels the call when it is left early. */
-void njl_guard_body(lua_State *L, njl_wait *wait);
-int njl_pull_body(lua_State *L, njl_wait *wait); /* asks that function for a part and goes on waiting */
+/* For a request whose body is pulled: how high the caller's stack is then. */
+#define NJL_BODY_TOP 5
+/* Puts the option at `body`, the last of the stack, in its place; cancels the call when it is left early. */
+void njl_guard_body(lua_State *L, njl_wait *wait, int body);
+int njl_pull_body(lua_State *L, njl_wait *wait); /* asks its function for a part and goes on waiting */
 
 /* log.c */
 /* Reads the log option of the table at `options`: pushes its function and returns its level, or returns 0. */
 int njl_read_log(lua_State *L, int options);
-/* The number of a new log for the client at index `client`, whose user value 1 is the function. */
-lua_Integer njl_log_add(lua_State *L, njl_host *host, int client);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* hooks.c */
@@ -266,7 +308,9 @@ enum {
   NJL_CLIENT_COOKIES,
   NJL_CLIENT_BEFORE,
   NJL_CLIENT_AFTER,
-  NJL_CLIENT_VALUES = NJL_CLIENT_AFTER
+  NJL_CLIENT_PROVIDER,
+  NJL_CLIENT_LOGIN_REQUIRED,
+  NJL_CLIENT_VALUES = NJL_CLIENT_LOGIN_REQUIRED
 };
 /* Reads the options before and after of the table at `options` into the client. False: there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client);
@@ -275,6 +319,8 @@ void njl_push_request(lua_State *L, int options);
 /* Calls `request` with the client at index 1 and the request at index 2, which are all of the stack, between its hooks. */
 int njl_call_hooked(lua_State *L, lua_CFunction request);
 int njl_ask_redirect(lua_State *L, njl_reply *reply); /* asks the function, and goes on waiting */
+int njl_ask_retry(lua_State *L, njl_reply *reply);    /* likewise */
+void njl_push_copy(lua_State *L, int table);
 
 /* script.c */
 /* Raises the reason why the host was stopped, and again at each further instruction of this coroutine. */
@@ -317,6 +363,9 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_COOKIES "nightjar.cookies"
 #define NJL_LOAN "nightjar.loan"
 #define NJL_REPLY "nightjar.reply"
+#define NJL_DECISION_LIST "nightjar.decisions"
+#define NJL_DEBOUNCED "nightjar.debounced"
+#define NJL_THROTTLED "nightjar.throttled"
 #define NJL_RESPONSE "nightjar.response"
 #define NJL_HEADERS "nightjar.headers"
 #define NJL_ERROR "nightjar.error"

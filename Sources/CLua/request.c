@@ -9,16 +9,35 @@
 #include "njl.h"
 
 /* Options by number; the order is that of `names`. */
-enum { QUERY, HEADERS, JSON, FORM, BODY, EXPECT, TIMEOUT, IDEMPOTENCY_KEY, STREAM, METHOD, PATH, PARAMS, MULTIPART, FILE_, ON_REDIRECT, RARE };
+enum {
+  QUERY,
+  HEADERS,
+  JSON,
+  FORM,
+  BODY,
+  EXPECT,
+  TIMEOUT,
+  STREAM,
+  METHOD,
+  PATH,
+  PARAMS,
+  MULTIPART,
+  FILE_,
+  ON_REDIRECT,
+  ON_RETRY,
+  RARE
+};
 
 /* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
-static const char *const names[] = {"query",   "headers",         "json",       "form",    "body",   "expect",
-                                    "timeout", "idempotency_key", "stream",     "method",  "path",   "params",
-                                    "multipart", "file", "on_redirect", "redirect", "cookies", "decompress", "max_body",
-                                    "compress", "expect_continue", "body_on_get", "schema", NULL};
+static const char *const names[] = {
+    "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
+    "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
+    "on_retry", "redirect",   "cookies",     "decompress",  "max_body",   "compress",        "expect_continue",
+    "schema",   "retry",      "body_on_get", "coalesce",    "auth",       "idempotency_key", "limit_group",
+    NULL};
 
 /* Promised by the design and to come. */
-static const char *const later[] = {"auth", "retry", "cache", "coalesce", NULL};
+static const char *const later[] = {"cache", NULL};
 
 /* What is being read, for messages. */
 typedef struct reading {
@@ -337,6 +356,31 @@ static njl_bytes read_string(reading *r) {
   return text;
 }
 
+/* { each = function that returns a function of parts, length = }: a body that can be sent again. */
+static void read_factory(reading *r, int table, njl_request *request) {
+  static const char *const known[] = {"each", "length", NULL};
+  lua_State *L = r->L;
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    switch (njl_find_name(L, -2, known)) {
+    case 0:
+      if (!njl_is_callable(L, -1)) {
+        luaL_error(L, "%s: body.each must be a function, got %s", r->function, luaL_typename(L, -1));
+      }
+      request->restarts_body = true;
+      break;
+    case 1:
+      if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 0) {
+        luaL_error(L, "%s: body.length must be a number of bytes", r->function);
+      }
+      request->body_length = lua_tointeger(L, -1);
+      break;
+    default: njl_unknown_option(L, r->function, "body.", name, known);
+    }
+  }
+  if (!request->restarts_body) luaL_error(L, "%s: body.each is missing", r->function);
+}
+
 static void read_body(reading *r, int options, unsigned present, njl_request *request, pairs *headers) {
   lua_State *L = r->L;
   unsigned bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
@@ -361,32 +405,16 @@ static void read_body(reading *r, int options, unsigned present, njl_request *re
   } else if (push_option(r, options, present, FILE_)) {
     request->file = read_path(r);
   } else if (push_option(r, options, present, BODY)) {
-    if (lua_isfunction(L, -1)) {
+    if (lua_isfunction(L, -1) || lua_istable(L, -1)) {
       request->pulls_body = true;
+      if (lua_istable(L, -1)) read_factory(r, lua_gettop(L), request);
       lua_pop(L, 1);
       return;
     }
-    if (lua_type(L, -1) != LUA_TSTRING) misfit(r, "a string or a function", -1);
+    if (lua_type(L, -1) != LUA_TSTRING) misfit(r, "a string, a function or {each = a function}", -1);
     request->body = read_string(r);
     request->has_body = true;
   }
-}
-
-static void read_idempotency_key(reading *r, pairs *headers) {
-  njl_bytes key;
-  if (lua_isboolean(r->L, -1) && lua_toboolean(r->L, -1)) {
-    char *uuid = lua_newuserdatauv(r->L, 36, 0);
-    njl_random_uuid(uuid);
-    key = (njl_bytes){uuid, 36};
-    keep(r);
-    lua_pop(r->L, 1);
-  } else if (lua_type(r->L, -1) == LUA_TSTRING) {
-    key = read_string(r);
-  } else {
-    misfit(r, "a string or true", -1);
-    return;
-  }
-  add(r, headers, (njl_bytes){"Idempotency-Key", 15}, key);
 }
 
 /* Those that are not read here, as a JSON object. */
@@ -405,6 +433,7 @@ static void read_rare(reading *r, int options, unsigned present, njl_request *re
 
 void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) {
   request->connect = request->idle = request->total = -1;
+  request->body_length = -1;
   if (options == 0) return;
   options = lua_absindex(L, options);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -442,12 +471,16 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
     request->asks_redirects = true;
     lua_pop(L, 1);
   }
+  if (push_option(&r, options, present, ON_RETRY)) {
+    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
+    request->asks_retries = true;
+    lua_pop(L, 1);
+  }
   if (push_option(&r, options, present, STREAM)) {
     if (!lua_isboolean(L, -1)) misfit(&r, "a boolean", -1);
     request->is_streamed = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
-  if (push_option(&r, options, present, IDEMPOTENCY_KEY)) read_idempotency_key(&r, &headers);
   read_rare(&r, options, present, request);
 
   request->query = query.items;

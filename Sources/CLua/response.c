@@ -122,8 +122,11 @@ static int push_redirects(lua_State *L, njl_outcome *outcome) {
 
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
-                                          "peer",     NULL};
-enum { STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER };
+                                          "peer", "explain", "idempotency_key", NULL};
+enum {
+  STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
+  IDEMPOTENCY_KEY
+};
 
 static int response_index(lua_State *L) {
   njl_response response;
@@ -151,6 +154,8 @@ static int response_index(lua_State *L) {
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case PEER: return push_text(L, outcome, NJL_PEER);
+  case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
+  case IDEMPOTENCY_KEY: return push_text(L, outcome, NJL_IDEMPOTENCY_KEY);
   case REDIRECTS: return push_redirects(L, outcome);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }

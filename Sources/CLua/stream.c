@@ -85,8 +85,9 @@ int njl_close_response(lua_State *L) {
 
 /* --- Requests --- */
 
-/* The stack of the calling function. */
-enum { REPLY = 2, GUARD, SOURCE };
+/* The stack of the calling function. `PARTS` is asked for parts; `SOURCE`, unless it is nil, is asked for that function
+ * before each attempt. */
+enum { REPLY = 2, GUARD, SOURCE, PARTS };
 
 /* However the call is left, the server must not wait for the rest of a body that nobody sends. */
 static int close_guard(lua_State *L) {
@@ -95,16 +96,33 @@ static int close_guard(lua_State *L) {
   return 0;
 }
 
-void njl_guard_body(lua_State *L, njl_wait *wait) {
-  lua_settop(L, SOURCE);
+void njl_guard_body(lua_State *L, njl_wait *wait, int body) {
   *(njl_wait **)lua_newuserdatauv(L, sizeof wait, 0) = wait;
   if (njl_new_metatable(L, "nightjar.body")) {
     lua_pushcfunction(L, close_guard);
     lua_setfield(L, -2, "__close");
   }
   lua_setmetatable(L, -2);
-  lua_replace(L, GUARD);
+  if (lua_istable(L, body)) {
+    lua_pushliteral(L, "each");
+    lua_rawget(L, body);
+    lua_pushnil(L);
+  } else {
+    lua_pushnil(L);
+    lua_pushvalue(L, body);
+  }
+  int guard = lua_gettop(L) - 2;
+  for (int slot = 0; slot < 3; slot++) lua_copy(L, guard + slot, GUARD + slot);
+  lua_settop(L, PARTS);
   lua_toclose(L, GUARD);
+}
+
+static int await_more(lua_State *L, njl_wait *wait) {
+  lua_settop(L, PARTS);
+  njl_call_await(wait->host->engine, wait->call, wait);
+  wait->state = NJL_PENDING;
+  wait->host->calls++;
+  return njl_await(L, wait, njl_answered);
 }
 
 static int pulled(lua_State *L, int status, lua_KContext context) {
@@ -119,16 +137,27 @@ static int pulled(lua_State *L, int status, lua_KContext context) {
     break;
   default: return luaL_error(L, "the function for the body must return a string or nil, got %s", luaL_typename(L, -1));
   }
-  lua_settop(L, SOURCE);
-  njl_call_await(wait->host->engine, wait->call, wait);
-  wait->state = NJL_PENDING;
-  wait->host->calls++;
-  return njl_await(L, wait, njl_answered);
+  return await_more(L, wait);
+}
+
+static int pull(lua_State *L, njl_wait *wait) {
+  lua_pushvalue(L, PARTS);
+  lua_callk(L, 0, 1, (lua_KContext)wait, pulled);
+  return pulled(L, LUA_OK, (lua_KContext)wait);
+}
+
+static int begun(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  if (!njl_is_callable(L, -1)) return luaL_error(L, "body.each must return a function, got %s", luaL_typename(L, -1));
+  lua_replace(L, PARTS);
+  lua_settop(L, PARTS);
+  return pull(L, (njl_wait *)context);
 }
 
 int njl_pull_body(lua_State *L, njl_wait *wait) {
-  lua_settop(L, SOURCE);
+  lua_settop(L, PARTS);
+  if (!njl_call_begins_body(wait->call)) return pull(L, wait);
   lua_pushvalue(L, SOURCE);
-  lua_callk(L, 0, 1, (lua_KContext)wait, pulled);
-  return pulled(L, LUA_OK, (lua_KContext)wait);
+  lua_callk(L, 0, 1, (lua_KContext)wait, begun);
+  return begun(L, LUA_OK, (lua_KContext)wait);
 }

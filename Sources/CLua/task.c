@@ -17,6 +17,12 @@ void njl_task_leave(njl_task *task) {
   task->parent = NULL;
 }
 
+void njl_task_drop_question(njl_task *task) {
+  njl_question *question = task->question;
+  task->question = NULL;
+  njl_question_release(question);
+}
+
 /* Without recursion: a script may nest tasks deeper than the C stack allows. Nothing runs here, so the tree stands. */
 void njl_task_cancel(njl_task *root) {
   for (njl_task *task = root;;) {
@@ -168,6 +174,7 @@ static int describe(lua_State *L) {
 static int collect(lua_State *L) {
   njl_task *task = luaL_checkudata(L, 1, NJL_TASK);
   njl_task_leave(task);
+  njl_task_drop_question(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
   njl_task_push_error(L, task); /* A number is made a string here, on a stack that may raise. */

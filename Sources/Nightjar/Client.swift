@@ -21,6 +21,7 @@ public final class Client: Sendable {
     private let decompresses: Bool
     private let coalesces: Bool
     private let limitGroups: Set<String>
+    private let retry: RetrySettings
     private let hooks: CallHooks?
     let auth: Authentication?
     let birth = Fork.generation
@@ -53,6 +54,7 @@ public final class Client: Sendable {
         decompresses = configuration.decompresses
         coalesces = configuration.coalesces
         limitGroups = Set(configuration.limitGroups.keys)
+        retry = configuration.retry
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
@@ -107,7 +109,7 @@ public final class Client: Sendable {
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
-            retry: request.retry, decompresses: request.decompresses ?? decompresses,
+            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             limitGroup: request.limitGroup,
             usesLogin: loginOrigin != nil && request.usesAuth
@@ -128,17 +130,22 @@ public final class Client: Sendable {
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
     }
 
-    private func prepare(_ request: Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
-        let prepared = try prepareWithoutKey(request, idle: idle)
-        guard let queryKey, request.usesAuth, prepared.origin == template.base?.origin else { return prepared }
+    /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
+    private func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        guard request.idempotencyKey == .none else {
+            var keyed = try request.withIdempotencyKey()
+            keyed.idempotencyKey = .none
+            return try prepare(keyed, idle: idle)
+        }
+        guard request.usesAuth else { return try prepare(request, anonymousTemplate, idle: idle) }
+        let prepared = try prepare(request, template, idle: idle)
+        guard let queryKey, prepared.origin == template.base?.origin else { return prepared }
         return try queryKey.attached(to: prepared)
     }
 
-    private func prepareWithoutKey(
-        _ request: Request, idle: Duration?
+    private func prepare(
+        _ request: borrowing Request, _ template: RequestTemplate, idle: Duration?
     ) throws(NightjarError) -> PreparedRequest {
-        let request = try request.idempotencyKey == .none ? request : request.withIdempotencyKey()
-        let template = request.usesAuth ? template : anonymousTemplate
         guard !request.needsContent(idle: idle) else {
             return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
         }
@@ -194,7 +201,7 @@ public final class Client: Sendable {
 
     /// Cancels every call in flight, so that each finishes, waits for a new token that is on its way (15 s at most: the old
     /// one may be spent), closes the connections, saves the cookies and returns when nothing of this client runs any more.
-    /// Later calls fail with `closed`. In a forked child it does nothing: the threads are the parent's.
+    /// Later calls fail with `closed`. On the client's own thread it returns at once. In a forked child it does nothing: the threads are the parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         loop.stop()

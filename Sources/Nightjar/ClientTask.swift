@@ -182,7 +182,9 @@ public final class ClientTask: @unchecked Sendable {
     }
 
     func deliverRewind() {
-        if !wasCancelled.load(ordering: .relaxed) { handlers.rewindBody?(self) }
+        guard !wasCancelled.load(ordering: .relaxed) else { return }
+        handlers.rewindBody?(self)
+        client.submit(.rewound(self))
     }
 
     func deliver(_ hooks: CallHooks, before request: PreparedRequest) {

@@ -7,7 +7,7 @@ public func nj_client_new(
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         HostSignals.keepSIGPIPE()
-        return Handle.make(try Client(Handle<ConfigBox>.borrow(config)?.configuration ?? Configuration()))
+        return Handle.make(try Client(Handle<ConfigBox>.borrow(config)?.complete ?? Configuration()))
     }
 }
 

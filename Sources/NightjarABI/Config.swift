@@ -7,10 +7,21 @@ final class ConfigBox {
     var hooks = ConfiguredHooks() {
         didSet { configuration.hooks = hooks.hooks }
     }
+    /// For whatever login there is when a client is made.
+    var loginRequired: LoginHook?
+
+    /// What a client is made of.
+    var complete: Configuration {
+        guard case .login(var login) = configuration.auth else { return configuration }
+        var configuration = configuration
+        login.onLoginRequired = loginRequired
+        configuration.auth = .login(login)
+        return configuration
+    }
 }
 
 /// Changes a configuration, or says why not.
-private func change(
+func changeConfig(
     _ config: OpaquePointer?, _ body: (inout Configuration) throws(NightjarError) -> Void
 ) -> nj_status {
     setting { () throws(NightjarError) in
@@ -24,7 +35,7 @@ func limit(_ seconds: Double) throws(NightjarError) -> Duration? {
     return try lifetime(seconds)
 }
 
-private func lifetime(_ seconds: Double) throws(NightjarError) -> Duration {
+func lifetime(_ seconds: Double) throws(NightjarError) -> Duration {
     guard let duration = Duration(seconds: seconds) else {
         throw NightjarError(.invalidArgument, "\(seconds) is no length of time in seconds from 0 to 100 years")
     }
@@ -41,43 +52,45 @@ public func nj_config_free(_ config: OpaquePointer?) {
 
 @_cdecl("nj_config_set_base_url") @implementation
 public func nj_config_set_base_url(_ config: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
-    change(config) { configuration throws(NightjarError) in configuration.baseURL = try required(text(url), "url") }
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.baseURL = try required(text(url), "url")
+    }
 }
 
 @_cdecl("nj_config_set_header") @implementation
 public func nj_config_set_header(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
 ) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         try configuration.headers.set(required(text(name), "name"), required(text(value), "value"))
     }
 }
 
 @_cdecl("nj_config_set_user_agent") @implementation
 public func nj_config_set_user_agent(_ config: OpaquePointer?, _ userAgent: UnsafePointer<CChar>?) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         configuration.userAgent = userAgent == nil ? nil : try required(text(userAgent), "user_agent")
     }
 }
 
 @_cdecl("nj_config_set_connect_timeout") @implementation
 public func nj_config_set_connect_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(config) { configuration throws(NightjarError) in configuration.timeouts.connect = try limit(seconds) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.connect = try limit(seconds) }
 }
 
 @_cdecl("nj_config_set_idle_timeout") @implementation
 public func nj_config_set_idle_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(config) { configuration throws(NightjarError) in configuration.timeouts.idle = try limit(seconds) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.idle = try limit(seconds) }
 }
 
 @_cdecl("nj_config_set_total_timeout") @implementation
 public func nj_config_set_total_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(config) { configuration throws(NightjarError) in configuration.timeouts.total = try limit(seconds) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.total = try limit(seconds) }
 }
 
 @_cdecl("nj_config_set_max_body") @implementation
 public func nj_config_set_max_body(_ config: OpaquePointer?, _ bytes: Int) -> nj_status {
-    change(config) { configuration throws(NightjarError) in configuration.maximumBody = clampedSize(bytes) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.maximumBody = clampedSize(bytes) }
 }
 
 /// A size_t beyond what memory can hold comes as a negative number and means no limit.
@@ -85,7 +98,7 @@ func clampedSize(_ bytes: Int) -> Int { bytes < 0 ? .max : bytes }
 
 @_cdecl("nj_config_set_max_connections_per_host") @implementation
 public func nj_config_set_max_connections_per_host(_ config: OpaquePointer?, _ count: Int) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         guard 1...65536 ~= count else { throw NightjarError(.invalidArgument, "count is not from 1 to 65536") }
         configuration.transport.connectionsPerHost = count
     }
@@ -93,26 +106,28 @@ public func nj_config_set_max_connections_per_host(_ config: OpaquePointer?, _ c
 
 @_cdecl("nj_config_set_idle_connection_lifetime") @implementation
 public func nj_config_set_idle_connection_lifetime(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         configuration.transport.idleConnectionLifetime = try lifetime(seconds)
     }
 }
 
 @_cdecl("nj_config_set_ca_file") @implementation
 public func nj_config_set_ca_file(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         configuration.transport.certificateAuthorityFile = try required(text(path), "path")
     }
 }
 
 @_cdecl("nj_config_set_verify_certificates") @implementation
 public func nj_config_set_verify_certificates(_ config: OpaquePointer?, _ verify: Bool) -> nj_status {
-    change(config) { configuration throws(NightjarError) in configuration.transport.verifiesCertificates = verify }
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.transport.verifiesCertificates = verify
+    }
 }
 
 @_cdecl("nj_config_set_proxy") @implementation
 public func nj_config_set_proxy(_ config: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         configuration.transport.proxy.source =
             url == nil ? .off : .address(try ProxyAddress(required(text(url), "url")))
     }
@@ -120,19 +135,19 @@ public func nj_config_set_proxy(_ config: OpaquePointer?, _ url: UnsafePointer<C
 
 @_cdecl("nj_config_set_no_proxy") @implementation
 public func nj_config_set_no_proxy(_ config: OpaquePointer?, _ hosts: UnsafePointer<CChar>?) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         configuration.transport.proxy.exceptions = hosts == nil ? nil : try required(text(hosts), "text")
     }
 }
 
 @_cdecl("nj_config_use_environment_proxy") @implementation
 public func nj_config_use_environment_proxy(_ config: OpaquePointer?, _ use: Bool) -> nj_status {
-    change(config) { $0.transport.proxy.source = use ? .environment : .off }
+    changeConfig(config) { $0.transport.proxy.source = use ? .environment : .off }
 }
 
 @_cdecl("nj_config_set_unix_socket") @implementation
 public func nj_config_set_unix_socket(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         configuration.transport.unixSocket = path == nil ? nil : try UnixSocket(required(text(path), "path"))
     }
 }
@@ -142,7 +157,7 @@ public func nj_config_set_log(
     _ config: OpaquePointer?, _ level: nj_log_level, _ queue: OpaquePointer?, _ log: nj_log_fn?,
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    change(config) { configuration throws(NightjarError) in
+    changeConfig(config) { configuration throws(NightjarError) in
         let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
         let log = try required(log, "log")
         guard let level = LogLevel(rawValue: Int32(bitPattern: level.rawValue)) else {
@@ -175,22 +190,22 @@ public func nj_config_on_response(
 
 @_cdecl("nj_config_set_max_redirects") @implementation
 public func nj_config_set_max_redirects(_ config: OpaquePointer?, _ count: Int32) -> nj_status {
-    change(config) { configuration throws(NightjarError) in try configuration.redirect.follow(atMost: count) }
+    changeConfig(config) { configuration throws(NightjarError) in try configuration.redirect.follow(atMost: count) }
 }
 
 @_cdecl("nj_config_set_allow_downgrade") @implementation
 public func nj_config_set_allow_downgrade(_ config: OpaquePointer?, _ allow: Bool) -> nj_status {
-    change(config) { $0.redirect.allowsDowngrade = allow }
+    changeConfig(config) { $0.redirect.allowsDowngrade = allow }
 }
 
 @_cdecl("nj_config_set_decompress") @implementation
 public func nj_config_set_decompress(_ config: OpaquePointer?, _ decompress: Bool) -> nj_status {
-    change(config) { $0.decompresses = decompress }
+    changeConfig(config) { $0.decompresses = decompress }
 }
 
 @_cdecl("nj_config_set_cookies") @implementation
 public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePointer?) -> nj_status {
-    change(config) {
+    changeConfig(config) {
         $0.cookies = Handle<CookieStorage>.borrow(cookies)
         $0.cookieFile = nil
     }
@@ -198,7 +213,7 @@ public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePoi
 
 @_cdecl("nj_config_set_ephemeral") @implementation
 public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool) -> nj_status {
-    change(config) { $0.isEphemeral = ephemeral }
+    changeConfig(config) { $0.isEphemeral = ephemeral }
 }
 
 extension RedirectSettings {

@@ -9,7 +9,9 @@ final class ErrorBox: Sendable {
     let url: CString?
     let response: ResponseBox?
     let details: DetailsBox?
+    let earlier: [ErrorBox]
     let curlLines = CurlLines()
+    let course = CourseTexts()
 
     init(_ error: NightjarError) {
         self.error = error
@@ -18,6 +20,7 @@ final class ErrorBox: Sendable {
         url = error.url.map(CString.init)
         response = error.response.map { ResponseBox($0) }
         details = error.details.map(DetailsBox.init)
+        earlier = error.earlier.map(ErrorBox.init)
     }
 }
 

@@ -10,7 +10,11 @@ final class RequestBox {
     private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
     private var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
+    private var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
     private var provideBody: (@Sendable (ClientTask, Int) -> BodyPart)?
+    private var rewindBody: (@Sendable (ClientTask) -> Void)?
+    /// What goes with the functions of a streamed body.
+    private var bodyContext = CallbackContext(pointer: nil)
 
     init(_ request: Request) {
         self.request = request
@@ -22,7 +26,10 @@ final class RequestBox {
         head = other.head
         body = other.body
         provideBody = other.provideBody
+        rewindBody = other.rewindBody
+        bodyContext = other.bodyContext
         redirect = other.redirect
+        retry = other.retry
     }
 
     func handlers(
@@ -32,7 +39,9 @@ final class RequestBox {
         handlers.head = head
         handlers.body = body
         handlers.provideBody = provideBody
+        handlers.rewindBody = rewindBody
         handlers.redirect = redirect
+        handlers.retry = retry
         return handlers
     }
 
@@ -57,6 +66,15 @@ final class RequestBox {
         }
     }
 
+    func onRetry(_ callback: nj_retry_fn?, _ context: CallbackContext) {
+        guard let callback else { return retry = nil }
+        retry = { (task: ClientTask, question: RetryQuestion) in
+            let box = RetryQuestionBox(question)
+            let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
+            return box.answer(answer)
+        }
+    }
+
     func onBody(_ callback: nj_body_fn?, _ context: CallbackContext) {
         guard let callback else { return body = nil }
         body = { (task: ClientTask, bytes: ByteBuffer) in
@@ -67,6 +85,15 @@ final class RequestBox {
     func setBody(_ body: RequestBody) {
         request.body = body
         hasFormFields = false
+        rewindBody = nil
+    }
+
+    func rewind(_ callback: nj_rewind_fn?) throws(NightjarError) {
+        guard case .stream = request.body else {
+            throw NightjarError(.invalidArgument, "the request has no streamed body that could begin anew")
+        }
+        guard let callback else { return rewindBody = nil }
+        rewindBody = { [bodyContext] (task: ClientTask) in callback(bodyContext.pointer, Handle.lend(task)) }
     }
 
     func addFormField(_ name: String, _ value: String) throws(NightjarError) {
@@ -90,6 +117,7 @@ final class RequestBox {
 
     func stream(_ length: Int?, _ read: @escaping nj_read_fn, _ context: CallbackContext) {
         setBody(.stream(length: length))
+        bodyContext = context
         provideBody = { task, maximum in
             var buffer = ByteBufferAllocator().buffer(capacity: maximum)
             var outcome: Int64 = 0
@@ -110,7 +138,7 @@ final class RequestBox {
     }
 }
 
-private func change(_ request: OpaquePointer?, _ body: (RequestBox) throws(NightjarError) -> Void) -> nj_status {
+func changeRequest(_ request: OpaquePointer?, _ body: (RequestBox) throws(NightjarError) -> Void) -> nj_status {
     setting { () throws(NightjarError) in try body(required(Handle<RequestBox>.borrow(request), "request")) }
 }
 
@@ -144,7 +172,7 @@ public func nj_request_copy(_ request: OpaquePointer?) -> OpaquePointer? {
 public func nj_request_add_query(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         box.request.query.append((try required(text(name), "name"), try required(text(value), "value")))
     }
 }
@@ -153,7 +181,7 @@ public func nj_request_add_query(
 public func nj_request_set_parameter(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         let name = try required(text(name), "name")
         let value = try required(text(value), "value")
         box.request.parameters.removeAll { $0.name == name }
@@ -165,7 +193,7 @@ public func nj_request_set_parameter(
 public func nj_request_set_header(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         try box.request.headers.set(required(text(name), "name"), required(text(value), "value"))
     }
 }
@@ -174,21 +202,21 @@ public func nj_request_set_header(
 public func nj_request_add_header(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         try box.request.headers.add(required(text(name), "name"), required(text(value), "value"))
     }
 }
 
 @_cdecl("nj_request_set_body") @implementation
 public func nj_request_set_body(_ request: OpaquePointer?, _ bytes: UnsafeRawPointer?, _ length: Int) -> nj_status {
-    change(request) { box throws(NightjarError) in box.setBody(.bytes(try NightjarABI.bytes(bytes, length))) }
+    changeRequest(request) { box throws(NightjarError) in box.setBody(.bytes(try NightjarABI.bytes(bytes, length))) }
 }
 
 @_cdecl("nj_request_set_body_json") @implementation
 public func nj_request_set_body_json(
     _ request: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         box.setBody(.bytes(try bytes(json, length)))
         try box.request.headers.set("Content-Type", "application/json")
     }
@@ -196,7 +224,7 @@ public func nj_request_set_body_json(
 
 @_cdecl("nj_request_set_body_file") @implementation
 public func nj_request_set_body_file(_ request: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
-    change(request) { box throws(NightjarError) in box.setBody(.file(path: try required(text(path), "path"))) }
+    changeRequest(request) { box throws(NightjarError) in box.setBody(.file(path: try required(text(path), "path"))) }
 }
 
 @_cdecl("nj_request_set_body_form") @implementation
@@ -216,31 +244,31 @@ public func nj_request_set_body_form(
 public func nj_request_add_form_field(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         try box.addFormField(try required(text(name), "name"), try required(text(value), "value"))
     }
 }
 
 @_cdecl("nj_request_set_compress") @implementation
 public func nj_request_set_compress(_ request: OpaquePointer?, _ compress: Bool) -> nj_status {
-    change(request) { $0.request.compresses = compress }
+    changeRequest(request) { $0.request.compresses = compress }
 }
 
 @_cdecl("nj_request_set_expect_continue") @implementation
 public func nj_request_set_expect_continue(_ request: OpaquePointer?, _ expect: Bool) -> nj_status {
-    change(request) { $0.request.expectsContinue = expect }
+    changeRequest(request) { $0.request.expectsContinue = expect }
 }
 
 @_cdecl("nj_request_set_allow_body_on_get") @implementation
 public func nj_request_set_allow_body_on_get(_ request: OpaquePointer?, _ allow: Bool) -> nj_status {
-    change(request) { $0.request.allowsBodyOnGet = allow }
+    changeRequest(request) { $0.request.allowsBodyOnGet = allow }
 }
 
 @_cdecl("nj_request_set_body_stream") @implementation
 public func nj_request_set_body_stream(
     _ request: OpaquePointer?, _ length: Int64, _ read: nj_read_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         let read = try required(read, "read")
         guard length >= -1, let count = Int(exactly: length) else {
             throw NightjarError(.invalidArgument, "length is \(length); -1 means unknown")
@@ -253,26 +281,26 @@ public func nj_request_set_body_stream(
 public func nj_request_on_head(
     _ request: OpaquePointer?, _ head: nj_head_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in box.onHead(head, CallbackContext(pointer: context)) }
+    changeRequest(request) { box throws(NightjarError) in box.onHead(head, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_on_body") @implementation
 public func nj_request_on_body(
     _ request: OpaquePointer?, _ body: nj_body_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in box.onBody(body, CallbackContext(pointer: context)) }
+    changeRequest(request) { box throws(NightjarError) in box.onBody(body, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_on_redirect") @implementation
 public func nj_request_on_redirect(
     _ request: OpaquePointer?, _ redirect: nj_redirect_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    change(request) { box throws(NightjarError) in box.onRedirect(redirect, CallbackContext(pointer: context)) }
+    changeRequest(request) { box throws(NightjarError) in box.onRedirect(redirect, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_expect_status") @implementation
 public func nj_request_expect_status(_ request: OpaquePointer?, _ lowest: Int32, _ highest: Int32) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         guard 100 <= lowest, lowest <= highest, highest <= 999 else {
             throw NightjarError(.invalidArgument, "\(lowest) to \(highest) is no run of statuses from 100 to 999")
         }
@@ -282,17 +310,17 @@ public func nj_request_expect_status(_ request: OpaquePointer?, _ lowest: Int32,
 
 @_cdecl("nj_request_set_connect_timeout") @implementation
 public func nj_request_set_connect_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(request) { box throws(NightjarError) in box.request.timeouts.connect = try requestLimit(seconds) }
+    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.connect = try requestLimit(seconds) }
 }
 
 @_cdecl("nj_request_set_idle_timeout") @implementation
 public func nj_request_set_idle_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(request) { box throws(NightjarError) in box.request.timeouts.idle = try requestLimit(seconds) }
+    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.idle = try requestLimit(seconds) }
 }
 
 @_cdecl("nj_request_set_total_timeout") @implementation
 public func nj_request_set_total_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
-    change(request) { box throws(NightjarError) in box.request.timeouts.total = try requestLimit(seconds) }
+    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.total = try requestLimit(seconds) }
 }
 
 /// No limit, for one request, is a limit that outlives the process: nil would mean the client's.
@@ -302,12 +330,12 @@ private func requestLimit(_ seconds: Double) throws(NightjarError) -> Duration {
 
 @_cdecl("nj_request_set_max_body") @implementation
 public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> nj_status {
-    change(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
+    changeRequest(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
 }
 
 @_cdecl("nj_request_set_max_redirects") @implementation
 public func nj_request_set_max_redirects(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
-    change(request) { box throws(NightjarError) in
+    changeRequest(request) { box throws(NightjarError) in
         var settings = box.request.redirect ?? RedirectSettings()
         try settings.follow(atMost: count)
         box.request.redirect = settings
@@ -316,12 +344,12 @@ public func nj_request_set_max_redirects(_ request: OpaquePointer?, _ count: Int
 
 @_cdecl("nj_request_set_decompress") @implementation
 public func nj_request_set_decompress(_ request: OpaquePointer?, _ decompress: Bool) -> nj_status {
-    change(request) { $0.request.decompresses = decompress }
+    changeRequest(request) { $0.request.decompresses = decompress }
 }
 
 @_cdecl("nj_request_set_use_cookies") @implementation
 public func nj_request_set_use_cookies(_ request: OpaquePointer?, _ use: Bool) -> nj_status {
-    change(request) { $0.request.usesCookies = use }
+    changeRequest(request) { $0.request.usesCookies = use }
 }
 
 @_cdecl("nj_request_merge_json") @implementation

@@ -20,6 +20,7 @@ final class ResponseBox: Sendable {
 final class AnswerTexts: Sendable {
     private let response: Response
     let json = AnsweredJSON()
+    let course = CourseTexts()
     private let curlLines = CurlLines()
     private let texts = Mutex(Texts())
 

@@ -65,6 +65,27 @@ final class OutgoingBody: @unchecked Sendable {
     private var wanted = 0
     /// The transport waits for a part that the script has to give.
     private(set) var isAsked = false
+    /// The script is to begin with the first part. What it gives before it has begun is of an attempt that is over.
+    private var isToBegin: Bool
+    private let restarts: Bool
+
+    /// - Parameter restarts: whether the script can begin anew.
+    init(restarts: Bool) {
+        self.restarts = restarts
+        isToBegin = restarts
+    }
+
+    /// Another attempt sends the body from its start.
+    func rewind() {
+        rest = ByteBuffer()
+        (isEnded, isAsked, isToBegin) = (false, false, restarts)
+    }
+
+    /// - Returns: whether the script begins now.
+    func begin() -> Bool {
+        defer { isToBegin = false }
+        return isToBegin
+    }
 
     /// What the transport gets that asks for so many bytes.
     func next(_ maximum: Int) -> BodyPart {
@@ -81,7 +102,7 @@ final class OutgoingBody: @unchecked Sendable {
     ///
     /// - Returns: what the transport gets that has been asking.
     func give(_ part: ByteBuffer?) -> BodyPart {
-        guard isAsked else { return .later }
+        guard isAsked, !isToBegin else { return .later }
         isAsked = false
         if let part { rest = part } else { isEnded = true }
         guard rest.readableBytes > 0 || isEnded else { return .bytes(ByteBuffer()) }
@@ -100,6 +121,11 @@ public func njl_call_await(_ engine: OpaquePointer?, _ call: OpaquePointer?, _ w
 @_cdecl("njl_call_wants_body") @implementation
 public func njl_call_wants_body(_ call: OpaquePointer?) -> Bool {
     Handle<Outcome>.borrow(call)?.outgoing?.isAsked ?? false
+}
+
+@_cdecl("njl_call_begins_body") @implementation
+public func njl_call_begins_body(_ call: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(call)?.outgoing?.begin() ?? false
 }
 
 @_cdecl("njl_call_provide") @implementation

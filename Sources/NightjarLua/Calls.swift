@@ -1,5 +1,4 @@
 import CLua
-import Glibc
 import NIOCore
 import Nightjar
 
@@ -7,15 +6,18 @@ import Nightjar
 
 @_cdecl("njl_client_new") @implementation
 public func njl_client_new(
-    _ options: njl_bytes, _ engine: OpaquePointer?, _ level: Int32, _ log: Int64,
+    _ options: njl_bytes, _ engine: OpaquePointer?, _ listener: UnsafePointer<njl_listener>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         var configuration = Configuration()
         try configuration.merge(json: options.buffer)
-        if let engine = Handle<Engine>.borrow(engine) {
+        if let engine = Handle<Engine>.borrow(engine), let listener = listener?.pointee {
             configuration.observers = engine.observers
-            if let level = LogLevel(rawValue: level), level > .off { configuration.log = engine.logSink(level, log) }
+            if let level = LogLevel(rawValue: listener.level), level > .off {
+                configuration.log = engine.logSink(level, listener.number)
+            }
+            try configuration.tell(engine.questions, of: listener)
         }
         return Handle<Client>.own(try Client(configuration))
     }
@@ -47,8 +49,10 @@ public func njl_call_start(
         else { throw NightjarError(.invalidArgument, "the client is closed") }
         return Handle<Outcome>.own(
             try engine.start(
-                try Request(request), on: client, for: wait, isStreamed: request.is_streamed,
-                asksRedirects: request.asks_redirects))
+                try Request(request), on: client, for: wait,
+                Engine.Wishes(
+                    isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
+                    asksRetries: request.asks_retries, restartsBody: request.restarts_body)))
     }
 }
 
@@ -83,22 +87,38 @@ public func njl_call_cancel(_ call: OpaquePointer?) {
     outcome.task?.cancel()
 }
 
-@_cdecl("njl_random_uuid") @implementation
-public func njl_random_uuid(_ text: UnsafeMutablePointer<CChar>?) {
-    guard let text else { return }
-    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-    bytes[6] = bytes[6] & 0x0F | 0x40
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    let digits = Array("0123456789abcdef".utf8)
-    var position = 0
-    for (index, byte) in bytes.enumerated() {
-        if [4, 6, 8, 10].contains(index) {
-            text[position] = CChar(UInt8(ascii: "-"))
-            position += 1
-        }
-        text[position] = CChar(digits[Int(byte >> 4)])
-        text[position + 1] = CChar(digits[Int(byte & 0xF)])
-        position += 2
+@_cdecl("njl_call_attempt") @implementation
+public func njl_call_attempt(_ call: OpaquePointer?, _ attempt: UnsafeMutablePointer<njl_attempt>?) -> Bool {
+    guard let question = Handle<Outcome>.borrow(call)?.retry else { return false }
+    var view = njl_attempt(number: Int32(clamping: question.attempt), again: false, after: 0)
+    if case .again(let wait) = question.verdict { (view.again, view.after) = (true, wait.inSeconds) }
+    attempt?.pointee = view
+    return true
+}
+
+@_cdecl("njl_call_attempt_error") @implementation
+public func njl_call_attempt_error(_ call: OpaquePointer?) -> OpaquePointer? {
+    guard let error = Handle<Outcome>.borrow(call)?.retry?.error else { return nil }
+    return Handle<Outcome>.own(Outcome(.failure(error)))
+}
+
+@_cdecl("njl_call_retry") @implementation
+public func njl_call_retry(_ call: OpaquePointer?, _ retry: njl_retry, _ after: Double) {
+    guard let outcome = Handle<Outcome>.borrow(call) else { return }
+    outcome.retry = nil
+    switch retry {
+    case NJL_RETRY_AGAIN: outcome.task?.retry(.again(after: Duration(seconds: after) ?? .zero))
+    case NJL_RETRY_STOP: outcome.task?.retry(.stop)
+    default: outcome.task?.retry(.asDecided)
+    }
+}
+
+@_cdecl("njl_idempotency_key") @implementation
+public func njl_idempotency_key(_ text: UnsafeMutablePointer<CChar>?) {
+    var random = SystemRandomNumberGenerator()
+    let key = IdempotencyKey(using: &random)
+    for (index, byte) in key.text.utf8.enumerated() where index < NJL_KEY_LENGTH {
+        text?[index] = CChar(bitPattern: byte)
     }
 }
 
@@ -126,7 +146,7 @@ extension Request {
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
-        if source.pulls_body { body = .stream(length: nil) }
+        if source.pulls_body { body = .stream(length: source.body_length < 0 ? nil : Int(exactly: source.body_length)) }
         if source.file.data != nil { body = .file(path: try source.file.text("the path of the file")) }
         if source.has_form { body = .multipart(try MultipartForm(try source.formParts())) }
         if source.has_body {

@@ -165,7 +165,7 @@ extension njl_import {
 }
 
 /// A text as one block of bytes.
-private final class LentText: Sendable {
+final class LentText: Sendable {
     let bytes: ContiguousArray<CChar>
 
     init(_ text: String) { bytes = ContiguousArray(text.utf8.lazy.map(CChar.init(bitPattern:))) }

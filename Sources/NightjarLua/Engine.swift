@@ -8,6 +8,8 @@ import Nightjar
 /// ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
+    /// What its clients ask of their logins.
+    let questions: Questions
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
@@ -21,24 +23,59 @@ final class Engine: @unchecked Sendable {
     /// The one that C borrows.
     private var lentLine = ContiguousArray<CChar>()
 
-    /// - Parameters:
-    ///   - isStreamed: whether the answer's body comes in parts.
-    ///   - asksRedirects: whether the script is asked about each.
+    init() { questions = Questions(queue) }
+
+    /// What a call is asked about on its way, and how its bodies come.
+    struct Wishes {
+        /// The answer's body comes in parts.
+        var isStreamed = false
+        var asksRedirects = false
+        var asksRetries = false
+        /// The request's body can be had again from its start.
+        var restartsBody = false
+    }
+
     func start(
-        _ request: Request, on client: Client, for wait: OpaquePointer, isStreamed: Bool, asksRedirects: Bool = false
+        _ request: Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         var handlers = TaskHandlers { [self] _, result in finished(outcome, result) }
-        if isStreamed { receive(outcome, by: &handlers) }
-        if case .stream = request.body { send(outcome, by: &handlers) }
-        if asksRedirects {
+        if wishes.isStreamed { receive(outcome, by: &handlers) }
+        if case .stream = request.body { send(outcome, restarts: wishes.restartsBody, by: &handlers) }
+        if wishes.asksRedirects {
             handlers.redirect = { [self] _, hop in
                 outcome.ask(hop)
                 tell(outcome)
                 return .later
             }
         }
+        if wishes.asksRetries {
+            handlers.retry = { [self] _, question in
+                outcome.retry = question
+                tell(outcome)
+                return .later
+            }
+        }
         outcome.task = try client.start(request, on: queue, handlers)
+        outcome.place = underWay.count
+        underWay.append(outcome)
+        return outcome
+    }
+
+    func logIn(_ client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.logIn(
+            on: queue,
+            prompt: { [self] prompt in
+                outcome.show(prompt)
+                tell(outcome)
+            },
+            finished: { [self] result in
+                forget(outcome)
+                outcome.task = nil
+                outcome.endLogin(result)
+                tell(outcome)
+            })
         outcome.place = underWay.count
         underWay.append(outcome)
         return outcome
@@ -57,8 +94,9 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    private func send(_ outcome: Outcome, by handlers: inout TaskHandlers) {
-        outcome.outgoing = OutgoingBody()
+    private func send(_ outcome: Outcome, restarts: Bool, by handlers: inout TaskHandlers) {
+        outcome.outgoing = OutgoingBody(restarts: restarts)
+        if restarts { handlers.rewindBody = { _ in outcome.outgoing?.rewind() } }
         handlers.provideBody = { [self] _, maximum in
             guard let part = outcome.outgoing?.next(maximum) else { return .failed("the body has gone") }
             if case .later = part { tell(outcome) }
@@ -69,7 +107,9 @@ final class Engine: @unchecked Sendable {
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait
-        if outcome.result != nil || outcome.outgoing?.isAsked == true || outcome.hop != nil { tell(outcome) }
+        if outcome.result != nil || outcome.task == nil || outcome.outgoing?.isAsked == true || outcome.isQuestion {
+            tell(outcome)
+        }
     }
 
     /// Has the next poll name who waits for the outcome.

@@ -17,6 +17,11 @@ final class Outcome: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
     /// The redirect that the script is asked about.
     var hop: RedirectHop?
+    /// The failed attempt that the script is asked about.
+    var retry: RetryQuestion?
+    /// What a person has to do for the login that this is.
+    private var prompt: LoginPrompt?
+    private var isToPrompt = false
     /// The answer's body where it is streamed.
     var incoming: IncomingBody?
     /// The request's body where the script is asked for it.
@@ -36,9 +41,34 @@ final class Outcome: @unchecked Sendable {
         for url in redirectURLs { url.deallocate() }
     }
 
+    /// Whether the script is asked about something.
+    var isQuestion: Bool { hop != nil || retry != nil || isToPrompt }
+
     func ask(_ hop: RedirectHop) {
         self.hop = hop
-        let fields = [NJL_HOP_URL, NJL_HOP_FROM, NJL_HOP_METHOD].map(\.rawValue)
+        forget([NJL_HOP_URL, NJL_HOP_FROM, NJL_HOP_METHOD])
+    }
+
+    func show(_ prompt: LoginPrompt) {
+        (self.prompt, isToPrompt) = (prompt, true)
+        forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
+    }
+
+    /// A login that succeeds has no response.
+    func endLogin(_ end: Result<Void, NightjarError>) {
+        isToPrompt = false
+        if case .failure(let error) = end { result = .failure(error) }
+    }
+
+    /// - Returns: whether there is a new one.
+    func takePrompt() -> Bool {
+        defer { isToPrompt = false }
+        return isToPrompt
+    }
+
+    /// Texts that are to be made anew.
+    private func forget(_ fields: [njl_field]) {
+        let fields = fields.map(\.rawValue)
         for text in texts where fields.contains(text.field) { text.bytes.deallocate() }
         texts.removeAll { fields.contains($0.field) }
     }
@@ -46,7 +76,8 @@ final class Outcome: @unchecked Sendable {
     /// The call has ended. What ends a streamed answer behind its head is for those who read on.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoing = nil
-        hop = nil
+        (hop, retry) = (nil, nil)
+        forget([NJL_DECISIONS])
         if case .failure(let error) = end, response != nil {
             incoming?.end(error)
         } else {
@@ -107,6 +138,12 @@ final class Outcome: @unchecked Sendable {
         case NJL_HOP_FROM: hop.map { $0.from.origin.description + $0.from.target }
         case NJL_HOP_METHOD: hop?.method.name
         case NJL_PEER: response?.timing.connection?.peer
+        case NJL_DECISIONS: Outcome.json(response?.decisions ?? error?.decisions ?? [])
+        case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
+        case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }
+        case NJL_PROMPT_CODE: prompt.flatMap { if case .device(let code, _, _) = $0 { code } else { nil } }
+        case NJL_PROMPT_PAGE: prompt.flatMap { if case .device(_, let page, _) = $0 { page } else { nil } }
+        case NJL_PROMPT_COMPLETE_PAGE: prompt.flatMap { if case .device(_, _, let page) = $0 { page } else { nil } }
         case NJL_KIND: error?.kind.name
         case NJL_PHASE: error?.phase?.name
         case NJL_MESSAGE: error?.message
@@ -119,6 +156,10 @@ final class Outcome: @unchecked Sendable {
 
     private func curl(showsSecrets: Bool) -> String? {
         response?.curl(showsSecrets: showsSecrets) ?? error?.curl(showsSecrets: showsSecrets)
+    }
+
+    private static func json(_ decisions: [Decision]) -> String? {
+        (try? JSONValue.array(decisions.map(\.json)).encoded()).map { String(buffer: $0) }
     }
 
     private static func json(_ details: ErrorBody) -> String? {
@@ -164,6 +205,14 @@ public func njl_outcome_failed(
 public func njl_outcome_error_response(_ outcome: OpaquePointer?) -> OpaquePointer? {
     guard let response = Handle<Outcome>.borrow(outcome)?.error?.response else { return nil }
     return Handle<Outcome>.own(Outcome(.success(response)))
+}
+
+@_cdecl("njl_outcome_earlier") @implementation
+public func njl_outcome_earlier(_ outcome: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    guard let earlier = Handle<Outcome>.borrow(outcome)?.error?.earlier, earlier.indices.contains(index) else {
+        return nil
+    }
+    return Handle<Outcome>.own(Outcome(.failure(earlier[index])))
 }
 
 // MARK: Reading

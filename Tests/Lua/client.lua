@@ -4,7 +4,7 @@ local check = require "check"
 local equal = check.equal
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
-local api = nightjar.client { base_url = origin, headers = { ["X-Default"] = "yes" } }
+local api = nightjar.client { base_url = origin, retry = false, headers = { ["X-Default"] = "yes" } }
 
 local function echo(method, options, path)
   return api[method](api, path or "/echo", options).json
@@ -114,8 +114,8 @@ equal(err.phase, "total")
 equal(err.retryable, true)
 err = select(2, nightjar.try(api.get, api, "/delay/5", { timeout = { idle = 0.1 } }))
 equal(err.phase, "idle")
-err = select(2, nightjar.try(nightjar.client { base_url = "http://127.0.0.1:1" }.get, nightjar.client {
-  base_url = "http://127.0.0.1:1" }, "/"))
+err = select(2, nightjar.try(nightjar.client { base_url = "http://127.0.0.1:1", retry = false }.get, nightjar.client {
+  base_url = "http://127.0.0.1:1", retry = false }, "/"))
 equal(err.kind, "connect")
 check.fails("invalid_url", "the target is a path and there is no base URL to put it behind; set one, or write http://host",
   function() nightjar.client():get("/") end)
@@ -137,7 +137,7 @@ local misuses = {
     function() api:get("/", { query = { a = print } }) end },
   { "post: json, form, multipart, file and body are ways to give the one body; use one",
     function() api:post("/", { json = 1, body = "x" }) end },
-  { "post: body must be a string or a function, got number", function() api:post("/", { body = 1 }) end },
+  { "post: body must be a string, a function or {each = a function}, got number", function() api:post("/", { body = 1 }) end },
   { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
   { "get: timeout must be seconds above 0", function() api:get("/", { timeout = "1" }) end },
   { "get: there is no option 'timeout.totl'; did you mean 'timeout.total'?",

@@ -81,6 +81,7 @@ end
 
 -- Each option with each value, for the calls and for the client.
 for _, option in ipairs { "query", "headers", "json", "form", "body", "expect", "timeout", "idempotency_key", "stream", "method",
+  "retry", "coalesce", "auth", "limit_group", "on_retry",
   "path", "nonsense" } do
   for a = 1, #values do
     try("post", api, "/echo", { [option] = pick(a) })
@@ -88,7 +89,8 @@ for _, option in ipairs { "query", "headers", "json", "form", "body", "expect", 
   end
 end
 for _, option in ipairs { "base_url", "headers", "user_agent", "timeout", "max_body", "max_connections_per_host",
-  "idle_connection_lifetime", "tls", "auth", "nonsense" } do
+  "idle_connection_lifetime", "tls", "auth", "retry", "coalesce", "rate_limit", "concurrency", "circuit_breaker", "max_waiting",
+  "limit_groups", "nonsense" } do
   for a = 1, #values do try("client", { [option] = pick(a) }) end
 end
 assert(calls > 10000)

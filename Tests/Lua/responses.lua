@@ -4,7 +4,7 @@ local check = require "check"
 local equal, misuse = check.equal, check.misuse
 
 local origin = DEMO or os.getenv "NIGHTJAR_DEMO_URL"
-local api = nightjar.client { base_url = origin }
+local api = nightjar.client { base_url = origin, retry = false }
 
 -- Responses.
 local res = api:get("/v1/articles", { query = { per_page = 2 } })
@@ -97,7 +97,7 @@ end
 equal(err.retryable ~= nil, true)
 
 -- No answer at all.
-local nobody = nightjar.client { base_url = "http://127.0.0.1:1" }
+local nobody = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
 ok, err = pcall(nobody.get, nobody, "/")
 equal(err.kind, "connect")
 equal(err.status, nil)

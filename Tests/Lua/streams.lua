@@ -123,7 +123,7 @@ check.fails("timeout", "no complete answer within 0.1 s", api.post, api, "/uploa
   return parts < 3 and "x" or nil
 end })
 equal(parts, 2)
-misuse("post: body must be a string or a function, got table", function() api:post("/echo", { body = {} }) end)
+misuse("post: body.each is missing", function() api:post("/echo", { body = {} }) end)
 misuse("get: stream must be a boolean, got number", function() api:get("/", { stream = 1 }) end)
 
 -- An answer that comes in keeps its client.

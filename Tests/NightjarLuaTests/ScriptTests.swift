@@ -189,6 +189,11 @@ import Testing
         #expect(
             try failure(of: asks, sandboxed: true, client: client)?.contains(
                 "the secrets of a request are the host program's") == true)
+        for change in ["sign_in { access_token = 'x' }", "sign_out()", "log_in()"] {
+            #expect(
+                try failure(of: start + "api:\(change)", sandboxed: true, client: client)?.contains(
+                    "the login is the host program's and not changed here") == true)
+        }
         #expect(try failure(of: start + "assert(api.cookies)", client: client) == nil)
         #expect(try failure(of: asks, client: client) == nil)
     }
@@ -273,6 +278,37 @@ import Testing
         #expect(kind == .reentrant)
     }
 
+    // MARK: Logins
+
+    /// What a run has got by a refresh token, which rotates, is there for the next.
+    @Test func loginsOutliveTheirInterpreter() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        let path = "/tmp/nightjar-\(UInt64.random(in: 0 ... .max)).token"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let source = """
+            local nightjar = require "nightjar"
+            local plain = nightjar.client { base_url = origin }
+            local auth = {
+                type = "login", url = "/v1/auth/login", json = { email = "ada@example.org", password = "moonlight" },
+                refresh = { url = "/v1/auth/refresh" }, store = { file = path },
+            }
+            local api = nightjar.client { base_url = origin, auth = auth }
+            plain:post("/__control", { json = { expire_access_tokens = true } })
+            assert(api:get("/v1/me").json.handle == "ada")
+            local seen = plain:get("/__stats").json.auth
+            assert(seen.logins == 1 and seen.refreshes == run - 1 and seen.refresh_reuses == 0, seen.refreshes)
+            """
+        let origin = "http://127.0.0.1:\(try demo.start())"
+        for run: Int64 in 1...3 {
+            let script = try Script()
+            try script.setGlobal("origin", .string(origin))
+            try script.setGlobal("path", .string(path))
+            try script.setGlobal("run", .integer(run))
+            try script.run(source)
+        }
+    }
+
     // MARK: Memory that runs out
 
     /// The n-th allocation fails, for each n until a run gets by: it ends in an error, and nothing crashes or hangs.
@@ -305,6 +341,58 @@ import Testing
             task:cancel()
             pcall(task.join, task)
             """
+        try survives(source, client)
+        client.close()
+    }
+
+    /// The same of what hears of more than its own calls: logins, failed attempts, timers.
+    @Test func survivesTheFailureOfEachAllocationWhileItLogsIn() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        let origin = "http://127.0.0.1:\(try demo.start())"
+        var configuration = Configuration()
+        configuration.baseURL = origin
+        let client = try Client(configuration)
+        let source = """
+            local nightjar = require "nightjar"
+            local plain = nightjar.client()
+            local ended = 0
+            local api <close> = nightjar.client {
+                base_url = "\(origin)",
+                auth = {
+                    type = "bearer",
+                    provider = function(info)
+                        nightjar.sleep(0)
+                        if info.refused then return nil end
+                        return plain:post("/v1/auth/login", {
+                            json = {email = "ada@example.org", password = "moonlight"}}).json.access_token, 60
+                    end,
+                    on_login_required = function() ended = ended + 1 end,
+                },
+            }
+            local me = nightjar.map({1, 2}, function() return api:get("/v1/me").json.handle end)
+            api:sign_in {access_token = "at_wrong"}
+            local _, err = nightjar.try(api.get, api, "/v1/me")
+            local why = tostring(err:explain()) .. #err.earlier
+            api:sign_out()
+            local limits = #api:limits()
+            local key = nightjar.idempotency_key()
+            local res = plain:put("/v1/flaky", {
+                query = {key = key, times = 1}, retry = {attempts = 2, base = 0.0001}, idempotency_key = key,
+                on_retry = function(info) nightjar.sleep(0) return info.again end,
+                body = {each = function() local parts = {"a", "b"} return function() return table.remove(parts) end end}})
+            local list, text = res:explain(), tostring(res:explain())
+            local f = nightjar.debounce(0, function(...) nightjar.sleep(0) end)
+            f(1, 2) f(3) nightjar.sleep(0.0001) f(4)
+            f:flush():join()
+            local g = nightjar.throttle(0.0001, function() end)
+            g(1) g(2) g:cancel() g(3) g(4)
+            """
+        try survives(source, client)
+        client.close()
+    }
+
+    private func survives(_ source: String, _ client: Client) throws {
         let bytes = Array(source.utf8)
         var limit: UInt64 = 1
         var hasRun = false
@@ -323,6 +411,5 @@ import Testing
             limit += 1
         }
         #expect(hasRun)
-        client.close()
     }
 }

@@ -19,7 +19,13 @@ import Testing
         var random = SeededRandom(seed: 3)
         let store = kind.store(path)
         let workers = TokenStoreWorkers()
-        var processes = try (0..<4).map { _ in try workers.start(["loop", kind.rawValue, path]) }
+        func start(_ index: Int) throws -> Process {
+            try workers.start(["loop", kind.rawValue, path], output: folder.file("output-\(index)"))
+        }
+        func complaint(_ index: Int) -> String {
+            (try? String(contentsOfFile: folder.file("output-\(index)"), encoding: .utf8)) ?? "no output"
+        }
+        var processes = try (0..<4).map(start)
         var newest: UInt64 = 0
         var generations: Set<UInt64> = []
         for round in 0..<120 {
@@ -35,10 +41,10 @@ import Testing
             }
             let index = Int.random(in: 0..<4, using: &random)
             // None of them has found a fault.
-            #expect(workers.end(processes[index]), "round \(round)")
-            processes[index] = try workers.start(["loop", kind.rawValue, path])
+            #expect(workers.end(processes[index]), "round \(round): \(complaint(index))")
+            processes[index] = try start(index)
         }
-        for process in processes { #expect(workers.end(process)) }
+        for index in 0..<4 { #expect(workers.end(processes[index]), "\(complaint(index))") }
         #expect(newest > 120 && generations.count > 60)
         // Nobody waits for the dead.
         let lock = try #require(try store.tryLock())

@@ -143,10 +143,11 @@ import Testing
         #expect(server.lines.count == 3)
     }
 
-    @Test func atMostFiveRefreshesInHalfAMinute() async throws {
+    /// How long the window is, TokenRefreshTests has; here it lasts as long as a slow machine may take.
+    @Test func atMostFiveRefreshesInAWindow() async throws {
         let server = Server()
         server.state.withLock { $0.refusesAll = true }
-        let api = try client(server)
+        let api = try client(server) { $0.refresh.refreshWindow = .seconds(3600) }
         var last: NightjarError?
         for _ in 0..<12 {
             do throws(NightjarError) { _ = try await api.send(Request(.get, "/articles")) } catch { last = error }

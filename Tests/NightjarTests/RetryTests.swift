@@ -84,7 +84,7 @@ import Testing
 
     @Test func aCallMayHaveItsOwnSettings() async throws {
         var request = Request(.get, "/articles")
-        request.retry = RetrySettings()
+        request.retry = RetryChanges()
         request.retry?.maximumAttempts = 1
         let api = try retrying(ScriptedTransport([unavailable, fine]))
         let error = await #expect(throws: NightjarError.self) { try await api.send(request) }

@@ -59,8 +59,11 @@ typedef struct njl_request {
   size_t expected_count;
   double connect, idle, total; /* seconds; negative: the client's limit */
   bool pulls_body;             /* in place of `body`: njl_call_wants_body */
+  bool restarts_body;          /* it can be had again from its start: njl_call_begins_body */
+  int64_t body_length;         /* of what is pulled, in bytes; negative: not known before */
   bool is_streamed;            /* the answer's body comes in parts: njl_stream_next */
   bool asks_redirects;         /* njl_call_hop */
+  bool asks_retries;           /* njl_call_attempt */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -77,6 +80,12 @@ typedef enum njl_field {
   NJL_CURL,    /* the command line of the request, also of an error's */
   NJL_CURL_WITH_SECRETS,
   NJL_PEER, /* the address that answered */
+  NJL_DECISIONS, /* why the call went as it did: a JSON array of objects with a `text` */
+  NJL_IDEMPOTENCY_KEY, /* what was sent as such, also by a call that failed */
+  NJL_PROMPT_URL, /* of a login: where the browser goes, */
+  NJL_PROMPT_CODE, /* or what is typed, */
+  NJL_PROMPT_PAGE, /* at which page, */
+  NJL_PROMPT_COMPLETE_PAGE, /* or the page that knows the code */
   NJL_HOP_URL, /* of the redirect that is asked about: where it leads, */
   NJL_HOP_FROM, /* the URL that answered, */
   NJL_HOP_METHOD, /* and how the next is asked */
@@ -132,13 +141,59 @@ typedef struct njl_line {
 /* The oldest line that has come in, borrowed until the next call. False: there is none. */
 bool njl_engine_next_line(njl_engine *engine, njl_line *line);
 
-/* `options`: a JSON object of the schema of nj_config_merge_json. Lines up to `level` of its log come in at `engine` under
- * the number `log`; level 0: none do. NULL: `*error` says why. */
-njl_client *njl_client_new(njl_bytes options, njl_engine *engine, int level, int64_t log, njl_outcome **error);
+/* What a client tells `engine` beside what its calls come to, and under which number. */
+typedef struct njl_listener {
+  int64_t number;
+  int level;             /* lines of its log up to that one; 0: none */
+  bool provides_tokens;  /* its login, which `options` then only describes, asks for each: njl_engine_next_question */
+  bool hears_of_logins;  /* that are required: a question, too */
+} njl_listener;
+
+/* `options`: a JSON object of the schema of nj_config_merge_json. NULL: `*error` says why. */
+njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_outcome **error);
 void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
+
+/* --- Logins and limits --- */
+
+/* Something of a login that a client asks its script for, or tells it. */
+typedef struct njl_question njl_question;
+typedef enum njl_question_kind {
+  NJL_TOKEN_WANTED,
+  NJL_TOKEN_REFUSED, /* one is wanted, for the server has refused the last */
+  NJL_LOGIN_REQUIRED, /* not to be answered */
+} njl_question_kind;
+
+/* The oldest that has come in, the caller's to release, which fails one that was not answered. NULL: there is none. */
+njl_question *njl_engine_next_question(njl_engine *engine, int64_t *client, njl_question_kind *kind);
+/* A token that lives for so many seconds; negative: nobody knows. What cannot be one fails. */
+void njl_question_provide(njl_question *question, njl_bytes token, double lifetime);
+void njl_question_end_login(njl_question *question);
+/* The login is kept; the calls that wait fail with the message. */
+void njl_question_fail(njl_question *question, njl_bytes message);
+void njl_question_release(njl_question *question);
+
+/* What a login has brought. `data` of `refresh` is NULL where there is none; a negative `lifetime` is not known. */
+typedef struct njl_token {
+  njl_bytes access, refresh;
+  double lifetime; /* seconds */
+} njl_token;
+/* False: `*error` says why. */
+bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
+bool njl_client_sign_out(njl_client *client, njl_outcome **error);
+
+/* Begins a login, which is ended, awaited and abandoned as a call is. A poll names `wait` when a person has to do something
+ * for it (njl_login_prompts), and when it has ended. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_outcome **error);
+/* Whether somebody is to be shown what NJL_PROMPT_URL and the fields behind it say; once for each time. */
+bool njl_login_prompts(njl_outcome *login);
+bool njl_login_has_failed(const njl_outcome *login);
+
+/* How the client's origins and groups stand with their limits: a JSON array of objects; the caller's to release. */
+typedef struct njl_text njl_text;
+njl_text *njl_client_limits(const njl_client *client);
 
 /* --- Cookies --- */
 
@@ -172,7 +227,6 @@ bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts
 void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
 
 /* Text of Swift's, the caller's to release. */
-typedef struct njl_text njl_text;
 njl_text *njl_cookies_text(const njl_cookies *cookies);
 njl_bytes njl_text_bytes(const njl_text *text); /* borrowed from it */
 void njl_text_release(njl_text *text);
@@ -202,6 +256,28 @@ void njl_call_end_body(njl_outcome *call);
  * where if not to its URL. A poll names who waits when one is to be asked about. */
 int njl_call_hop(const njl_outcome *call);
 void njl_call_redirect(njl_outcome *call, bool follows, njl_bytes url);
+/* Whether the body that is wanted begins, of an attempt that may not be the first; once for each. Parts of the one before
+ * are dropped. Only of a body that can be had again. */
+bool njl_call_begins_body(njl_outcome *call);
+
+/* An attempt that has failed, and what the client would do about it. */
+typedef struct njl_attempt {
+  int number; /* 1 for the first */
+  bool again;
+  double after; /* seconds, where `again` */
+} njl_attempt;
+/* The one that is asked about; false: none is. Then njl_call_retry says what is done. A poll names who waits when one is
+ * to be asked about. */
+bool njl_call_attempt(const njl_outcome *call, njl_attempt *attempt);
+/* What it failed with, the caller's to release. */
+njl_outcome *njl_call_attempt_error(const njl_outcome *call);
+typedef enum njl_retry {
+  NJL_RETRY_AS_DECIDED,
+  NJL_RETRY_AGAIN,
+  NJL_RETRY_STOP,
+} njl_retry;
+/* `after`: seconds, for another attempt. */
+void njl_call_retry(njl_outcome *call, njl_retry retry, double after);
 /* No poll will name the call's wait any more; it is cancelled unless it has ended. */
 void njl_call_abandon(njl_outcome *call);
 /* Cancels it unless it has ended; a poll will still name who waits for it. Of a streamed answer nothing more is read. */
@@ -245,6 +321,9 @@ bool njl_outcome_timing(const njl_outcome *outcome, njl_timing *timing);
 bool njl_outcome_failure(const njl_outcome *outcome, njl_failure *failure);
 /* The response that came with an error, as an outcome of its own; NULL: there was none. */
 njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
+/* What the attempt at `index` failed with, before the last one of an error; the caller's to release. NULL: there are
+ * fewer. */
+njl_outcome *njl_outcome_earlier(const njl_outcome *outcome, size_t index);
 /* NULL: it has no such field. The text lives as long as the outcome. */
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
 /* The header field at `index`, in the order they came. False: there are fewer. */
@@ -253,8 +332,9 @@ bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *fiel
 /* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */
 const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status, size_t *length);
 
-/* Fills `text` with 36 random characters of RFC 9562 section 5.4, without a NUL. */
-void njl_random_uuid(char text[36]);
+/* Fills `text` with a new idempotency key, without a NUL. */
+#define NJL_KEY_LENGTH 36
+void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
 
 /* --- Functions of the host program --- */
 

@@ -95,7 +95,7 @@ public final class TokenProvider: Sendable {
 
     /// - Parameters:
     ///   - runsOnLoop: true: on the client's loop thread, where it must not block; false: where the handlers of a call run
-    ///     that waits for the token.
+    ///     that waits for the token, or was the last to do so.
     ///   - provide: answers the question, now or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenQuestion) -> Void) {
         self.runsOnLoop = runsOnLoop
@@ -109,6 +109,10 @@ public final class TokenQuestion: Sendable {
     public let wasRefused: Bool
     private let loop: ClientLoop
     private let number: UInt64
+    private let birth = Fork.generation
+
+    /// Whether the client that asks belongs to the parent of this forked process. An answer then reaches nobody.
+    public var isOfParentProcess: Bool { Fork.hasHappened(since: birth) }
 
     init(_ number: UInt64, wasRefused: Bool, _ loop: ClientLoop) {
         self.number = number

@@ -198,8 +198,8 @@ final class PersonalLogin: Stage, @unchecked Sendable {
 
     private func show(_ prompt: LoginPrompt) {
         guard let call else { return }
-        let show = self.prompt
-        call.loop.post(.run { show(prompt) }, to: call.task.queue)
+        let (show, task) = (self.prompt, call.task)
+        call.loop.post(.run { if !task.isCancelled { show(prompt) } }, to: task.queue)
     }
 
     /// Kept before it is used.

@@ -3,7 +3,8 @@ import NightjarHTTP
 
 /// Makes the requests that bring tokens, and reads their answers. They carry no credentials but their own.
 struct TokenIssuer: Sendable {
-    enum Source: Sendable {
+    /// Indirect, because each renewal copies it, and what it describes is large.
+    indirect enum Source: Sendable {
         case oauth2(OAuth2)
         case call(LoginCall, RefreshCall?)
     }

@@ -12,11 +12,24 @@ final class TokenKeeper: @unchecked Sendable {
     /// Of the machine's version.
     private var token: Token?
     private var authorization = ""
+    /// The same as it goes on the wire.
+    private var line: FieldLine?
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
+    /// Renewals that have to find in the store what one before them brings there.
+    private var behind: [TokenRenewal] = []
+    /// A login, or its end, is on its way to the store.
+    private var isChanging = false
+    /// Newer than what the store has.
+    private var unsaved: StoredLogin?
+    /// How often somebody has signed in or out.
+    private(set) var logins: UInt64 = 0
+    /// Where the handlers run of the call that wanted a token last; nil also when that queue is gone.
+    private weak var audience: CompletionQueue?
+    private var isHeardOnLoop = true
     /// Begun so far.
     private var refreshes = 0
     /// Those that have not ended, though the machine may have given them up.
@@ -64,6 +77,7 @@ final class TokenKeeper: @unchecked Sendable {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, progress(of: call), call)
         }
+        listens(call)
         lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
     }
@@ -80,6 +94,7 @@ final class TokenKeeper: @unchecked Sendable {
     /// A call was answered with 401.
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.login, let version = progress.version else { return .proceed }
+        listens(call)
         if version == machine.version, !machine.isRefreshing { wasRefused = true }
         let verdict = perform(machine.refused(progress.number, sentWith: version, at: now()), asking: call)
         if case .wait = verdict { progress.cause = .refused }
@@ -89,6 +104,7 @@ final class TokenKeeper: @unchecked Sendable {
     /// A call was answered with 401 that cannot be sent again. The next are not to meet the same.
     func refusedForGood(_ call: Call) {
         guard let progress = call.login, let version = progress.version else { return }
+        listens(call)
         if version == machine.version, !machine.isRefreshing { wasRefused = true }
         perform(machine.refused(progress.number, sentWith: version, at: now()))
         machine.ended(progress.number)
@@ -111,10 +127,11 @@ final class TokenKeeper: @unchecked Sendable {
     private func attach(_ version: TokenRefresh.Version, _ progress: Progress, _ call: Call) -> Verdict {
         do throws(NightjarError) {
             let isFirst = progress.version == nil
+            guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
             progress.version = version
             call.request =
                 isFirst
-                ? try call.request.adding("Authorization", authorization)
+                ? call.request.adding(line)
                 : try call.request.setting("Authorization", authorization)
             return .proceed
         } catch {
@@ -128,6 +145,11 @@ final class TokenKeeper: @unchecked Sendable {
     @discardableResult
     private func perform(_ actions: [TokenRefresh.Action], asking: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
+        // While those wait whose queue can hear it, and before they hear what it comes to.
+        if actions.last == .callLoginRequired {
+            if let call = asking ?? waiting.max(by: { $0.key < $1.key })?.value { listens(call) }
+            tellLoginRequired()
+        }
         for action in actions {
             switch action {
             case .wait(let number):
@@ -147,7 +169,7 @@ final class TokenKeeper: @unchecked Sendable {
                 tell(number, asking, &verdict) { _, _ in self.verdict(reason) }
             case .startRefresh(let refresh): renew(refresh)
             case .clear: forget()
-            case .callLoginRequired: tellLoginRequired(asking)
+            case .callLoginRequired: break
             }
         }
         return verdict
@@ -206,11 +228,14 @@ final class TokenKeeper: @unchecked Sendable {
             renewals.removeAll { $0 === renewal }
             renewal = nil
             conclude(outcome)
+            if purpose.changesLogin { isChanging = false }
+            beginNext()
             loop.renewalEnded()
         }
         renewal = begun
         renewals.append(begun)
-        begun.begin()
+        behind.append(begun)
+        beginNext()
     }
 
     /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
@@ -219,12 +244,29 @@ final class TokenKeeper: @unchecked Sendable {
         return renewals.contains { $0.mustNotBeCut }
     }
 
+    /// A login and its end reach the store in the order in which they came, and before what comes behind them: it would
+    /// find another's token there, or remove the one that is new.
+    private func beginNext() {
+        while !isChanging, !behind.isEmpty {
+            let renewal = behind.removeFirst()
+            renewal.unsaved = unsaved
+            isChanging = renewal.purpose.changesLogin
+            renewal.begin()
+        }
+    }
+
+    /// The loop's last.
+    func shutDown() {
+        for renewal in renewals { renewal.leave() }
+        (renewals, behind) = ([], [])
+    }
+
     private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
         switch outcome {
-        case .adopted(let token): took(token, refresh, wasExchanged: false)
+        case .adopted(let token): took(token, refresh, nil, wasExchanged: false)
         case .renewed(let token, let unsaved):
-            if let unsaved { loop.note(.error, "the new token is used but not kept: \(unsaved.message)") }
-            took(token, refresh, wasExchanged: true)
+            if let unsaved { loop.note(.error, "the new token is used but not kept: \(unsaved.error.message)") }
+            took(token, refresh, unsaved, wasExchanged: true)
         case .failed(let failure, let error):
             self.failure = error
             loop.note(.warning, "the token was not renewed: \(error?.message ?? "a new login is needed")")
@@ -232,20 +274,24 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    private func took(_ token: Token, _ refresh: TokenRefresh.Refresh, wasExchanged: Bool) {
+    private func took(
+        _ token: Token, _ refresh: TokenRefresh.Refresh, _ unsaved: TokenRenewal.Unsaved?, wasExchanged: Bool
+    ) {
         let before = machine.version
-        let kept = (self.token, authorization)
-        hold(token)
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRenew(token), wasExchanged: wasExchanged, at: now())
-        // The machine has moved on: to another login, or to none.
-        if machine.version == before { (self.token, authorization) = kept }
+        // Unless the machine has moved on: to another login, or to none.
+        if machine.version != before {
+            hold(token)
+            self.unsaved = unsaved?.login
+        }
         perform(actions)
     }
 
     private func hold(_ token: Token) {
         self.token = token
         authorization = token.authorization ?? ""
+        line = try? FieldLine("Authorization", authorization)
         failure = nil
         isSignedOut = false
     }
@@ -253,6 +299,8 @@ final class TokenKeeper: @unchecked Sendable {
     private func forget() {
         token = nil
         authorization = ""
+        line = nil
+        unsaved = nil
     }
 
     private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
@@ -264,7 +312,22 @@ final class TokenKeeper: @unchecked Sendable {
         lastQuestion += 1
         question = (refresh, lastQuestion)
         let question = TokenQuestion(lastQuestion, wasRefused: wasRefused, loop)
-        loop.post(.provideToken(provider, question), to: provider.runsOnLoop ? nil : waiting.values.first?.task.queue)
+        tell(.provideToken(provider, question), onLoop: provider.runsOnLoop)
+    }
+
+    /// Notes where the program's code is to run that a call needs.
+    private func listens(_ call: Call) {
+        audience = call.audience
+        isHeardOnLoop = audience == nil
+    }
+
+    /// Never on the loop what is not meant for it.
+    private func tell(_ event: QueueEvent, onLoop: Bool) {
+        if onLoop || isHeardOnLoop {
+            loop.post(event, to: nil)
+        } else if let audience {
+            loop.post(event, to: audience)
+        }
     }
 
     /// The program has answered.
@@ -273,7 +336,7 @@ final class TokenKeeper: @unchecked Sendable {
         question = nil
         switch result {
         case .success(let token) where token.authorization != nil:
-            concluded(asked.refresh, .renewed(token, unsaved: nil))
+            concluded(asked.refresh, .renewed(token, nil))
         case .success:
             let error = NightjarError(.invalidArgument, "the token that was provided cannot stand in a header")
             concluded(asked.refresh, .failed(.refused, error))
@@ -282,12 +345,11 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    private func tellLoginRequired(_ asking: Call?) {
+    private func tellLoginRequired() {
         guard !isSignedOut else { return }
         isSignedOut = true
         guard let hook = login.onLoginRequired else { return }
-        let queue = (asking ?? waiting.values.first)?.task.queue
-        loop.post(.loginRequired(hook), to: hook.runsOnLoop ? nil : queue)
+        tell(.loginRequired(hook), onLoop: hook.runsOnLoop)
     }
 
     // MARK: The login
@@ -297,15 +359,25 @@ final class TokenKeeper: @unchecked Sendable {
     /// - Parameter told: when it is where it is kept, with what keeps it from there; it is used all the same.
     func signIn(_ token: Token, then told: @escaping (NightjarError?) -> Void = { _ in }) {
         hold(token)
-        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
+        logins &+= 1
+        let number = logins
+        // Until the store has it, whatever that says is older.
+        unsaved = StoredLogin(token: token, generation: .max)
         begin(.keep(token)) { [self] outcome in
             switch outcome {
-            case .renewed(_, nil), .adopted, .failed(_, nil): told(nil)
-            case .renewed(_, .some(let error)), .failed(_, .some(let error)):
+            case .renewed(_, nil), .adopted, .failed(_, nil):
+                if logins == number { unsaved = nil }
+                told(nil)
+            case .renewed(_, .some(let unsaved)):
+                loop.note(.error, "the login is used but not kept: \(unsaved.error.message)")
+                if logins == number { self.unsaved = unsaved.login }
+                told(unsaved.error)
+            case .failed(_, .some(let error)):
                 loop.note(.error, "the login is used but not kept: \(error.message)")
                 told(error)
             }
         }
+        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
     }
 
     /// Gets a token without a call that waits for it, where the store has none that serves.
@@ -315,10 +387,15 @@ final class TokenKeeper: @unchecked Sendable {
                 .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login"))
             )
         }
+        let number = logins
         begin(.renew, issuer) { [self] outcome in
+            let unsaved: StoredLogin? = if case .renewed(_, let unsaved) = outcome { unsaved?.login } else { nil }
             switch outcome {
+            case .adopted where logins != number, .renewed where logins != number:
+                told(.failure(NightjarError(.cancelled, "somebody has signed in or out meanwhile")))
             case .adopted(let token), .renewed(let token, _):
                 hold(token)
+                self.unsaved = unsaved
                 perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
                 told(.success(()))
             case .failed(let failure, let error):
@@ -328,17 +405,28 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     func signOut() {
-        perform(machine.signedOut())
+        logins &+= 1
+        forget()
         isSignedOut = true
         begin(.forget) { [self] outcome in
             guard case .failed(_, .some(let error)) = outcome else { return }
             loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
         }
+        perform(machine.signedOut())
     }
 
     private static let lookInterval = TimeAmount.seconds(1)
 
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
+    }
+}
+
+extension TokenRenewal.Purpose {
+    fileprivate var changesLogin: Bool {
+        switch self {
+        case .renew, .look: false
+        case .keep, .forget: true
+        }
     }
 }

@@ -15,9 +15,14 @@ final class TokenRenewal: @unchecked Sendable {
     enum Outcome {
         /// Somebody else has got it.
         case adopted(Token)
-        /// - Parameter unsaved: what keeps it from its store, where it is not there.
-        case renewed(Token, unsaved: NightjarError?)
+        case renewed(Token, Unsaved?)
         case failed(TokenRefresh.Failure, NightjarError?)
+    }
+
+    /// What its store would not take, and why.
+    struct Unsaved {
+        let login: StoredLogin
+        let error: NightjarError
     }
 
     /// What is to be done with the store.
@@ -31,7 +36,7 @@ final class TokenRenewal: @unchecked Sendable {
         case forget
     }
 
-    private let purpose: Purpose
+    let purpose: Purpose
     private let store: any TokenStore
     /// Nil where only the store is to be changed.
     private let issuer: TokenIssuer?
@@ -41,7 +46,10 @@ final class TokenRenewal: @unchecked Sendable {
     /// Where the store has none.
     private let initial: Token?
     private let wasRefused: Bool
-    private let conclude: (Outcome) -> Void
+    /// What the client holds and could not save: newer than what the store has below its generation. Set before the
+    /// renewal begins.
+    var unsaved: StoredLogin?
+    private var conclude: (Outcome) -> Void
     private var lock: (any TokenLock)?
     /// Something is on its way that would be lost.
     private(set) var mustNotBeCut: Bool
@@ -51,6 +59,8 @@ final class TokenRenewal: @unchecked Sendable {
     private var isSecondTry = false
     /// A login without the old token was tried.
     private var isLastTry = false
+    /// The intent is of somebody who is gone: nobody knows what became of it, whatever becomes of ours.
+    private var takesOver = false
 
     init(
         _ purpose: Purpose = .renew, of held: Token?, initial: Token?, wasRefused: Bool = false,
@@ -76,7 +86,7 @@ final class TokenRenewal: @unchecked Sendable {
         case .renew, .look: break
         }
         disk({ store throws(NightjarError) in try store.load() }) { [self] stored in
-            if let token = stored?.token, isNews(token) { return end(.adopted(token)) }
+            if !isBehind(stored), let token = stored?.token, isNews(token) { return end(.adopted(token)) }
             if case .look = purpose, stored == nil { return end(.failed(.invalidGrant, nil)) }
             takeLock()
         }
@@ -85,10 +95,18 @@ final class TokenRenewal: @unchecked Sendable {
     /// The client is closed: what has not begun to spend anything goes no further.
     func abandon() { isAbandoned = true }
 
+    /// Nobody wants its outcome any more. It ends, and lets go of its lock, with what a worker may still do for it.
+    func leave() { conclude = { _ in } }
+
     /// Whether a token from the store serves where the one that is held does not.
     private func isNews(_ token: Token) -> Bool {
         if wasRefused || held != nil, token.access == held?.access { return false }
         return token.expiry.map { $0 > WallClock.now() } ?? true
+    }
+
+    /// Whether the store lacks what could not be saved.
+    private func isBehind(_ stored: StoredLogin?) -> Bool {
+        unsaved.map { (stored?.generation ?? 0) < $0.generation } ?? false
     }
 
     // MARK: The lock
@@ -124,13 +142,14 @@ final class TokenRenewal: @unchecked Sendable {
         switch purpose {
         case .renew, .look: break
         case .keep(let token):
-            return save(StoredLogin(token: token, generation: (stored?.generation ?? 0) + 1)) { [self] error in
-                end(.renewed(token, unsaved: error))
-            }
+            return keep(token, over: stored)
         case .forget:
             return disk({ store throws(NightjarError) in try store.clear() }) { [self] in
                 end(.failed(.invalidGrant, nil))
             }
+        }
+        if let unsaved, isBehind(stored) {
+            return exchange(unsaved.token, StoredLogin(token: unsaved.token, generation: stored?.generation ?? 0))
         }
         if let stored {
             if isNews(stored.token) { return end(.adopted(stored.token)) }
@@ -138,12 +157,13 @@ final class TokenRenewal: @unchecked Sendable {
         }
         guard let initial else { return exchange(nil, nil) }
         guard held == nil, isNews(initial) else { return exchange(initial, nil) }
-        save(StoredLogin(token: initial, generation: 1)) { [self] error in end(.renewed(initial, unsaved: error)) }
+        keep(initial, over: nil)
     }
 
     private func exchange(_ old: Token?, _ stored: StoredLogin?) {
         guard !isAbandoned else { return end(.failed(.network, NightjarError(.cancelled, "the client was closed"))) }
         mustNotBeCut = true
+        takesOver = stored?.pending != nil
         var random = SystemRandomNumberGenerator()
         let sent = WallClock.now()
         let key = stored?.pending.flatMap { IdempotencyKey($0.key) } ?? IdempotencyKey(using: &random)
@@ -153,7 +173,7 @@ final class TokenRenewal: @unchecked Sendable {
             }
             guard exchange.spendsToken, let old else { return send(exchange, nil, stored, sent) }
             let intent = StoredLogin(
-                token: old, generation: (stored?.generation ?? 0) + 1,
+                token: old, generation: StoredLogin.generation(after: stored),
                 pending: PendingExchange(key: key.text, began: sent))
             disk({ store throws(NightjarError) in try store.save(intent) }) { [self] in
                 send(exchange, old, intent, sent)
@@ -181,14 +201,14 @@ final class TokenRenewal: @unchecked Sendable {
     private func answered(_ response: Response, _ old: Token?, _ kept: StoredLogin?, _ sent: Timestamp) {
         do throws(NightjarError) {
             guard let issuer else { return }
+            // Says nothing of the token, whatever its body is: it may come from a gateway.
+            guard response.status < 500, response.status != 429 else { throw Validate.error(of: response, to: .post) }
             switch try issuer.read(response, replacing: old, sent: sent) {
             case .token(let token):
                 guard token.authorization != nil else {
                     throw NightjarError(.decoding, "the token endpoint's token cannot stand in a header")
                 }
-                save(StoredLogin(token: token, generation: (kept?.generation ?? 0) + 1)) { [self] error in
-                    end(.renewed(token, unsaved: error))
-                }
+                keep(token, over: kept)
             case .refused(let refusal) where refusal.isInvalidGrant: ended(old)
             case .refused(let refusal):
                 let error = refusal.error
@@ -218,8 +238,14 @@ final class TokenRenewal: @unchecked Sendable {
 
     /// Takes the intent back, which came to nothing.
     private func settle(_ kept: StoredLogin, _ outcome: Outcome) {
-        let login = StoredLogin(token: kept.token, generation: kept.generation + 1)
+        guard !takesOver else { return end(outcome) }
+        let login = StoredLogin(token: kept.token, generation: StoredLogin.generation(after: kept))
         save(login) { [self] _ in end(outcome) }
+    }
+
+    private func keep(_ token: Token, over stored: StoredLogin?) {
+        let login = StoredLogin(token: token, generation: StoredLogin.generation(after: stored))
+        save(login) { [self] error in end(.renewed(token, error.map { Unsaved(login: login, error: $0) })) }
     }
 
     // MARK: The disk
@@ -283,4 +309,11 @@ final class TokenRenewal: @unchecked Sendable {
     /// For one exchange: what is not answered by then is lost, and the intent stays.
     private static let exchangeLimit = Duration.seconds(60)
     private static let saveTries = 5
+}
+
+extension StoredLogin {
+    fileprivate static func generation(after stored: StoredLogin?) -> UInt64 {
+        let (next, overflow) = (stored?.generation ?? 0).addingReportingOverflow(1)
+        return overflow ? .max : next
+    }
 }

@@ -26,7 +26,9 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     func outgoing(_ call: Call) -> Verdict {
-        guard call.options.usesLogin, call.request.origin == origin else { return .proceed }
+        guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped else {
+            return .proceed
+        }
         let progress = call.challenge ?? Progress()
         call.challenge = progress
         let (request, random) = (call.request, SecureRandom.bytes(DigestAuthentication.randomByteCount))
@@ -46,7 +48,10 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard let progress = call.challenge, call.request.origin == origin else { return .proceed }
+        guard let progress = call.challenge else { return .proceed }
+        // Of an attempt that went on to fail.
+        progress.challenges = nil
+        guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
         guard head.status == 401 else {
             if progress.isSigned { machine.accepted(head.headers["Authentication-Info"], from: origin) }
             return .proceed
@@ -64,11 +69,8 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    /// The challenge has broken off: it has said what matters.
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard error.kind == .connectionLost || error.kind == .protocol else { return .proceed }
-        return refused(call) ?? .proceed
-    }
+    /// The challenge has broken off, or does not end: it has said what matters.
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
         guard let progress = call.challenge, let challenges = progress.challenges.take() else { return nil }

@@ -11,15 +11,16 @@ final class Authenticate: Stage, @unchecked Sendable {
     init(_ origin: Origin) { self.origin = origin }
 
     func outgoing(_ call: Call) -> Verdict {
-        guard call.options.usesLogin, call.request.origin == origin, let keeper = call.loop.tokens else {
-            return .proceed
-        }
+        guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped,
+            let keeper = call.loop.tokens
+        else { return .proceed }
         return keeper.wants(call)
     }
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard head.status == 401, let login = call.login, call.request.origin == origin else { return .proceed }
-        login.isRefused = true
+        guard let login = call.login else { return .proceed }
+        login.isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
+        guard login.isRefused else { return .proceed }
         call.collectsBody = true
         return .proceed
     }
@@ -30,11 +31,8 @@ final class Authenticate: Stage, @unchecked Sendable {
         return verdict
     }
 
-    /// The refusal has broken off: it has said what matters.
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard error.kind == .connectionLost || error.kind == .protocol else { return .proceed }
-        return refused(call) ?? .proceed
-    }
+    /// The refusal has broken off, or does not end: it has said what matters.
+    func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
         guard let login = call.login, login.isRefused else { return nil }

@@ -24,7 +24,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case finished
     }
 
-    private enum BodySource { case none, caller, worker }
+    /// `rewound`: the caller is told to begin anew; what it gave for an attempt that is over may still be on its way here.
+    private enum BodySource { case none, rewound, caller, worker }
 
     let task: ClientTask
     let loop: ClientLoop
@@ -56,6 +57,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var seat: Coalesce.Seat?
     /// The call that this exchange was begun for, while it lasts.
     private(set) var branchedFrom: Call?
+    /// Of an exchange that calls share: one that waits for it.
+    var waiter: (() -> Call?)?
+    /// A redirect has led to another origin: credentials go nowhere any more, not even back.
+    var credentialsAreDropped = false
     /// Why it went as it did, so far.
     private(set) var decisions: [Decision] = []
     /// What a stage waits for, and which: nil where none does.
@@ -102,6 +107,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var isReceiving: Bool { state == .receiving }
     /// The client's own, of which no caller knows.
     var isInner: Bool { conclude != nil }
+    /// Where the program's own code runs that this call needs; nil: on the loop.
+    var audience: CompletionQueue? { (waiter?() ?? self).task.queue }
 
     /// - Parameters:
     ///   - chain: nil: the client's.
@@ -126,6 +133,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func begin() { descend(from: above + 1) }
 
     private func descend(from first: Int) {
+        // Whoever closes the client ends each call, and one that ends makes way for others: none is to begin any more.
+        guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         early = nil
         for link in chain.outgoing where link.position >= first {
@@ -266,6 +275,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         for link in chain.ended where link.position > above { link.stage.ended(told, self) }
         loop.forget(self)
         branchedFrom = nil
+        waiter = nil
         task.call = nil
         task.markFinished()
         if let conclude { return conclude(told) }
@@ -527,13 +537,24 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func askForBody() {
         if let upload, upload.hasEnded { return forward(.end) }
         guard let upload, upload.readsFiles else {
-            awaitedSource = .caller
-            if beginsBody, bodyIsTaken { loop.post(.rewindBody(task), to: task.queue) }
+            let isAnew = beginsBody && bodyIsTaken
             (beginsBody, bodyIsTaken) = (false, true)
-            return loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
+            guard isAnew else { return askCaller() }
+            awaitedSource = .rewound
+            return loop.post(.rewindBody(task), to: task.queue)
         }
         let maximum = wantedBody
         work(upload) { () throws(NightjarError) in try upload.next(maximum: maximum).map(BodyPart.bytes) ?? .end }
+    }
+
+    private func askCaller() {
+        awaitedSource = .caller
+        loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
+    }
+
+    /// The caller begins anew: what comes from here on is for this attempt.
+    func rewound() {
+        if awaitedSource == .rewound { askCaller() }
     }
 
     // MARK: Parts

@@ -14,10 +14,12 @@ final class Coalesce: Stage, @unchecked Sendable {
     fileprivate struct Key: Hashable {
         let request: PreparedRequest
         let options: CallOptions
+        /// Which login the exchange is made with: its token is not in the head yet.
+        let login: UInt64
 
         static func == (a: Key, b: Key) -> Bool {
             a.request.wireHead == b.request.wireHead && a.request.origin == b.request.origin
-                && a.options.isAlike(b.options)
+                && a.login == b.login && a.options.isAlike(b.options)
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(request.wireHead) }
@@ -48,7 +50,9 @@ final class Coalesce: Stage, @unchecked Sendable {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
             call.task.handlers.isForWholeAnswers
         else { return .proceed }
-        let key = Key(request: call.request, options: call.options)
+        let key = Key(
+            request: call.request, options: call.options,
+            login: call.options.usesLogin ? call.loop.tokens?.logins ?? 0 : 0)
         if let shared = exchanges[key] {
             join(shared, call)
             return .wait
@@ -58,6 +62,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         join(shared, call)
         let exchange = call.branch { [self] in conclude(shared, $0) }
         shared.exchange = exchange
+        exchange.waiter = { [weak shared] in shared?.waiters.lazy.compactMap { $0 }.first }
         exchange.begin()
         return .wait
     }

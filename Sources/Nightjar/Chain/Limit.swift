@@ -13,6 +13,8 @@ final class Limit: Stage, @unchecked Sendable {
     /// Nobody has set a limit; there may be gates all the same, of servers that asked for something.
     private let isUnlimited: Bool
     private var gates: [Scope: Gate] = [:]
+    /// Most calls of a client are for one origin.
+    private var last: Gate?
     private var lastID: LimitGate.ID = 0
 
     /// - Parameter longestWait: what a server asks for beyond it fails at once.
@@ -67,8 +69,7 @@ final class Limit: Stage, @unchecked Sendable {
         // Of a hop that a redirect has left behind.
         leave(call, .withoutVerdict)
         if isUnlimited, gates.isEmpty { return .proceed }
-        let scope = scope(of: call)
-        guard let gate = gates[scope] ?? gateIfLimited(scope) else { return .proceed }
+        guard let gate = gate(for: call) else { return .proceed }
         lastID += 1
         let progress = Progress(gate, lastID)
         let now = NIODeadline.now()
@@ -85,14 +86,14 @@ final class Limit: Stage, @unchecked Sendable {
             gate.waiting[progress.id] = call
             arm(gate, call.loop)
             return .wait
-        case .refuse(let refusal): return .fail(refusal.error(of: scope.name))
+        case .refuse(let refusal): return .fail(refusal.error(of: gate.scope.name))
         }
     }
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         let asksForPause = head.status == 429 || head.status == 503
         guard call.limit != nil || asksForPause else { return .proceed }
-        guard let gate = call.limit?.gate ?? gate(of: scope(of: call)) else { return .proceed }
+        let gate = call.limit?.gate ?? gate(of: scope(of: call))
         var pass = call.limit?.pass
         let releases = gate.machine.received(
             &pass, status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
@@ -130,7 +131,7 @@ final class Limit: Stage, @unchecked Sendable {
             carryOut(gate.machine.gaveUp(progress.id, now: now), gate, call.loop)
         }
         // Made for what a server had asked for, which is over.
-        if settings(of: gate.scope).isNothing, gate.machine.isIdle(now: now) { gates[gate.scope] = nil }
+        if settings(of: gate.scope).isNothing, gate.machine.isIdle(now: now) { forget(gate) }
     }
 
     // MARK: Gates
@@ -139,12 +140,16 @@ final class Limit: Stage, @unchecked Sendable {
         call.options.limitGroup.map(Scope.group) ?? .origin(call.request.origin)
     }
 
-    private func gateIfLimited(_ scope: Scope) -> Gate? {
-        guard !settings(of: scope).isNothing else { return nil }
-        return gate(of: scope)
+    /// Nil where nothing is limited and nothing was asked for.
+    private func gate(for call: Call) -> Gate? {
+        if let last, call.options.limitGroup == nil, case .origin(call.request.origin) = last.scope { return last }
+        let scope = scope(of: call)
+        let gate = gates[scope] ?? (settings(of: scope).isNothing ? nil : self.gate(of: scope))
+        last = gate
+        return gate
     }
 
-    private func gate(of scope: Scope) -> Gate? {
+    private func gate(of scope: Scope) -> Gate {
         if let known = gates[scope] { return known }
         if gates.count >= Limit.mostGates { sweep() }
         let gate = Gate(scope, settings(of: scope).gate(longestWait: longestWait))
@@ -162,7 +167,12 @@ final class Limit: Stage, @unchecked Sendable {
     /// Forgets the gates of which new ones would say the same.
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
-        gates = gates.filter { !$0.value.machine.isIdle(now: now) }
+        for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
+    }
+
+    private func forget(_ gate: Gate) {
+        gates[gate.scope] = nil
+        if last === gate { last = nil }
     }
 
     private func carryOut(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
@@ -249,6 +259,19 @@ public struct LimitState: Sendable, Equatable {
     public let circuit: CircuitBreaker.Visible
     /// For how long the server has asked to be left alone; nil: it has not.
     public let pause: Duration?
+}
+
+/// As data, for C and Lua.
+extension LimitState {
+    /// An object of `name`, `inside`, `waiting`, `circuit` and, where the server has asked for one, `pause` (seconds).
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("name", .string(name)), .init("inside", .integer(Int64(inside))),
+            .init("waiting", .integer(Int64(waiting))), .init("circuit", .string(circuit.name)),
+        ]
+        if let pause { members.append(.init("pause", .number(pause.inSeconds))) }
+        return .object(members)
+    }
 }
 
 extension CircuitBreaker.Visible {

@@ -34,6 +34,8 @@ final class Redirect: Stage, @unchecked Sendable {
     }
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        // Of an attempt that went on to fail.
+        call.redirects?.hop = nil
         guard 301...308 ~= head.status else { return .proceed }
         let progress = call.redirects ?? begin(call)
         let verdict = progress.policy.received(
@@ -115,6 +117,7 @@ final class Redirect: Stage, @unchecked Sendable {
         do throws(NightjarError) {
             call.decide(.redirected(status: hop.status, method: hop.method, to: hop.url.redacted))
             call.request = try call.request.following(hop, sensitive: sensitive)
+            if hop.dropsCredentials { call.credentialsAreDropped = true }
             return .again(after: .zero)
         } catch {
             return .fail(error)

@@ -48,7 +48,7 @@ struct StageHooks: OptionSet {
 }
 
 /// The stages of one client, sorted by what they do, so that a call asks only those who answer.
-struct Chain {
+final class Chain: Sendable {
     typealias Link = (position: Int, stage: any Stage)
 
     /// From the top.

@@ -13,6 +13,7 @@ final class ClientLoop: @unchecked Sendable {
         case cancel(ClientTask)
         case resume(ClientTask)
         case bodyPart(ClientTask, BodyPart)
+        case rewound(ClientTask)
         /// A line for the log.
         case note(LogLevel, String)
         case redirect(ClientTask, RedirectAnswer)
@@ -46,7 +47,9 @@ final class ClientLoop: @unchecked Sendable {
     private let innerTimeouts: Timeouts
     /// Nil where the client has no login.
     private(set) var tokens: TokenKeeper?
-    private var isClosing = false
+    private(set) var isClosing = false
+    /// Nobody waits for the thread's end.
+    private var endsItself = false
     let transport: any HTTPTransport
     let log: LogSink?
     /// For what blocks.
@@ -109,13 +112,17 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Ends every call and the thread. Later messages are refused. A new token that is on its way is waited for: the old
     /// one may be spent.
+    ///
+    /// On the loop it returns at once: it may be called in the midst of a call, and a new token needs this thread.
     func stop() {
+        if isOnLoop { endsItself = true }
         submit(.close)
-        if isOnLoop {
-            shutDown()
-        } else {
-            monitor.withLock { while !isShutDown { monitor.wait(until: nil) } }
-        }
+        guard !isOnLoop else { return }
+        monitor.withLock { while !isShutDown { monitor.wait(until: nil) } }
+        endThread()
+    }
+
+    private func endThread() {
         // Whoever was to wake the loop for the mail before may not have come to it yet.
         while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
         thread.stop()
@@ -147,6 +154,7 @@ final class ClientLoop: @unchecked Sendable {
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.send(part)
+        case .rewound(let task): task.call?.rewound()
         case .note(let level, let text): note(level, text)
         case .redirect(let task, let answer):
             if let call = task.call { Redirect.answered(answer, call) }
@@ -179,16 +187,20 @@ final class ClientLoop: @unchecked Sendable {
 
     private func shutDown() {
         guard !monitor.withLock({ isShutDown }) else { return }
+        isClosing = true
         endCalls { _ in true }
         transport.shutDown()
         workers.shutDown()
+        tokens?.shutDown()
         monitor.withLock {
             isShutDown = true
             monitor.broadcast()
         }
+        if endsItself { endThread() }
     }
 
     private func endCalls(_ isMeant: (Call) -> Bool) {
+        // The end of one may be that of others, and none begins.
         for call in calls.filter(isMeant) {
             call.finish(
                 .failure(

@@ -55,6 +55,16 @@ private enum AuthType: String, CaseIterable {
     }
 }
 
+extension Authentication {
+    /// What the option `auth` of a client takes; nil: it shows nobody who it is.
+    ///
+    /// - Throws: `decoding` when it is not JSON; `invalid_argument`; `storage` when a key of a store cannot be read.
+    public init?(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        guard let auth = try Authentication.read(try JSONValue(parsing: json), "auth") else { return nil }
+        self = auth
+    }
+}
+
 extension Optional {
     fileprivate func required(_ path: String) throws(NightjarError) -> Wrapped {
         guard let self else { throw NightjarError(.invalidArgument, "option \(quoted(path)) is missing") }

@@ -46,9 +46,9 @@ extension Request {
                 request.limitGroup = try value.text(path)
             },
             Option(name: "retry") { value, path, request throws(NightjarError) in
-                var settings = RetrySettings()
-                try settings.read(value, path)
-                request.retry = settings
+                var changes = RetryChanges()
+                try changes.read(value, path)
+                request.retry = changes
             },
             Option(name: "idempotency_key") { value, path, request throws(NightjarError) in
                 switch value {

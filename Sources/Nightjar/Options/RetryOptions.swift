@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-extension RetrySettings {
+extension RetryChanges {
     /// Whether what fails is repeated, how many attempts are made, or `{attempts=, base=, cap=, max_wait=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
-        case .object: try RetrySettings.options.apply(value, at: path, to: &self)
+        case .object: try RetryChanges.options.apply(value, at: path, to: &self)
         default: try readAttempts(value, path)
         }
     }
@@ -17,7 +17,7 @@ extension RetrySettings {
         }
     }
 
-    fileprivate static let options = OptionTable<RetrySettings>([
+    fileprivate static let options = OptionTable<RetryChanges>([
         Option(name: "attempts") { value, path, settings throws(NightjarError) in
             settings.maximumAttempts = try value.count(path, in: 1...100)
         },
@@ -36,14 +36,24 @@ extension RetrySettings {
 extension Configuration {
     /// As a call has it, and `{budget = {reserve=, successes_per_retry=}}`, which only a client can have.
     mutating func readRetry(_ value: JSONValue, _ path: String) throws(NightjarError) {
-        guard case .object = value else { return try retry.readAttempts(value, path) }
-        try Configuration.retryOptions.apply(value, at: path, to: &self)
+        var choice = ClientRetryChoice(budget: retryBudget)
+        if case .object = value {
+            try ClientRetryChoice.options.apply(value, at: path, to: &choice)
+        } else {
+            try choice.changes.readAttempts(value, path)
+        }
+        (retry, retryBudget) = (choice.changes.applied(to: retry), choice.budget)
     }
+}
 
-    private static let retryOptions = OptionTable<Configuration>(
-        RetrySettings.options.lifted(to: \.retry) + [
-            Option(name: "budget") { value, path, configuration throws(NightjarError) in
-                try RetryBudget.Settings.options.apply(value, at: path, to: &configuration.retryBudget)
+private struct ClientRetryChoice {
+    var changes = RetryChanges()
+    var budget: RetryBudget.Settings
+
+    static let options = OptionTable<ClientRetryChoice>(
+        RetryChanges.options.lifted(to: \.changes) + [
+            Option(name: "budget") { value, path, choice throws(NightjarError) in
+                try RetryBudget.Settings.options.apply(value, at: path, to: &choice.budget)
             }
         ])
 }

@@ -1,8 +1,10 @@
 /// Moments are nanoseconds of a clock that does not jump.
 extension UInt64 {
     /// What lies beyond the end of time is cut to it; a negative duration is none.
-    func later(by duration: Duration) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(UInt64(Swift.max(duration.nanosecondsClamped, 0)))
+    func later(by duration: Duration) -> UInt64 { later(by: UInt64(Swift.max(duration.nanosecondsClamped, 0))) }
+
+    func later(by nanoseconds: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(nanoseconds)
         return overflow ? .max : sum
     }
 

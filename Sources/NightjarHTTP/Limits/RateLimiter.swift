@@ -27,16 +27,15 @@ public struct RateLimiter: Sendable {
             self.count = count
             self.period = period
             self.burst = burst ?? count
+            interval = UInt64(max(period.nanosecondsClamped, 0)) / UInt64(count)
+            let (slack, overflow) = interval.multipliedReportingOverflow(by: UInt64(self.burst - 1))
+            self.slack = overflow ? .max : slack
         }
 
         /// Nanoseconds from one request to the next.
-        fileprivate var interval: UInt64 { UInt64(max(period.nanosecondsClamped, 0)) / UInt64(count) }
-
+        fileprivate let interval: UInt64
         /// How far the bucket may be from full.
-        fileprivate var slack: UInt64 {
-            let (slack, overflow) = interval.multipliedReportingOverflow(by: UInt64(burst - 1))
-            return overflow ? .max : slack
-        }
+        fileprivate let slack: UInt64
     }
 
     /// What the origin still takes in its own window.
@@ -84,7 +83,7 @@ public struct RateLimiter: Sendable {
     public mutating func take(now: UInt64) -> Duration {
         beginAnew(now)
         guard admits <= now else { return now.wait(until: admits) }
-        if let rate { fullAt = max(fullAt, now).later(by: .nanoseconds(Int64(clamping: rate.interval))) }
+        if let rate { fullAt = max(fullAt, now).later(by: rate.interval) }
         if var window {
             let left = window.remaining - underWay
             if window.isScarce(left) {

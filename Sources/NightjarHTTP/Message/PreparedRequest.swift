@@ -76,14 +76,14 @@ public final class PreparedRequest: Sendable {
     ///
     /// - Throws: `invalid_request` when name or value breaks the grammar.
     public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
-        guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
-            throw NightjarError(.invalidRequest, "header \(quoted(name)) holds a character that is not allowed in it")
-        }
-        var longer = head
-        longer.writeString(name)
-        longer.writeStaticString(": ")
-        longer.writeString(value)
-        longer.writeStaticString("\r\n\r\n")
+        adding(try FieldLine(name, value))
+    }
+
+    public func adding(_ line: FieldLine) -> PreparedRequest {
+        var longer = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + line.bytes.readableBytes)
+        longer.writeImmutableBuffer(head)
+        longer.writeImmutableBuffer(line.bytes)
+        longer.writeStaticString("\r\n")
         return PreparedRequest(self, wireHead: longer)
     }
 
@@ -218,5 +218,18 @@ public final class PreparedRequest: Sendable {
         for index in 0..<headers.count where index != host {
             headers.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
         }
+    }
+}
+
+/// A field line that was checked once, to stand in any number of requests.
+public struct FieldLine: Sendable {
+    let bytes: ByteBuffer
+
+    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    public init(_ name: String, _ value: String) throws(NightjarError) {
+        guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) holds a character that is not allowed in it")
+        }
+        bytes = ByteBuffer(string: "\(name): \(value)\r\n")
     }
 }

@@ -29,7 +29,7 @@ public struct Request: Sendable {
     /// What is done with redirects, where that differs from the client's.
     public var redirect: RedirectSettings?
     /// How often what has failed is tried again, where that differs from the client's.
-    public var retry: RetrySettings?
+    public var retry: RetryChanges?
     /// By which a server knows a repetition, so that also a POST may be repeated.
     public var idempotencyKey = IdempotencyKey.Choice.none
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no

@@ -11,3 +11,23 @@ public struct RetrySettings: Sendable, Equatable {
 
     public init() {}
 }
+
+/// What one call has otherwise than its client; nil where it has not.
+public struct RetryChanges: Sendable, Equatable {
+    public var maximumAttempts: Int?
+    public var base: Duration?
+    public var cap: Duration?
+    public var longestWait: Duration?
+
+    public init() {}
+
+    /// The client's settings with these.
+    public func applied(to settings: RetrySettings) -> RetrySettings {
+        var settings = settings
+        settings.maximumAttempts = maximumAttempts ?? settings.maximumAttempts
+        settings.base = base ?? settings.base
+        settings.cap = cap ?? settings.cap
+        settings.longestWait = longestWait ?? settings.longestWait
+        return settings
+    }
+}

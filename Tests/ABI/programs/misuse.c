@@ -11,6 +11,11 @@ static void never(void *context, nj_task *task, const nj_response *res, const nj
   CHECK(!"called");
 }
 
+static void fails(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
+  (void)context, (void)task;
+  CHECK(res == NULL && nj_error_kind(err) == NJ_CONNECT);
+}
+
 static void proxies_and_sockets_are_checked_as_they_are_set(void) {
   nj_config *cfg = nj_config_new();
   CHECK(nj_config_set_proxy(cfg, "http://user:password@127.0.0.1:3128") == NJ_OK);
@@ -130,6 +135,216 @@ static void null_handles_are_answered(void) {
   nj_queue_free(NULL);
 }
 
+static nj_retry stop(void *context, nj_task *task, nj_retry_question *question) {
+  (void)context, (void)task, (void)question;
+  return NJ_RETRY_STOP;
+}
+
+static void rewind_body(void *context, nj_task *task) { (void)context, (void)task; }
+
+static void provide(void *context, nj_token_question *question) { (void)context, (void)question; }
+
+static void nobody(void *context) { (void)context; }
+
+static void show(void *context, const nj_login_prompt *prompt) {
+  (void)context, (void)prompt;
+  CHECK(!"shown");
+}
+
+static void logged_in(void *context, const nj_error *error) {
+  (void)context, (void)error;
+  CHECK(!"called");
+}
+
+static void null_handles_of_logins_and_limits_are_answered(void) {
+  CHECK(nj_config_set_bearer(NULL, "a") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_basic_auth(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_digest_auth(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_api_key_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_api_key_query(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_auth_json(NULL, "{}", 2, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_token_provider(NULL, provide, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_on_login_required(NULL, nobody, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_retry_attempts(NULL, 3) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_retry_backoff(NULL, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_retry_max_wait(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_coalesce(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_rate_limit(NULL, 1, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_concurrency(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_circuit_breaker(NULL, 0.5, 1, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_waiting(NULL, 1) == NJ_INVALID_ARGUMENT);
+
+  CHECK(!nj_token_question_was_refused(NULL) && nj_token_question_retain(NULL) == NULL);
+  CHECK(nj_token_question_answer(NULL, "a", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_token_question_fail(NULL, true, "a") == NJ_INVALID_ARGUMENT);
+  nj_token_question_release(NULL);
+  CHECK(nj_retry_question_error(NULL) == NULL && nj_retry_question_attempt(NULL) == 0);
+  CHECK(nj_retry_question_after(NULL) < 0 && nj_retry_question_reason(NULL) == NULL);
+  CHECK(nj_retry_question_set_after(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(NULL, NJ_RETRY_STOP, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_login_prompt_url(NULL) == NULL && nj_login_prompt_user_code(NULL) == NULL);
+  CHECK(nj_login_prompt_complete_url(NULL) == NULL);
+
+  CHECK(nj_request_set_use_auth(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_retry_attempts(NULL, 3) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_retry(NULL, stop, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_rewind(NULL, rewind_body) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_idempotency_key(NULL, "a") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_coalesce(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_limit_group(NULL, "a") == NJ_INVALID_ARGUMENT);
+
+  size_t length = 7;
+  CHECK(nj_response_explain(NULL) == NULL && nj_response_explain_json(NULL, NULL) == NULL);
+  CHECK(nj_response_explain_json(NULL, &length) == NULL && length == 0);
+  length = 7;
+  CHECK(nj_error_explain(NULL) == NULL && nj_error_explain_json(NULL, &length) == NULL && length == 0);
+  CHECK(nj_error_earlier_count(NULL) == 0 && nj_error_earlier(NULL, 0) == NULL);
+  CHECK(nj_response_idempotency_key(NULL) == NULL && nj_error_idempotency_key(NULL) == NULL);
+  length = 7;
+  CHECK(nj_client_limits_json(NULL, &length) == NULL && length == 0);
+  nj_text_free(NULL);
+
+  nj_error *err = NULL;
+  CHECK(nj_client_sign_in(NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
+  CHECK_TEXT(nj_error_message(err), "client is NULL or not UTF-8");
+  nj_error_free(err);
+  CHECK(nj_client_sign_out(NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_log_in(NULL, 1, show, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_start_log_in(NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
+}
+
+/* What a client with a login refuses, which sends nothing meanwhile. */
+static void logins_are_checked(void) {
+  static const char auth[] = "{\"type\":\"oauth2\",\"token_url\":\"/t\",\"access_token\":\"a\"}";
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, "http://127.0.0.1:1/");
+  CHECK(nj_config_set_auth_json(config, auth, sizeof auth - 1, NULL) == NJ_OK);
+  CHECK(nj_config_set_auth_json(config, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_auth_json(config, "{}", SIZE_MAX, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_auth_json(config, "{", 1, NULL) == NJ_DECODING);
+  CHECK(nj_config_set_on_login_required(config, NULL, NULL) == NJ_OK);
+  nj_client *client = nj_client_new(config, NULL);
+  static const struct {
+    const char *json;
+    nj_status status;
+  } tokens[] = {
+      {"{\"access_token\":\"b\",\"refresh_token\":\"r\",\"expires_in\":3600,\"token_type\":\"bearer\"}", NJ_OK},
+      {"{\"access_token\":\"two words\"}", NJ_INVALID_ARGUMENT},
+      {"{\"access_token\":\"\"}", NJ_INVALID_ARGUMENT},
+      {"{\"acces_token\":\"b\"}", NJ_INVALID_ARGUMENT},
+      {"{\"access_token\":\"b\",\"expires_in\":-1}", NJ_INVALID_ARGUMENT},
+      {"{\"access_token\":\"b\",\"expires_in\":1e300}", NJ_INVALID_ARGUMENT},
+      {"{}", NJ_INVALID_ARGUMENT},
+      {"[]", NJ_INVALID_ARGUMENT},
+      {"{", NJ_DECODING},
+      {"\xff", NJ_DECODING},
+  };
+  for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+    nj_error *err = NULL;
+    CHECK(nj_client_sign_in(client, tokens[i].json, strlen(tokens[i].json), &err) == tokens[i].status);
+    CHECK((err == NULL) == (tokens[i].status == NJ_OK));
+    nj_error_free(err);
+  }
+  CHECK(nj_client_sign_in(client, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
+  nj_queue *queue = nj_queue_new();
+  double bad[] = {NAN, INFINITY, -1, 1e300};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK(nj_client_log_in(client, bad[i], show, NULL, NULL) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_client_start_log_in(client, bad[i], queue, show, logged_in, NULL, NULL) == NULL);
+  }
+  CHECK(nj_client_log_in(client, 1, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_start_log_in(client, 1, NULL, show, logged_in, NULL, NULL) == NULL);
+  CHECK(nj_client_start_log_in(client, 1, queue, NULL, logged_in, NULL, NULL) == NULL);
+  CHECK(nj_client_start_log_in(client, 1, queue, show, NULL, NULL, NULL) == NULL);
+  CHECK(nj_client_sign_out(client) == NJ_OK);
+  nj_queue_free(queue);
+  nj_client_free(client);
+  CHECK(nj_config_set_token_provider(config, NULL, NULL) == NJ_OK);
+  client = nj_client_new(config, NULL);
+  CHECK(nj_client_sign_out(client) == NJ_INVALID_REQUEST);
+  nj_client_free(client);
+  nj_config_free(config);
+}
+
+static void retries_and_limits_are_checked(void) {
+  nj_config *config = nj_config_new();
+  nj_request *req = nj_request_new("PUT", "/");
+  int counts[] = {0, -1, 101, 1 << 30};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    CHECK(nj_config_set_retry_attempts(config, counts[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_set_retry_attempts(req, counts[i]) == NJ_INVALID_ARGUMENT);
+  }
+  double bad[] = {NAN, INFINITY, -INFINITY, -0.5, NJ_NO_LIMIT, 1e300};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    CHECK(nj_config_set_retry_backoff(config, bad[i], 1) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_retry_backoff(config, 1, bad[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_retry_max_wait(config, bad[i]) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_rate_limit(config, 1, bad[i], 1) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_circuit_breaker(config, bad[i], 1, 1, 1) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_circuit_breaker(config, 0.5, 1, bad[i], 1) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_circuit_breaker(config, 0.5, 1, 1, bad[i]) == NJ_INVALID_ARGUMENT);
+  }
+  CHECK(nj_config_set_circuit_breaker(config, 1.5, 1, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_circuit_breaker(config, 0.5, 0, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_circuit_breaker(config, 0.5, SIZE_MAX, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_circuit_breaker(config, 0.5, 1, 0, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_circuit_breaker(config, 0, 0, NAN, NAN) == NJ_OK);
+  CHECK(nj_config_set_rate_limit(config, 1, 0, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_rate_limit(config, SIZE_MAX, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_rate_limit(config, 1, 1, SIZE_MAX) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_rate_limit(config, 1000000001, 1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_rate_limit(config, 0, NAN, SIZE_MAX) == NJ_OK);
+  CHECK(nj_config_set_rate_limit(config, 10, 1, 0) == NJ_OK);
+  CHECK(nj_config_set_concurrency(config, 1000001) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_concurrency(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_concurrency(config, 0) == NJ_OK);
+  CHECK(nj_config_set_max_waiting(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_waiting(config, 0) == NJ_OK);
+
+  static const char *bad_key[] = {"", "two words", "\xc3\xa9", "a\tb", "\xff"};
+  for (size_t i = 0; i < sizeof bad_key / sizeof *bad_key; i++)
+    CHECK(nj_request_set_idempotency_key(req, bad_key[i]) == NJ_INVALID_ARGUMENT);
+  char key[300];
+  memset(key, 'k', sizeof key);
+  key[256] = 0;
+  CHECK(nj_request_set_idempotency_key(req, key) == NJ_INVALID_ARGUMENT);
+  key[255] = 0;
+  CHECK(nj_request_set_idempotency_key(req, key) == NJ_OK);
+  CHECK(nj_request_set_idempotency_key(req, NULL) == NJ_OK);
+  CHECK(nj_idempotency_key_new(NULL, 100) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_idempotency_key_new(key, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_idempotency_key_new(key, NJ_IDEMPOTENCY_KEY_SIZE - 1) == NJ_INVALID_ARGUMENT && key[0] == 'k');
+  CHECK(nj_idempotency_key_new(key, NJ_IDEMPOTENCY_KEY_SIZE) == NJ_OK && strlen(key) == 36);
+  CHECK(nj_idempotency_key_new(key, SIZE_MAX) == NJ_OK);
+  CHECK(nj_request_set_body_rewind(req, rewind_body) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_retry(req, NULL, NULL) == NJ_OK);
+  CHECK(nj_request_set_limit_group(req, "\xff") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_limit_group(req, NULL) == NJ_OK);
+
+  nj_config_free(config);
+  config = nj_config_new();
+  nj_client *client = nj_client_new(config, NULL);
+  nj_queue *queue = nj_queue_new();
+  nj_request *slow = nj_request_new("GET", "http://127.0.0.1:1/");
+  nj_request_set_retry_attempts(slow, 1);
+  nj_task *task = nj_client_start(client, slow, queue, fails, NULL, NULL);
+  CHECK(nj_task_retry(task, NJ_RETRY_LATER, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(task, (nj_retry)9, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(task, NJ_RETRY_AGAIN, NAN) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(task, NJ_RETRY_AGAIN, -1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(task, NJ_RETRY_STOP, NAN) == NJ_OK); /* Nobody has asked, so nothing happens. */
+  nj_task_release(task);
+  while (!nj_queue_poll(queue, 10)) continue;
+  char *limits = nj_client_limits_json(client, NULL);
+  CHECK_TEXT(limits, "[]");
+  nj_text_free(limits);
+  nj_request_free(slow);
+  nj_queue_free(queue);
+  nj_client_free(client);
+  nj_request_free(req);
+  nj_config_free(config);
+}
+
 static void texts_are_checked(void) {
   nj_config *config = nj_config_new();
   nj_request *req = nj_request_new("GET", "/");
@@ -140,6 +355,15 @@ static void texts_are_checked(void) {
     CHECK(nj_config_set_header(config, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_header(config, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_ca_file(config, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_bearer(config, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_basic_auth(config, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_basic_auth(config, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_digest_auth(config, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_digest_auth(config, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_api_key_header(config, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_api_key_header(config, "x", bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_api_key_query(config, bad, "x") == NJ_INVALID_ARGUMENT);
+    CHECK(nj_config_set_api_key_query(config, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_user_agent(config, bad) == (bad ? NJ_INVALID_ARGUMENT : NJ_OK));
     CHECK(nj_request_new(bad, "/") == NULL && nj_request_new("GET", bad) == NULL);
     CHECK(nj_request_add_query(req, bad, "x") == NJ_INVALID_ARGUMENT);
@@ -290,6 +514,9 @@ int main(void) {
   urls_that_are_none_are_refused();
   configurations_that_cannot_work_are_refused();
   options_as_json_are_checked();
+  null_handles_of_logins_and_limits_are_answered();
+  logins_are_checked();
+  retries_and_limits_are_checked();
   names_are_known();
   FINISH();
 }

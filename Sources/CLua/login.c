@@ -1,0 +1,314 @@
+/* login.c - a client's tokens: functions of the script that provide them and hear that a login has ended, and logins that
+ * the script brings.
+ *
+ * The functions run in tasks of their own, which belong to no other: a token is for all calls that wait for it, and the
+ * cancel of one must not take it from the others. */
+#include "json.h"
+#include "njl.h"
+
+/* --- The option auth --- */
+
+static bool take_function(lua_State *L, int auth, int client, const char *name, int slot) {
+  lua_pushstring(L, name);
+  if (lua_rawget(L, auth) == LUA_TNIL) {
+    lua_pop(L, 1);
+    return false;
+  }
+  if (!njl_is_callable(L, -1)) luaL_error(L, "client: auth.%s must be a function, got %s", name, luaL_typename(L, -1));
+  lua_setiuservalue(L, client, slot);
+  return true;
+}
+
+static void remove_field(lua_State *L, int table, const char *name) {
+  lua_pushstring(L, name);
+  lua_pushnil(L);
+  lua_rawset(L, table);
+}
+
+static void set_text(lua_State *L, int table, const char *name, const char *text) {
+  lua_pushstring(L, name);
+  lua_pushstring(L, text);
+  lua_rawset(L, table);
+}
+
+/* Tokens that a function provides are kept and renewed as those of a login are, which describes them in the schema: one
+ * whose call is never made. */
+static void describe_provided(lua_State *L, int auth) {
+  static const char *const known[] = {"type", "provider", "on_login_required", "access_token", "expires_in",
+                                      "skew", "refresh_timeout", "refresh_limit", NULL};
+  for (lua_pushnil(L); lua_next(L, auth) != 0; lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "client", "auth.", name, known);
+  }
+  static const char *const types[] = {"bearer", NULL};
+  lua_pushliteral(L, "type");
+  lua_rawget(L, auth);
+  if (njl_find_name(L, -1, types) < 0) luaL_error(L, "client: auth.provider is for the type \"bearer\"");
+  lua_pop(L, 1);
+  set_text(L, auth, "type", "login");
+  set_text(L, auth, "url", "");
+  lua_pushliteral(L, "json");
+  lua_newtable(L);
+  lua_rawset(L, auth);
+}
+
+void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) {
+  int top = lua_gettop(L);
+  lua_pushliteral(L, "auth");
+  if (lua_rawget(L, options) != LUA_TTABLE) return lua_settop(L, top);
+  njl_push_copy(L, -1);
+  int auth = lua_gettop(L);
+  listener->provides_tokens = take_function(L, auth, client, "provider", NJL_CLIENT_PROVIDER);
+  listener->hears_of_logins = take_function(L, auth, client, "on_login_required", NJL_CLIENT_LOGIN_REQUIRED);
+  if (listener->provides_tokens) describe_provided(L, auth);
+  if (listener->provides_tokens || listener->hears_of_logins) {
+    remove_field(L, auth, "provider");
+    remove_field(L, auth, "on_login_required");
+    njl_push_copy(L, options);
+    lua_pushliteral(L, "auth");
+    lua_pushvalue(L, auth);
+    lua_rawset(L, -3);
+    lua_replace(L, options);
+  }
+  lua_settop(L, top);
+}
+
+/* --- Questions --- */
+
+static void fail(lua_State *L, njl_question *question) {
+  njl_bytes message;
+  message.data = lua_tolstring(L, -1, &message.length);
+  njl_question_fail(question, message);
+}
+
+/* What the function has returned, two values, or raised. The question is the task's, whose end fails it otherwise. */
+static int provided(lua_State *L, int status, lua_KContext context) {
+  njl_question *question = ((njl_task *)context)->question;
+  if (status != LUA_OK && status != LUA_YIELD) {
+    /* The URL that an error object tells of is that of another call. */
+    if (luaL_testudata(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
+    else luaL_tolstring(L, -1, NULL);
+    fail(L, question);
+    return 0;
+  }
+  if (lua_isnil(L, 1)) {
+    njl_question_end_login(question);
+    return 0;
+  }
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    lua_pushfstring(L, "auth.provider must return a string or nil, got %s", luaL_typename(L, 1));
+    fail(L, question);
+    return 0;
+  }
+  bool is_forever = lua_isnil(L, 2);
+  lua_Number lifetime = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
+  if (!is_forever && !(lifetime >= 0)) {
+    lua_pushliteral(L, "auth.provider must return seconds from 0 as its second value");
+    fail(L, question);
+    return 0;
+  }
+  njl_bytes token;
+  token.data = lua_tolstring(L, 1, &token.length);
+  njl_question_provide(question, token, lifetime);
+  return 0;
+}
+
+/* The function and its argument */
+static int provide(lua_State *L) {
+  lua_KContext task = (lua_KContext)njl_host_open(L)->current;
+  return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);
+}
+
+/* What a question is about, for the function below. */
+typedef struct errand {
+  njl_question *handle; /* NULL: the task has it */
+  int64_t client;
+  njl_question_kind kind;
+  njl_task *task; /* that was spawned for it */
+} errand;
+
+/* Spawns the task for the errand at index 1. */
+static int begin(lua_State *L) {
+  errand *errand = lua_touserdata(L, 1);
+  if (!njl_push_numbered(L, errand->client)) return 0; /* Nobody is there to answer. */
+  bool asks = errand->kind != NJL_LOGIN_REQUIRED;
+  if (asks) lua_pushcfunction(L, provide);
+  lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDER : NJL_CLIENT_LOGIN_REQUIRED);
+  if (asks) {
+    lua_createtable(L, 0, 1);
+    lua_pushboolean(L, errand->kind == NJL_TOKEN_REFUSED);
+    lua_setfield(L, -2, "refused");
+  }
+  errand->task = njl_task_spawn(L, njl_host_open(L), asks ? 2 : 0);
+  errand->task->is_observed = asks;
+  errand->task->question = errand->handle;
+  errand->handle = NULL;
+  return 0;
+}
+
+void njl_ask_logins(lua_State *L, njl_host *host) {
+  if (!lua_checkstack(L, LUA_MINSTACK)) return;
+  while (host->engine != NULL) {
+    errand errand = {0};
+    errand.handle = njl_engine_next_question(host->engine, &errand.client, &errand.kind);
+    if (errand.handle == NULL) return;
+    njl_task *outer = host->current;
+    host->current = &host->root;
+    lua_pushcfunction(L, begin);
+    lua_pushlightuserdata(L, &errand);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: the question fails with its release. */
+    host->current = outer;
+    /* Who waits for what it is about hears of that afterwards. */
+    if (errand.task != NULL) njl_make_first(errand.task);
+    njl_question_release(errand.handle);
+  }
+}
+
+/* --- Logins that the script brings --- */
+
+static njl_bytes read_text(lua_State *L, const char *name, bool is_needed) {
+  njl_bytes text = {0};
+  lua_pushstring(L, name);
+  int type = lua_rawget(L, 2);
+  if (type == LUA_TNIL && is_needed) luaL_error(L, "sign_in: %s is missing", name);
+  if (type != LUA_TNIL && type != LUA_TSTRING) {
+    luaL_error(L, "sign_in: %s must be a string, got %s", name, luaL_typename(L, -1));
+  }
+  if (type == LUA_TSTRING) text.data = lua_tolstring(L, -1, &text.length);
+  return text; /* Stays on the stack, which keeps it. */
+}
+
+/* Whose login it is: a stranger's script does not change the host program's. */
+static njl_client *check_login(lua_State *L, const char *function) {
+  njl_client *client = njl_check_client(L);
+  if (njl_host_open(L)->is_sandboxed) {
+    luaL_error(L, "%s: the login is the host program's and not changed here", function);
+  }
+  return client;
+}
+
+/* api:sign_in{ access_token =, refresh_token =, expires_in = } */
+int njl_sign_in(lua_State *L) {
+  static const char *const known[] = {"access_token", "refresh_token", "expires_in", NULL};
+  njl_client *client = check_login(L, "sign_in");
+  if (!lua_istable(L, 2)) return luaL_error(L, "sign_in: a table expected, got %s", luaL_typename(L, 2));
+  lua_settop(L, 2);
+  for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_in", "", name, known);
+  }
+  njl_token token = {.access = read_text(L, "access_token", true), .refresh = read_text(L, "refresh_token", false)};
+  token.lifetime = -1;
+  lua_pushliteral(L, "expires_in");
+  if (lua_rawget(L, 2) != LUA_TNIL) {
+    token.lifetime = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(token.lifetime >= 0)) return luaL_error(L, "sign_in: expires_in must be seconds from 0");
+  }
+  njl_reply *error = njl_error_push(L);
+  if (!njl_client_sign_in(client, &token, &error->wait.call)) return lua_error(L);
+  return 0;
+}
+
+/* api:sign_out() */
+int njl_sign_out(lua_State *L) {
+  njl_client *client = check_login(L, "sign_out");
+  njl_reply *error = njl_error_push(L);
+  if (!njl_client_sign_out(client, &error->wait.call)) return lua_error(L);
+  return 0;
+}
+
+/* --- Logging in --- */
+
+/* The stack of api:log_in: the client, the wait, the function that shows a person what to do, or nil. */
+enum { LOGIN = 2, PROMPT };
+
+static int logged_in(lua_State *L, int status, lua_KContext context);
+
+static int await_login(lua_State *L, njl_reply *reply) {
+  lua_settop(L, PROMPT);
+  njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);
+  reply->wait.state = NJL_PENDING;
+  reply->wait.host->calls++;
+  return njl_await(L, &reply->wait, logged_in);
+}
+
+static int prompted(lua_State *L, int status, lua_KContext context) {
+  njl_reply *reply = (njl_reply *)context;
+  if (status != LUA_OK && status != LUA_YIELD) { /* Nobody will log in. */
+    njl_call_cancel(reply->wait.call);
+    return lua_error(L);
+  }
+  return await_login(L, reply);
+}
+
+static void set_prompt(lua_State *L, njl_outcome *login, njl_field field, const char *name) {
+  size_t length = 0;
+  const char *text = njl_outcome_text(login, field, &length);
+  if (text == NULL) return;
+  lua_pushlstring(L, text, length);
+  lua_setfield(L, -2, name);
+}
+
+/* What `nightjar` says to whoever sits before it. */
+static int write_prompt(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_getfield(L, 1, "url") == LUA_TSTRING) {
+    lua_writestringerror("To log in, open %s\n", lua_tostring(L, -1));
+    return 0;
+  }
+  lua_getfield(L, 1, "page");
+  lua_getfield(L, 1, "user_code");
+  lua_writestringerror("To log in, open %s", luaL_optstring(L, -2, ""));
+  lua_writestringerror(" and type %s\n", luaL_optstring(L, -1, ""));
+  return 0;
+}
+
+static int logged_in(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  njl_reply *reply = (njl_reply *)context;
+  njl_outcome *login = reply->wait.call;
+  if (!njl_login_prompts(login)) return njl_login_has_failed(login) ? njl_reply_finish(L, LOGIN) : 0;
+  lua_settop(L, PROMPT);
+  if (lua_isnil(L, PROMPT)) lua_pushcfunction(L, write_prompt);
+  else lua_pushvalue(L, PROMPT);
+  lua_createtable(L, 0, 3);
+  set_prompt(L, login, NJL_PROMPT_URL, "url");
+  set_prompt(L, login, NJL_PROMPT_CODE, "user_code");
+  set_prompt(L, login, NJL_PROMPT_PAGE, "page");
+  set_prompt(L, login, NJL_PROMPT_COMPLETE_PAGE, "complete_page");
+  return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
+}
+
+/* api:log_in{ prompt = function(info) end } - by a code or with the browser, as the grant says; otherwise by what a call
+ * would wait for */
+int njl_log_in(lua_State *L) {
+  static const char *const known[] = {"prompt", NULL};
+  njl_client *client = check_login(L, "log_in");
+  njl_host *host = njl_host_open(L);
+  lua_settop(L, 2);
+  if (!lua_isnil(L, 2)) {
+    if (!lua_istable(L, 2)) return luaL_error(L, "log_in: options must be a table, got %s", luaL_typename(L, 2));
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "log_in", "", name, known);
+      if (!njl_is_callable(L, -1)) {
+        return luaL_error(L, "log_in: prompt must be a function, got %s", luaL_typename(L, -1));
+      }
+    }
+    lua_getfield(L, 2, "prompt");
+  } else {
+    lua_pushnil(L);
+  }
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
+  lua_replace(L, LOGIN);
+  njl_outcome *refusal = NULL;
+  reply->wait.call = njl_login_start(host->engine, client, &reply->wait, &refusal);
+  if (reply->wait.call == NULL) {
+    reply->wait.call = refusal;
+    reply->wait.state = NJL_DONE;
+    return njl_reply_finish(L, LOGIN);
+  }
+  host->calls++;
+  return njl_await(L, &reply->wait, logged_in);
+}

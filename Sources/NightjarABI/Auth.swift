@@ -1,0 +1,91 @@
+import CNightjar
+import Nightjar
+
+@_cdecl("nj_config_set_bearer") @implementation
+public func nj_config_set_bearer(_ config: OpaquePointer?, _ token: UnsafePointer<CChar>?) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.auth = .bearer(try required(text(token), "token"))
+    }
+}
+
+@_cdecl("nj_config_set_basic_auth") @implementation
+public func nj_config_set_basic_auth(
+    _ config: OpaquePointer?, _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.auth = .basic(
+            user: try required(text(user), "user"), password: try required(text(password), "password"))
+    }
+}
+
+@_cdecl("nj_config_set_digest_auth") @implementation
+public func nj_config_set_digest_auth(
+    _ config: OpaquePointer?, _ user: UnsafePointer<CChar>?, _ password: UnsafePointer<CChar>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.auth = .digest(
+            user: try required(text(user), "user"), password: try required(text(password), "password"))
+    }
+}
+
+@_cdecl("nj_config_set_api_key_header") @implementation
+public func nj_config_set_api_key_header(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        let place = APIKey.Place.header(try required(text(name), "name"))
+        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
+    }
+}
+
+@_cdecl("nj_config_set_api_key_query") @implementation
+public func nj_config_set_api_key_query(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        let place = APIKey.Place.query(try required(text(name), "name"))
+        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
+    }
+}
+
+@_cdecl("nj_config_set_auth_json") @implementation
+public func nj_config_set_auth_json(
+    _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let config = try required(Handle<ConfigBox>.borrow(config), "config")
+        config.configuration.auth = try Authentication(json: try document(json, length))
+    }
+}
+
+@_cdecl("nj_config_set_on_login_required") @implementation
+public func nj_config_set_on_login_required(
+    _ config: OpaquePointer?, _ callback: nj_login_required_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
+    let context = CallbackContext(pointer: context)
+    config.loginRequired = callback.map { callback in LoginHook(runsOnLoop: false) { callback(context.pointer) } }
+    return NJ_OK
+}
+
+@_cdecl("nj_request_set_use_auth") @implementation
+public func nj_request_set_use_auth(_ request: OpaquePointer?, _ use: Bool) -> nj_status {
+    changeRequest(request) { $0.request.usesAuth = use }
+}
+
+@_cdecl("nj_client_sign_in") @implementation
+public func nj_client_sign_in(
+    _ client: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        try client.signIn(try Token(json: try document(json, length)))
+    }
+}
+
+@_cdecl("nj_client_sign_out") @implementation
+public func nj_client_sign_out(_ client: OpaquePointer?) -> nj_status {
+    setting { () throws(NightjarError) in try required(Handle<Client>.borrow(client), "client").signOut() }
+}

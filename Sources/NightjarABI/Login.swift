@@ -1,0 +1,77 @@
+import CNightjar
+import Nightjar
+
+/// What a person is to be shown, as C strings.
+final class LoginPromptBox: Sendable {
+    let url: CString
+    let userCode: CString?
+    let completeURL: CString?
+
+    init(_ prompt: LoginPrompt) {
+        switch prompt {
+        case .device(let code, let page, let complete):
+            (url, userCode, completeURL) = (CString(page), CString(code), complete.map(CString.init))
+        case .browser(let page): (url, userCode, completeURL) = (CString(page), nil, nil)
+        }
+    }
+}
+
+/// Shows what a login asks for.
+private func prompter(
+    _ prompt: @escaping nj_login_prompt_fn, _ context: CallbackContext
+) -> @Sendable (LoginPrompt) -> Void {
+    { shown in
+        let box = LoginPromptBox(shown)
+        withExtendedLifetime(box) { prompt(context.pointer, Handle.lend(box)) }
+    }
+}
+
+@_cdecl("nj_client_log_in") @implementation
+public func nj_client_log_in(
+    _ client: OpaquePointer?, _ seconds: Double, _ prompt: nj_login_prompt_fn?, _ context: UnsafeMutableRawPointer?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let prompt = prompter(try required(prompt, "prompt"), CallbackContext(pointer: context))
+        try client.logInBlocking(within: try lifetime(seconds), prompt: prompt)
+    }
+}
+
+@_cdecl("nj_client_start_log_in") @implementation
+public func nj_client_start_log_in(
+    _ client: OpaquePointer?, _ seconds: Double, _ queue: OpaquePointer?, _ prompt: nj_login_prompt_fn?,
+    _ done: nj_login_done_fn?, _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let context = CallbackContext(pointer: context)
+        let prompt = prompter(try required(prompt, "prompt"), context)
+        let done = try required(done, "done")
+        let task = try client.logIn(on: queue, within: try lifetime(seconds), prompt: prompt) { result in
+            switch result {
+            case .success: done(context.pointer, nil)
+            case .failure(let error):
+                let box = ErrorBox(error)
+                withExtendedLifetime(box) { done(context.pointer, Handle.lend(box)) }
+            }
+        }
+        return Handle.make(task)
+    }
+}
+
+@_cdecl("nj_login_prompt_url") @implementation
+public func nj_login_prompt_url(_ prompt: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<LoginPromptBox>.borrow(prompt)?.url.pointer
+}
+
+@_cdecl("nj_login_prompt_user_code") @implementation
+public func nj_login_prompt_user_code(_ prompt: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<LoginPromptBox>.borrow(prompt)?.userCode?.pointer
+}
+
+@_cdecl("nj_login_prompt_complete_url") @implementation
+public func nj_login_prompt_complete_url(_ prompt: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<LoginPromptBox>.borrow(prompt)?.completeURL?.pointer
+}

@@ -1,0 +1,150 @@
+import CNightjar
+import Nightjar
+
+/// A failed attempt as C sees it. Belongs to the thread that runs the callback.
+final class RetryQuestionBox {
+    let error: ErrorBox
+    let attempt: Int32
+    /// Nil: the client would not try again, for this reason.
+    let wait: Duration?
+    let reason: CString?
+    /// How long C would have the next attempt wait.
+    var chosenWait: Duration?
+
+    init(_ question: RetryQuestion) {
+        error = ErrorBox(question.error)
+        attempt = Int32(clamping: question.attempt)
+        switch question.verdict {
+        case .again(let after): (wait, reason) = (after, nil)
+        case .stop(let why): (wait, reason) = (nil, CString(why.description))
+        }
+    }
+
+    func answer(_ answer: nj_retry) -> RetryAnswer {
+        RetryAnswer(answer, after: chosenWait ?? wait ?? .zero) ?? .stop
+    }
+}
+
+extension RetryAnswer {
+    fileprivate init?(_ answer: nj_retry, after wait: Duration) {
+        switch answer {
+        case NJ_RETRY_AS_DECIDED: self = .asDecided
+        case NJ_RETRY_AGAIN: self = .again(after: wait)
+        case NJ_RETRY_STOP: self = .stop
+        case NJ_RETRY_LATER: self = .later
+        default: return nil
+        }
+    }
+}
+
+private func attempts(_ count: Int32) throws(NightjarError) -> Int {
+    guard 1...100 ~= count else {
+        throw NightjarError(.invalidArgument, "\(count) is no number of attempts from 1 to 100")
+    }
+    return Int(count)
+}
+
+@_cdecl("nj_config_set_retry_attempts") @implementation
+public func nj_config_set_retry_attempts(_ config: OpaquePointer?, _ count: Int32) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.retry.maximumAttempts = try attempts(count)
+    }
+}
+
+@_cdecl("nj_config_set_retry_backoff") @implementation
+public func nj_config_set_retry_backoff(_ config: OpaquePointer?, _ base: Double, _ cap: Double) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        (configuration.retry.base, configuration.retry.cap) = (try lifetime(base), try lifetime(cap))
+    }
+}
+
+@_cdecl("nj_config_set_retry_max_wait") @implementation
+public func nj_config_set_retry_max_wait(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.retry.longestWait = try lifetime(seconds)
+    }
+}
+
+@_cdecl("nj_request_set_retry_attempts") @implementation
+public func nj_request_set_retry_attempts(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in
+        var changes = box.request.retry ?? RetryChanges()
+        changes.maximumAttempts = try attempts(count)
+        box.request.retry = changes
+    }
+}
+
+@_cdecl("nj_request_on_retry") @implementation
+public func nj_request_on_retry(
+    _ request: OpaquePointer?, _ retry: nj_retry_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    changeRequest(request) { $0.onRetry(retry, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_set_body_rewind") @implementation
+public func nj_request_set_body_rewind(_ request: OpaquePointer?, _ rewind: nj_rewind_fn?) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in try box.rewind(rewind) }
+}
+
+@_cdecl("nj_retry_question_error") @implementation
+public func nj_retry_question_error(_ question: OpaquePointer?) -> OpaquePointer? {
+    Handle<RetryQuestionBox>.borrow(question).map { Handle.lend($0.error) }
+}
+
+@_cdecl("nj_retry_question_attempt") @implementation
+public func nj_retry_question_attempt(_ question: OpaquePointer?) -> Int32 {
+    Handle<RetryQuestionBox>.borrow(question)?.attempt ?? 0
+}
+
+@_cdecl("nj_retry_question_after") @implementation
+public func nj_retry_question_after(_ question: OpaquePointer?) -> Double {
+    Handle<RetryQuestionBox>.borrow(question)?.wait?.inSeconds ?? -1
+}
+
+@_cdecl("nj_retry_question_reason") @implementation
+public func nj_retry_question_reason(_ question: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<RetryQuestionBox>.borrow(question)?.reason?.pointer
+}
+
+@_cdecl("nj_retry_question_set_after") @implementation
+public func nj_retry_question_set_after(_ question: OpaquePointer?, _ seconds: Double) -> nj_status {
+    setting { () throws(NightjarError) in
+        try required(Handle<RetryQuestionBox>.borrow(question), "question").chosenWait = try lifetime(seconds)
+    }
+}
+
+@_cdecl("nj_task_retry") @implementation
+public func nj_task_retry(_ task: OpaquePointer?, _ answer: nj_retry, _ seconds: Double) -> nj_status {
+    setting { () throws(NightjarError) in
+        let task = try required(Handle<ClientTask>.borrow(task), "task")
+        let wait = answer == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
+        guard answer != NJ_RETRY_LATER, let answer = RetryAnswer(answer, after: wait) else {
+            throw NightjarError(.invalidArgument, "answer is none that could be given now")
+        }
+        task.retry(answer)
+    }
+}
+
+// MARK: Idempotency keys
+
+@_cdecl("nj_request_set_idempotency_key") @implementation
+public func nj_request_set_idempotency_key(_ request: OpaquePointer?, _ key: UnsafePointer<CChar>?) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in
+        guard key != nil else { return box.request.idempotencyKey = .generated }
+        guard let key = IdempotencyKey(try required(text(key), "key")) else {
+            throw NightjarError(.invalidArgument, "key is not 1 to 255 printable ASCII characters without spaces")
+        }
+        box.request.idempotencyKey = .key(key)
+    }
+}
+
+@_cdecl("nj_idempotency_key_new") @implementation
+public func nj_idempotency_key_new(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> nj_status {
+    var random = SystemRandomNumberGenerator()
+    let key = IdempotencyKey(using: &random).text.utf8
+    // A capacity beyond Int is negative here, and as good as any.
+    guard let buffer, capacity < 0 || capacity > key.count else { return NJ_INVALID_ARGUMENT }
+    for (index, byte) in key.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+    buffer[key.count] = 0
+    return NJ_OK
+}

@@ -1,0 +1,178 @@
+import CLua
+import Glibc
+import Nightjar
+import Synchronization
+
+// The logins of clients, where the script provides their tokens, hears of their end, or brings them.
+
+/// What the clients of one Lua state ask their script about their logins, on the way from their loops to its thread.
+final class Questions: Sendable {
+    private let asked = Mutex<[Question]>([])
+    private let queue: CompletionQueue
+
+    init(_ queue: CompletionQueue) { self.queue = queue }
+
+    /// Any thread.
+    func ask(_ question: Question) {
+        asked.withLock { $0.append(question) }
+        queue.wake()
+    }
+
+    func next() -> Question? { asked.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+}
+
+/// One of them: for a token, or that the login has ended, to which there is no answer.
+final class Question: Sendable {
+    /// The number of the client.
+    let client: Int64
+    let token: TokenQuestion?
+    private let isAnswered = Atomic<Bool>(false)
+
+    init(_ client: Int64, _ token: TokenQuestion?) {
+        self.client = client
+        self.token = token
+    }
+
+    deinit { fail("auth.provider was stopped before it returned a token") }
+
+    var kind: njl_question_kind {
+        guard let token else { return NJL_LOGIN_REQUIRED }
+        return token.wasRefused ? NJL_TOKEN_REFUSED : NJL_TOKEN_WANTED
+    }
+
+    func fail(_ message: String) { answer(.failure(NightjarError(.script, message))) }
+
+    /// What comes behind the first is dropped.
+    func answer(_ result: Result<Token, NightjarError>) {
+        guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
+        token?.answer(result)
+    }
+}
+
+extension Configuration {
+    /// Has the login ask and tell what the listener wants.
+    mutating func tell(_ questions: Questions, of listener: njl_listener) throws(NightjarError) {
+        guard listener.provides_tokens || listener.hears_of_logins else { return }
+        guard case .login(var login) = auth else {
+            throw NightjarError(
+                .invalidArgument,
+                "option \"auth.on_login_required\" is for a login: \"oauth2\", \"login\", or \"bearer\" with a provider"
+            )
+        }
+        let number = listener.number
+        if listener.provides_tokens {
+            login.source = .provider(TokenProvider { questions.ask(Question(number, $0)) })
+        }
+        if listener.hears_of_logins { login.onLoginRequired = LoginHook { questions.ask(Question(number, nil)) } }
+        auth = .login(login)
+    }
+}
+
+extension Token {
+    /// - Parameter lifetime: in seconds; negative: not known.
+    fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {
+        self.init(access: try access.text("the access token"))
+        if refresh.data != nil { self.refresh = try refresh.text("the refresh token") }
+        if lifetime >= 0 { expiry = Duration(seconds: lifetime).flatMap { Timestamp.now.later(by: $0) } }
+        guard authorization != nil else {
+            throw NightjarError(
+                .invalidArgument, "the access token is empty, or has a character that cannot stand in a header")
+        }
+    }
+}
+
+extension Timestamp {
+    fileprivate static var now: Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(secondsSince1970: Int64(now.tv_sec), nanoseconds: Int32(clamping: now.tv_nsec)) ?? .epoch
+    }
+}
+
+// MARK: Questions
+
+@_cdecl("njl_engine_next_question") @implementation
+public func njl_engine_next_question(
+    _ engine: OpaquePointer?, _ client: UnsafeMutablePointer<Int64>?, _ kind: UnsafeMutablePointer<njl_question_kind>?
+) -> OpaquePointer? {
+    guard let question = Handle<Engine>.borrow(engine)?.questions.next() else { return nil }
+    client?.pointee = question.client
+    kind?.pointee = question.kind
+    return Handle<Question>.own(question)
+}
+
+@_cdecl("njl_question_provide") @implementation
+public func njl_question_provide(_ question: OpaquePointer?, _ token: njl_bytes, _ lifetime: Double) {
+    guard let question = Handle<Question>.borrow(question) else { return }
+    let none = njl_bytes(data: nil, length: 0)
+    question.answer(Result { () throws(NightjarError) in try Token(access: token, refresh: none, lifetime: lifetime) })
+}
+
+@_cdecl("njl_question_end_login") @implementation
+public func njl_question_end_login(_ question: OpaquePointer?) {
+    Handle<Question>.borrow(question)?.answer(
+        .failure(NightjarError(.unauthorized, "auth.provider has no token any more")))
+}
+
+@_cdecl("njl_question_fail") @implementation
+public func njl_question_fail(_ question: OpaquePointer?, _ message: njl_bytes) {
+    Handle<Question>.borrow(question)?.fail(String(decoding: message.buffer, as: UTF8.self))
+}
+
+@_cdecl("njl_question_release") @implementation
+public func njl_question_release(_ question: OpaquePointer?) {
+    Handle<Question>.release(question)
+}
+
+// MARK: Logins that the script brings
+
+@_cdecl("njl_client_sign_in") @implementation
+public func njl_client_sign_in(
+    _ client: OpaquePointer?, _ token: UnsafePointer<njl_token>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let client, let borrowed = Handle<Client>.borrow(client), let token = token?.pointee else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        try borrowed.signIn(try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime))
+        return client
+    } != nil
+}
+
+@_cdecl("njl_client_sign_out") @implementation
+public func njl_client_sign_out(
+    _ client: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let client, let borrowed = Handle<Client>.borrow(client) else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        try borrowed.signOut()
+        return client
+    } != nil
+}
+
+// MARK: Logging in
+
+@_cdecl("njl_login_start") @implementation
+public func njl_login_start(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        return Handle<Outcome>.own(try engine.logIn(client, for: wait))
+    }
+}
+
+@_cdecl("njl_login_prompts") @implementation
+public func njl_login_prompts(_ login: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(login)?.takePrompt() ?? false
+}
+
+@_cdecl("njl_login_has_failed") @implementation
+public func njl_login_has_failed(_ login: OpaquePointer?) -> Bool {
+    Handle<Outcome>.borrow(login)?.error != nil
+}

@@ -1,0 +1,477 @@
+/* Credentials and logins, against the demo API whose URL is the first argument; files go to the folder that is the second. */
+#include "check.h"
+#include <nightjar.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *url;
+static const char *folder;
+
+static nj_client *client_of(nj_config *config) {
+  nj_error *error = NULL;
+  nj_config_set_base_url(config, url);
+  nj_client *client = nj_client_new(config, &error);
+  if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+  nj_error_free(error);
+  nj_config_free(config);
+  return client;
+}
+
+static nj_client *client_with(const char *format, const char *argument) {
+  char json[1024];
+  snprintf(json, sizeof json, format, argument);
+  nj_config *config = nj_config_new();
+  nj_error *error = NULL;
+  CHECK(nj_config_set_auth_json(config, json, strlen(json), &error) == NJ_OK);
+  if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+  nj_error_free(error);
+  return client_of(config);
+}
+
+/* The status of the answer, or less the kind of the error. */
+static int call(nj_client *client, nj_request *request, char **out_body) {
+  nj_error *error = NULL;
+  nj_response *response = nj_client_send(client, request, &error);
+  int status = response ? nj_response_status(response) : -(int)nj_error_kind(error);
+  if (out_body) *out_body = strdup(response ? nj_response_body(response, NULL) : nj_error_message(error));
+  nj_response_release(response);
+  nj_error_free(error);
+  return status;
+}
+
+static int get(nj_client *client, const char *target) {
+  nj_request *request = nj_request_new("GET", target);
+  int status = call(client, request, NULL);
+  nj_request_free(request);
+  return status;
+}
+
+static void control(const char *json) {
+  nj_config *config = nj_config_new();
+  nj_client *client = client_of(config);
+  nj_request *request = nj_request_new("POST", "/__control");
+  nj_request_set_body_json(request, json, strlen(json));
+  CHECK(call(client, request, NULL) == 200);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
+/* What the server has counted. */
+static int64_t count(const char *pointer) {
+  nj_client *client = client_of(nj_config_new());
+  nj_request *request = nj_request_new("GET", "/__stats");
+  nj_response *response = nj_client_send(client, request, NULL);
+  int64_t number = -1;
+  CHECK(nj_response_json_int64(response, pointer, &number, NULL) == NJ_OK);
+  nj_response_release(response);
+  nj_request_free(request);
+  nj_client_free(client);
+  return number;
+}
+
+static void schemes_let_in(void) {
+  static const char *bad[] = {"nobody", ""};
+  for (int round = 0; round < 3; round++) {
+    const char *password = round == 0 ? "secret" : bad[round - 1];
+    nj_config *config = nj_config_new();
+    CHECK(nj_config_set_basic_auth(config, "demo", password) == NJ_OK);
+    nj_client *client = client_of(config);
+    CHECK(get(client, "/v1/basic") == (round == 0 ? 200 : -NJ_UNAUTHORIZED));
+    nj_client_free(client);
+    config = nj_config_new();
+    CHECK(nj_config_set_digest_auth(config, "demo", password) == NJ_OK);
+    client = client_of(config);
+    CHECK(get(client, "/v1/digest") == (round == 0 ? 200 : -NJ_UNAUTHORIZED));
+    nj_client_free(client);
+  }
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_api_key_header(config, "X-Api-Key", "demo-key") == NJ_OK);
+  nj_client *client = client_of(config);
+  CHECK(get(client, "/v1/api-key") == 200);
+  nj_client_free(client);
+  config = nj_config_new();
+  CHECK(nj_config_set_api_key_query(config, "api_key", "demo-key") == NJ_OK);
+  client = client_of(config);
+  nj_request *request = nj_request_new("GET", "/v1/api-key");
+  nj_response *response = nj_client_send(client, request, NULL);
+  CHECK(nj_response_status(response) == 200 && strstr(nj_response_url(response), "demo-key") == NULL);
+  CHECK(strstr(nj_response_curl(response, false), "demo-key") == NULL);
+  nj_response_release(response);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
+static void credentials_go_to_their_origin_alone(void) {
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_bearer(config, "sesame") == NJ_OK);
+  nj_client *client = client_of(config);
+  nj_request *request = nj_request_new("GET", "/echo");
+  char *body;
+  CHECK(call(client, request, &body) == 200 && strstr(body, "Bearer sesame") != NULL);
+  free(body);
+  CHECK(nj_request_set_use_auth(request, false) == NJ_OK);
+  CHECK(call(client, request, &body) == 200 && strstr(body, "sesame") == NULL);
+  free(body);
+  nj_request_free(request);
+  char elsewhere[256];
+  snprintf(elsewhere, sizeof elsewhere, "http://localhost%s/echo", strrchr(url, ':'));
+  request = nj_request_new("GET", elsewhere);
+  CHECK(call(client, request, &body) == 200 && strstr(body, "sesame") == NULL);
+  free(body);
+  nj_request_free(request);
+  CHECK(nj_client_sign_out(client) == NJ_INVALID_REQUEST);
+  nj_client_free(client);
+}
+
+#define LOGIN                                                                                                         \
+  "{\"type\":\"login\",\"url\":\"/v1/auth/login\",\"json\":{\"email\":\"ada@example.org\",\"password\":\"moonlight\"},"  \
+  "\"access\":\"/access_token\",\"renewal\":\"/refresh_token\",\"lifetime\":\"/expires_in\","                           \
+  "\"refresh\":{\"url\":\"/v1/auth/refresh\"}%s}"
+
+static void a_login_is_renewed_and_ended(void) {
+  control("{\"reset\":true}");
+  nj_client *client = client_with(LOGIN, "");
+  CHECK(get(client, "/v1/me") == 200 && get(client, "/v1/me") == 200);
+  CHECK(count("/auth/logins") == 1 && count("/auth/refreshes") == 0);
+  control("{\"expire_access_tokens\":true}");
+  nj_request *request = nj_request_new("GET", "/v1/me");
+  nj_response *response = nj_client_send(client, request, NULL);
+  CHECK(nj_response_status(response) == 200 && nj_response_attempts(response) == 2);
+  CHECK(strstr(nj_response_explain(response), "sent again with the new token") != NULL);
+  nj_response_release(response);
+  nj_request_free(request);
+  CHECK(count("/auth/logins") == 1 && count("/auth/refreshes") == 1);
+  CHECK(nj_client_sign_out(client) == NJ_OK);
+  CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
+  static const char token[] = "{\"access_token\":\"wrong\",\"expires_in\":100}";
+  CHECK(nj_client_sign_in(client, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(get(client, "/v1/me") == 200); /* It was refused, and there are credentials to log in anew with. */
+  CHECK(count("/auth/logins") == 2);
+  nj_client_free(client);
+}
+
+static void a_store_is_shared(void) {
+  control("{\"reset\":true}");
+  char store[512];
+  snprintf(store, sizeof store, ",\"store\":\"file:%s/login\"", folder);
+  nj_client *first = client_with(LOGIN, store), *second = client_with(LOGIN, store);
+  CHECK(get(first, "/v1/me") == 200 && get(second, "/v1/me") == 200);
+  CHECK(count("/auth/logins") == 1);
+  nj_client_free(first);
+  nj_client_free(second);
+}
+
+/* ----------------------------------------------------------------------------------------------- token provider --- */
+
+typedef struct provider {
+  enum { NOW, LATER, NEVER, NOT_NOW, NO_LOGIN, NESTED } manner;
+  int asked, ended;
+  bool was_refused;
+  nj_client *client;
+  pthread_t thread, helper;
+} provider;
+
+static void *answer_later(void *context) {
+  nj_token_question *question = context;
+  usleep(20000);
+  CHECK(nj_token_question_answer(question, "later", NJ_NO_LIMIT) == NJ_OK);
+  nj_token_question_release(question);
+  return NULL;
+}
+
+static void provide(void *context, nj_token_question *question) {
+  provider *self = context;
+  self->asked++;
+  self->was_refused = nj_token_question_was_refused(question);
+  CHECK(pthread_equal(self->thread, pthread_self()));
+  switch (self->manner) {
+  case NOW:
+    CHECK(nj_token_question_answer(question, "two words", 10) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_question_answer(question, "now", -3) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_question_answer(question, "now", 100) == NJ_OK);
+    CHECK(nj_token_question_answer(question, "twice", 100) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_question_fail(question, true, NULL) == NJ_INVALID_ARGUMENT);
+    break;
+  case LATER:
+    CHECK(pthread_create(&self->helper, NULL, answer_later, nj_token_question_retain(question)) == 0);
+    break;
+  case NEVER: break;
+  case NOT_NOW: CHECK(nj_token_question_fail(question, false, "the vault is closed") == NJ_OK); break;
+  case NO_LOGIN: CHECK(nj_token_question_fail(question, true, NULL) == NJ_OK); break;
+  case NESTED: {
+    static const char json[] = "{\"email\":\"ada@example.org\",\"password\":\"moonlight\"}";
+    nj_request *request = nj_request_new("POST", "/v1/auth/login");
+    nj_request_set_body_json(request, json, sizeof json - 1);
+    CHECK(nj_request_set_use_auth(request, false) == NJ_OK);
+    nj_response *response = nj_client_send(self->client, request, NULL);
+    const char *token = NULL;
+    CHECK(nj_response_json_string(response, "/access_token", &token, NULL, NULL) == NJ_OK);
+    CHECK(nj_token_question_answer(question, token, NJ_NO_LIMIT) == NJ_OK);
+    nj_response_release(response);
+    nj_request_free(request);
+  }
+  }
+}
+
+static void required(void *context) {
+  provider *self = context;
+  self->ended++;
+  CHECK(pthread_equal(self->thread, pthread_self()));
+}
+
+static nj_client *provided(provider *self) {
+  self->thread = pthread_self();
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_on_login_required(config, required, self) == NJ_OK);
+  CHECK(nj_config_set_token_provider(config, provide, self) == NJ_OK);
+  return self->client = client_of(config);
+}
+
+/* Blocking, and whether the answer tells of that token. */
+static bool echoes(nj_client *client, const char *token) {
+  nj_request *request = nj_request_new("GET", "/echo");
+  char *body;
+  bool says = call(client, request, &body) == 200 && strstr(body, token) != NULL;
+  if (!says) fprintf(stderr, "%s\n", body);
+  free(body);
+  nj_request_free(request);
+  return says;
+}
+
+static void a_provider_answers_now_and_later(void) {
+  provider self = {.manner = NOW};
+  nj_client *client = provided(&self);
+  CHECK(echoes(client, "Bearer now") && echoes(client, "Bearer now") && self.asked == 1 && !self.was_refused);
+  nj_client_free(client);
+  self = (provider){.manner = LATER};
+  client = provided(&self);
+  CHECK(echoes(client, "Bearer later"));
+  pthread_join(self.helper, NULL);
+  nj_client_free(client);
+  self = (provider){.manner = NESTED};
+  client = provided(&self);
+  CHECK(get(client, "/v1/me") == 200 && self.asked == 1);
+  control("{\"expire_access_tokens\":true}");
+  CHECK(get(client, "/v1/me") == 200 && self.asked == 2 && self.was_refused);
+  nj_client_free(client);
+}
+
+static void a_provider_may_have_none(void) {
+  provider self = {.manner = NEVER};
+  nj_client *client = provided(&self);
+  nj_request *request = nj_request_new("GET", "/echo");
+  char *message;
+  CHECK(call(client, request, &message) == -NJ_UNAUTHORIZED && strstr(message, "unanswered") != NULL);
+  free(message);
+  self.manner = NOT_NOW;
+  CHECK(call(client, request, &message) == -NJ_UNAUTHORIZED && strstr(message, "the vault is closed") != NULL);
+  free(message);
+  CHECK(self.asked == 2 && self.ended == 0);
+  self.manner = NO_LOGIN;
+  CHECK(call(client, request, NULL) == -NJ_UNAUTHORIZED);
+  CHECK(call(client, request, NULL) == -NJ_UNAUTHORIZED);
+  CHECK(self.asked == 3 && self.ended == 1);
+  static const char token[] = "{\"access_token\":\"given\"}";
+  CHECK(nj_client_sign_in(client, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(echoes(client, "Bearer given") && self.asked == 3);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
+static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
+  (void)task, (void)error;
+  CHECK(response != NULL);
+  ++*(int *)context;
+}
+
+/* The call that waits for the token is then one that the others share, and of no queue. */
+static void shared_exchanges_ask_on_the_thread_that_polls(void) {
+  provider self = {.manner = NOW};
+  nj_client *client = provided(&self);
+  nj_request *request = nj_request_new("GET", "/delay/0.05");
+  CHECK(nj_request_set_coalesce(request, true) == NJ_OK);
+  nj_queue *queue = nj_queue_new();
+  int finished = 0;
+  for (int i = 0; i < 10; i++) nj_task_release(nj_client_start(client, request, queue, done, &finished, NULL));
+  while (finished < 10 && nj_queue_poll(queue, 10) > 0) continue;
+  CHECK(finished == 10 && self.asked == 1);
+  nj_request_free(request);
+  nj_client_free(client);
+  nj_queue_free(queue);
+}
+
+static nj_token_question *kept;
+
+static void keep(void *context, nj_token_question *question) {
+  (void)context;
+  kept = nj_token_question_retain(question);
+}
+
+static void a_forked_child_is_told(void) {
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_token_provider(config, keep, NULL) == NJ_OK);
+  nj_client *client = client_of(config);
+  nj_request *request = nj_request_new("GET", "/echo");
+  nj_queue *queue = nj_queue_new();
+  int finished = 0;
+  nj_task_release(nj_client_start(client, request, queue, done, &finished, NULL));
+  while (!kept && nj_queue_poll(queue, 10) > 0) continue;
+  pid_t child = fork();
+  if (child == 0) {
+    nj_error *error = NULL;
+    size_t length = 7;
+    CHECK(nj_client_sign_in(client, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
+    CHECK(nj_error_kind(error) == NJ_FORKED);
+    nj_error_free(error);
+    CHECK(nj_client_sign_out(client) == NJ_FORKED);
+    CHECK(nj_token_question_answer(kept, "a", 10) == NJ_FORKED);
+    CHECK(nj_token_question_fail(kept, true, NULL) == NJ_FORKED);
+    char *limits = nj_client_limits_json(client, &length);
+    CHECK_TEXT(limits, "[]");
+    CHECK(length == 2);
+    nj_text_free(limits);
+    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    execlp(checks_failed ? "false" : "true", "child", (char *)NULL);
+    _exit(1);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(nj_token_question_answer(kept, "a", 10) == NJ_OK);
+  nj_token_question_release(kept);
+  while (finished < 1 && nj_queue_poll(queue, 10) > 0) continue;
+  CHECK(finished == 1);
+  nj_request_free(request);
+  nj_client_free(client);
+  nj_queue_free(queue);
+}
+
+/* ------------------------------------------------------------------------------------------------ log in by people --- */
+
+typedef struct person {
+  nj_client *browser;
+  bool allows;
+  int shown, logged_in;
+  nj_status failed;
+} person;
+
+#define OAUTH                                                                                               \
+  "{\"type\":\"oauth2\",\"token_url\":\"/v1/oauth/token\",\"client_id\":\"demo\",\"device_url\":\"/v1/oauth/device\"," \
+  "\"authorize_url\":\"/v1/oauth/authorize\",\"grant\":\"%s\"}"
+
+/* Does what a person does with a code. */
+static void enter(void *context, const nj_login_prompt *prompt) {
+  person *self = context;
+  self->shown++;
+  CHECK(strstr(nj_login_prompt_url(prompt), "/v1/oauth/device") != NULL);
+  CHECK(strstr(nj_login_prompt_complete_url(prompt), nj_login_prompt_user_code(prompt)) != NULL);
+  nj_request *request = nj_request_new("POST", "/v1/oauth/device/decide");
+  nj_request_add_form_field(request, "user_code", nj_login_prompt_user_code(prompt));
+  nj_request_add_form_field(request, "allow", self->allows ? "true" : "false");
+  CHECK(call(self->browser, request, NULL) == 200);
+  nj_request_free(request);
+}
+
+static void shown_page(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
+  (void)context, (void)task;
+  CHECK(response != NULL && error == NULL);
+}
+
+static nj_queue *desk;
+
+/* Does what a browser does with a page: the socket of this machine answers it while the login goes on. */
+static void open_page(void *context, const nj_login_prompt *prompt) {
+  person *self = context;
+  self->shown++;
+  CHECK(nj_login_prompt_user_code(prompt) == NULL && nj_login_prompt_complete_url(prompt) == NULL);
+  nj_request *request = nj_request_new("GET", nj_login_prompt_url(prompt));
+  nj_task_release(nj_client_start(self->browser, request, desk, shown_page, NULL, NULL));
+  nj_request_free(request);
+}
+
+static void logged_in(void *context, const nj_error *error) {
+  person *self = context;
+  if (error) self->failed = nj_error_kind(error);
+  else self->logged_in++;
+}
+
+static void people_log_in(void) {
+  person self = {.browser = client_of(nj_config_new()), .allows = true};
+  nj_client *client = client_with(OAUTH, "device_code");
+  CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
+  CHECK(nj_client_log_in(client, 60, enter, &self, NULL) == NJ_OK && self.shown == 1);
+  CHECK(get(client, "/v1/me") == 200);
+  self.allows = false;
+  nj_error *error = NULL;
+  CHECK(nj_client_log_in(client, 60, enter, &self, &error) == NJ_UNAUTHORIZED && self.shown == 2);
+  CHECK(nj_error_kind(error) == NJ_UNAUTHORIZED);
+  nj_error_free(error);
+  nj_client_free(client);
+
+  client = client_with(OAUTH, "authorization_code");
+  desk = nj_queue_new();
+  nj_task *login = nj_client_start_log_in(client, 60, desk, open_page, logged_in, &self, NULL);
+  CHECK(login != NULL);
+  while (!self.logged_in && !self.failed && nj_queue_poll(desk, 30) > 0) continue;
+  CHECK(self.logged_in == 1 && self.shown == 3 && nj_task_is_finished(login));
+  nj_task_release(login);
+  CHECK(get(client, "/v1/me") == 200);
+  login = nj_client_start_log_in(client, 60, desk, enter, logged_in, &self, NULL);
+  nj_task_cancel(login);
+  nj_task_cancel(login);
+  nj_task_release(login);
+  while (!self.failed && nj_queue_poll(desk, 30) > 0) continue;
+  CHECK(self.failed == NJ_CANCELLED && self.logged_in == 1);
+  CHECK(nj_client_start_log_in(self.browser, 60, desk, enter, logged_in, &self, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
+  nj_error_free(error);
+  nj_client_free(client);
+  nj_client_free(self.browser);
+  nj_queue_free(desk);
+}
+
+static void what_cannot_work_is_refused(void) {
+  nj_config *config = nj_config_new();
+  nj_error *error = NULL;
+  CHECK(nj_config_set_bearer(config, "sesame") == NJ_OK);
+  CHECK(nj_client_new(config, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
+  CHECK(strstr(nj_error_message(error), "base_url") != NULL && strstr(nj_error_message(error), "sesame") == NULL);
+  nj_error_free(error);
+  nj_config_set_base_url(config, url);
+  nj_config_set_header(config, "Authorization", "Bearer other");
+  CHECK(nj_client_new(config, NULL) == NULL);
+  CHECK(nj_config_set_auth_json(config, "false", 5, NULL) == NJ_OK);
+  nj_client_free(nj_client_new(config, NULL));
+  nj_config_free(config);
+  config = nj_config_new();
+  nj_config_set_base_url(config, url);
+  CHECK(nj_config_set_bearer(config, "two words") == NJ_OK);
+  CHECK(nj_client_new(config, NULL) == NULL);
+  CHECK(nj_config_set_basic_auth(config, "a:b", "c") == NJ_OK);
+  CHECK(nj_client_new(config, NULL) == NULL);
+  static const char *bad[] = {"{\"type\":\"oauth\"}", "{\"type\":\"oauth2\"}", "{\"type\":\"bearer\",\"tokn\":\"a\"}", "7"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    error = NULL;
+    CHECK(nj_config_set_auth_json(config, bad[i], strlen(bad[i]), &error) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
+    nj_error_free(error);
+  }
+  nj_config_free(config);
+}
+
+int main(int count, char **words) {
+  if (count != 3) return 2;
+  url = words[1];
+  folder = words[2];
+  schemes_let_in();
+  credentials_go_to_their_origin_alone();
+  what_cannot_work_is_refused();
+  a_login_is_renewed_and_ended();
+  a_store_is_shared();
+  a_provider_answers_now_and_later();
+  a_provider_may_have_none();
+  shared_exchanges_ask_on_the_thread_that_polls();
+  people_log_in();
+  a_forked_child_is_told();
+  FINISH();
+}

@@ -1,0 +1,252 @@
+-- Logins: tokens that run out, in all the ways they are got. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL"
+local plain = nightjar.client { base_url = origin }
+
+local function control(what) plain:post("/__control", { json = what }) end
+local function auth_counts() return plain:get("/__stats").json.auth end
+local function client(auth) return nightjar.client { base_url = origin, auth = auth } end
+local function log_in(lifetime)
+  return plain:post("/v1/auth/login",
+    { json = { email = "ada@example.org", password = "moonlight", expires_in = lifetime } }).json
+end
+local function me(api) return api:get("/v1/me").json.handle end
+
+control { reset = true }
+
+-- Two hundred calls on a token that has expired make one refresh, and all of them succeed.
+local first = log_in()
+control { expire_access_tokens = true }
+local oauth = {
+  type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo",
+  access_token = first.access_token, refresh_token = first.refresh_token,
+}
+local api = client(oauth)
+local calls = {}
+for i = 1, 200 do calls[i] = i end
+for _, handle in ipairs(nightjar.map(calls, function() return me(api) end, { concurrency = 200 })) do equal(handle, "ada") end
+equal(auth_counts().refreshes, 1)
+equal(auth_counts().refresh_reuses, 0)
+equal(me(api), "ada")
+equal(auth_counts().refreshes, 1)
+
+-- What rotates is kept in a file, and found there by the next run.
+local store = os.tmpname()
+os.remove(store)
+store = store .. ".token"
+local kept = log_in()
+local function with_store()
+  return client {
+    type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", store = "file:" .. store,
+    access_token = kept.access_token, refresh_token = kept.refresh_token,
+  }
+end
+for _ = 1, 3 do
+  control { expire_access_tokens = true }
+  local run <close> = with_store()
+  equal(me(run), "ada")
+end
+equal(auth_counts().refreshes, 4)
+equal(auth_counts().refresh_reuses, 0)
+os.remove(store)
+
+-- An API's own login, and its refresh.
+local before = auth_counts()
+api = client {
+  type = "login", url = "/v1/auth/login", json = { email = "ada@example.org", password = "moonlight" },
+  refresh = { url = "/v1/auth/refresh" },
+}
+equal(me(api), "ada")
+control { expire_access_tokens = true }
+equal(me(api), "ada")
+local after = auth_counts()
+equal(after.logins - before.logins, 1)
+equal(after.refreshes - before.refreshes, 1)
+
+-- A client's own credentials.
+for _, way in ipairs { "basic", "post" } do
+  api = client {
+    type = "oauth2", grant = "client_credentials", token_url = "/v1/oauth/token", client_id = "demo",
+    client_secret = "demo-secret", client_auth = way,
+  }
+  equal(api:get("/v1/me").json.client_id, "demo")
+end
+equal(auth_counts().client_credentials, 2)
+
+-- What does not run out.
+for _, algorithm in ipairs { "SHA-256", "MD5", "SHA-256-sess", "both" } do
+  api = client { type = "digest", user = "demo", password = "secret" }
+  equal(api:get("/v1/digest", { query = { algorithm = algorithm } }).json.user, "demo")
+  equal(api:post("/v1/digest", { query = { algorithm = algorithm }, body = "abc" }).json.body_bytes, 3)
+end
+equal(client({ type = "basic", user = "demo", password = "secret" }):get("/v1/basic").json.user, "demo")
+equal(client({ type = "api_key", key = "demo-key" }):get("/v1/api-key").json["in"], "header")
+equal(client({ type = "api_key", key = "demo-key", query = "api_key" }):get("/v1/api-key").json["in"], "query")
+equal(client({ type = "bearer", token = log_in().access_token }):get("/v1/me").status, 200)
+
+-- A call without them.
+api = client(oauth)
+equal(nightjar.try(api.get, api, "/v1/me", { auth = false }), nil)
+
+-- A function that provides tokens, by a call of its own; others go on meanwhile, and it is asked once for all.
+local asked, ticks, ended = {}, 0, 0
+local provided = {
+  type = "bearer",
+  provider = function(info)
+    asked[#asked + 1] = info.refused
+    repeat nightjar.sleep(0.002) until ticks >= 3
+    local token = log_in()
+    return token.access_token, token.expires_in
+  end,
+  on_login_required = function()
+    ended = ended + 1
+    nightjar.sleep(0.001)
+  end,
+}
+api = client(provided)
+local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.005) ticks = ticks + 1 end end)
+local impatient = nightjar.spawn(function() return me(api) end)
+local patient = nightjar.spawn(function() return me(api) end)
+nightjar.sleep(0.01)
+impatient:cancel() -- who has asked first may leave; the token is for all
+equal(patient:join(), "ada")
+ticker:cancel()
+equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
+equal(#asked, 1)
+equal(asked[1], false)
+control { expire_access_tokens = true }
+equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
+equal(#asked, 2)
+equal(asked[2], true)
+equal(ended, 0)
+
+-- A token that is known to end soon is renewed before.
+local lifetimes = 0
+api = client { type = "bearer", skew = 0, provider = function() lifetimes = lifetimes + 1 return log_in().access_token, 0.02 end }
+me(api)
+nightjar.sleep(0.03)
+me(api)
+equal(lifetimes, 2)
+
+-- What it raises or returns instead.
+local kept_text = "the server did not refresh the token; the login is kept: "
+local answer
+api = client {
+  type = "bearer", provider = function() return answer() end, on_login_required = function() ended = ended + 1 end,
+}
+answer = function() error("no network here", 0) end
+fails("unauthorized", kept_text .. "no network here", me, api)
+answer = function() plain:get "/status/401" end
+fails("unauthorized", kept_text .. [[GET answered 401 Unauthorized: "this answer was asked for"]], me, api)
+answer = function() return {} end
+fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
+answer = function() return "x", "soon" end
+fails("unauthorized", kept_text .. "auth.provider must return seconds from 0 as its second value", me, api)
+answer = function() return "x\n" end
+fails("unauthorized", kept_text .. "the access token is empty, or has a character that cannot stand in a header", me, api)
+equal(ended, 0)
+
+-- Nil ends the login: its calls fail, and somebody hears of it once, before they do.
+local lost = client {
+  type = "bearer", provider = function() nightjar.sleep(0.001) return nil end,
+  on_login_required = function() ended = ended + 1 end,
+}
+local failed = 0
+nightjar.map({ 1, 2, 3 }, function()
+  fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+  equal(ended, 1)
+  failed = failed + 1
+end)
+equal(failed, 3)
+fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+equal(ended, 1)
+
+-- A login that the script brings, and its end.
+local brought = log_in()
+lost:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token, expires_in = 60 }
+equal(me(lost), "ada")
+lost:sign_out()
+fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+lost:sign_in { access_token = brought.access_token }
+equal(me(lost), "ada")
+
+-- A server that ends the login is heard, too.
+ended = 0
+local dead = client {
+  type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", access_token = "at_old", refresh_token = "rt_gone",
+  on_login_required = function() ended = ended + 1 end,
+}
+fails("unauthorized", "there is no login, or the server has ended it: log in again", me, dead)
+equal(ended, 1)
+
+-- A person lets the program in, on another device; others go on meanwhile.
+local function device(interval)
+  return client {
+    type = "oauth2", grant = "device_code", token_url = "/v1/oauth/token", client_id = "demo",
+    device_url = "/v1/oauth/device?interval=" .. (interval or 0.01),
+  }
+end
+local function decide(info, allow)
+  plain:post("/v1/oauth/device/decide", { form = { user_code = info.user_code, allow = allow } })
+end
+local shown
+api = device()
+fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+api:log_in { prompt = function(info)
+  shown = info
+  nightjar.sleep(0.005)
+  decide(info, 1)
+end }
+assert(shown.page:find "/v1/oauth/device$" and shown.complete_page:find(shown.user_code, 1, true))
+equal(shown.url, nil)
+equal(me(api), "ada")
+local _, denied = nightjar.try(api.log_in, api, { prompt = function(info) decide(info, 0) end })
+assert(denied.kind == "unauthorized" or denied.kind == "forbidden", denied)
+misuse("no screen", api.log_in, api, { prompt = function() error "no screen" end })
+local left = nightjar.spawn(function() api:log_in { prompt = function() shown = "left" end } end)
+repeat nightjar.sleep(0.002) until shown == "left"
+left:cancel()
+fails("cancelled", "the task was cancelled", left.join, left)
+equal(me(api), "ada")
+
+-- With the browser, whose part the script plays.
+api = client {
+  type = "oauth2", grant = "authorization_code", token_url = "/v1/oauth/token", client_id = "demo",
+  authorize_url = "/v1/oauth/authorize",
+}
+local browser = nightjar.client {}
+api:log_in { prompt = function(info)
+  equal(info.user_code, nil)
+  nightjar.spawn(function() browser:get(info.url) end)
+end }
+equal(me(api), "ada")
+fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
+misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
+
+-- Secrets are in nothing that prints.
+local _, err = nightjar.try(me, client { type = "bearer", token = "hunter2" })
+for _, shown in ipairs { api, lost, err, err:explain(), err:curl(), err.response } do
+  assert(not tostring(shown):find "hunter2", tostring(shown))
+end
+
+-- Misuse.
+misuse("client: auth.provider must be a function, got string", client, { type = "bearer", provider = "x" })
+misuse("client: auth.on_login_required must be a function, got number", client, { type = "oauth2", on_login_required = 1 })
+misuse("client: auth.provider is for the type \"bearer\"", client, { type = "login", provider = print })
+misuse("client: there is no option 'auth.token'", client, { type = "bearer", provider = print, token = "x" })
+misuse("client: there is no option 'auth.skwe'; did you mean 'auth.skew'?", client,
+  { type = "bearer", provider = print, skwe = 1 })
+fails("invalid_argument",
+  'option "auth.on_login_required" is for a login: "oauth2", "login", or "bearer" with a provider', client,
+  { type = "basic", user = "a", password = "b", on_login_required = print })
+fails("invalid_argument", 'option "auth.skew" must be a number of seconds, found a string', client,
+  { type = "bearer", provider = print, skew = "x" })
+misuse("sign_in: access_token is missing", api.sign_in, api, {})
+misuse("sign_in: a table expected, got string", api.sign_in, api, "token")
+misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, { access_token = "x", refresh_token = 1 })
+misuse("sign_in: expires_in must be seconds from 0", api.sign_in, api, { access_token = "x", expires_in = -1 })
+misuse("sign_in: there is no option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })

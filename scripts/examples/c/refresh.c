@@ -1,0 +1,81 @@
+/* Logs in at the demo API with a token that soon runs out, and then calls it 20 times at once: all wait for one refresh.
+ *   cc refresh.c $(pkg-config --cflags --libs nightjar) && ./a.out http://127.0.0.1:8080 */
+#include <nightjar.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { calls = 20 };
+
+/* An API's own login: what is sent, where the tokens are in the answer, and how they are renewed. The refresh token rotates, so
+ * two refreshes at once would end the login. With "store": "file:PATH" it outlives the program, and others may share it. */
+static const char login[] =
+    "{\"type\": \"login\", \"url\": \"/v1/auth/login\","
+    " \"json\": {\"email\": \"ada@example.org\", \"password\": \"moonlight\", \"expires_in\": 2},"
+    " \"access\": \"/access_token\", \"renewal\": \"/refresh_token\", \"lifetime\": \"/expires_in\","
+    " \"refresh\": {\"url\": \"/v1/auth/refresh\"}}";
+
+struct progress {
+  int finished, answers;
+};
+
+static void done(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
+  (void)task;
+  struct progress *progress = context;
+  progress->finished++;
+  if (!res) {
+    fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
+    return;
+  }
+  if (progress->answers++ == 0) printf("%s\n", nj_response_explain(res));
+}
+
+/* How many refreshes the demo API has seen. */
+static int64_t refreshes(nj_client *client) {
+  nj_request *req = nj_request_new("GET", "/__stats");
+  nj_request_set_use_auth(req, false);
+  nj_response *res = nj_client_send(client, req, NULL);
+  int64_t count = -1;
+  nj_response_json_int64(res, "/auth/refreshes", &count, NULL);
+  nj_response_release(res);
+  nj_request_free(req);
+  return count;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    fprintf(stderr, "usage: %s DEMO_URL\n", argv[0]);
+    return 2;
+  }
+  nj_error *err = NULL;
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, argv[1]);
+  nj_client *client = NULL;
+  if (nj_config_set_auth_json(config, login, strlen(login), &err) == NJ_OK) client = nj_client_new(config, &err);
+  nj_config_free(config);
+
+  nj_request *req = nj_request_new("GET", "/v1/me");
+  nj_response *res = client ? nj_client_send(client, req, &err) : NULL; /* Logs in. */
+  if (!res) {
+    fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
+    nj_error_free(err);
+    nj_request_free(req);
+    nj_client_free(client);
+    return 1;
+  }
+  nj_response_release(res);
+  int64_t before = refreshes(client);
+  sleep(2);
+
+  struct progress progress = {0, 0};
+  nj_queue *queue = nj_queue_new();
+  for (int i = 0; i < calls; i++) nj_task_release(nj_client_start(client, req, queue, done, &progress, NULL));
+  while (progress.finished < calls) nj_queue_poll(queue, -1);
+  int64_t count = refreshes(client) - before;
+  printf("%d calls, %d answers, %d refresh%s\n", calls, progress.answers, (int)count, count == 1 ? "" : "es");
+
+  nj_queue_free(queue);
+  nj_request_free(req);
+  nj_client_free(client);
+  return progress.answers == calls && count == 1 ? 0 : 1;
+}
