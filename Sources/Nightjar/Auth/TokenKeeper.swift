@@ -214,7 +214,9 @@ final class TokenKeeper: @unchecked Sendable {
         wasRefused = false
         refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
-        begin(isSignedOut ? .look(former: former) : .renew, wasRefused: refused, issuer) { [self] in concluded(refresh, $0) }
+        begin(isSignedOut ? .look(former: former) : .renew, wasRefused: refused, issuer) { [self] in
+            concluded(refresh, $0)
+        }
     }
 
     /// Whatever it is for, the client does not close before it has ended.

@@ -29,25 +29,27 @@ public final class Database {
     private init(_ path: String, as name: String, _ mode: Int32, patience: Double) throws(DatabaseError) {
         var handle: OpaquePointer?
         // NOMUTEX: there is one thread at a time. EXRESCODE: a full disk is told from a broken one.
-        let code = sqlite3_open_v2(name, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let code = ForkGate.inside {
+            sqlite3_open_v2(name, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        }
         guard code == SQLITE_OK, let handle else {
             let error = DatabaseError(code, path, doing: "opened", connection: handle)
-            sqlite3_close_v2(handle)
+            _ = ForkGate.inside { sqlite3_close_v2(handle) }
             throw error
         }
         self.path = path
         self.handle = handle
         identity = FileIdentity(path) ?? FileIdentity()
-        sqlite3_busy_timeout(handle, Int32(max(0, min(patience, 3600)) * 1000))
+        ForkGate.waitForOthers(handle, patience: Int(max(0, min(patience, 3600)) * 1000))
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Database.largestValue)
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
-        guard csqlite_harden(handle) == SQLITE_OK else { throw error("opened") }
+        guard ForkGate.inside({ csqlite_harden(handle) }) == SQLITE_OK else { throw error("opened") }
         // No mapped files: one that another process makes shorter would end this one.
         try execute("PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON")
     }
 
     /// Statements still alive keep the connection until they go.
-    deinit { sqlite3_close_v2(handle) }
+    deinit { _ = ForkGate.inside { sqlite3_close_v2(handle) } }
 
     /// Bytes of a row, and of a line of SQL.
     private static let largestValue: Int32 = 16 << 20
@@ -70,13 +72,15 @@ public final class Database {
 
     /// Runs lines of SQL that give nothing back.
     public func execute(_ sql: String) throws(DatabaseError) {
-        guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw error("used") }
+        guard ForkGate.inside({ sqlite3_exec(handle, sql, nil, nil, nil) }) == SQLITE_OK else { throw error("used") }
     }
 
     /// Compiles one line of SQL.
     public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
         var statement: OpaquePointer?
-        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        let code = ForkGate.inside {
+            sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        }
         guard code == SQLITE_OK, let statement else { throw error("used") }
         return Statement(self, statement)
     }

@@ -22,7 +22,7 @@ public final class Statement {
         self.handle = handle
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit { _ = ForkGate.inside { sqlite3_finalize(handle) } }
 
     /// Runs it to its end.
     public func run(_ values: [SQLValue] = []) throws(DatabaseError) {
@@ -43,12 +43,14 @@ public final class Statement {
     public func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
         // Whatever comes of it, it must not stay in the middle: that would hold its lock on the file.
         defer {
-            sqlite3_reset(handle)
-            sqlite3_clear_bindings(handle)
+            _ = ForkGate.inside {
+                sqlite3_reset(handle)
+                return sqlite3_clear_bindings(handle)
+            }
         }
         for (index, value) in values.enumerated() { try bind(value, at: Int32(truncatingIfNeeded: index + 1)) }
         while true {
-            let code = sqlite3_step(handle)
+            let code = ForkGate.inside { sqlite3_step(handle) }
             switch code {
             case SQLITE_ROW: guard body(Row(handle)) else { return }
             case SQLITE_DONE: return
@@ -58,28 +60,30 @@ public final class Statement {
     }
 
     private func bind(_ value: SQLValue, at index: Int32) throws(DatabaseError) {
-        let code: Int32 =
-            switch value {
-            case .null: sqlite3_bind_null(handle, index)
-            case .integer(let number): sqlite3_bind_int64(handle, index, number)
-            case .real(let number): sqlite3_bind_double(handle, index, number)
-            case .text(var text):
-                text.withUTF8 { bytes in
-                    bytes.withMemoryRebound(to: CChar.self) {
-                        // An empty string may have no address, which SQLite would take for null.
-                        sqlite3_bind_text64(
-                            handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
-                            UInt8(SQLITE_UTF8))
-                    }
+        guard ForkGate.inside({ code(ofBinding: value, at: index) }) == SQLITE_OK else { throw database.error("used") }
+    }
+
+    private func code(ofBinding value: SQLValue, at index: Int32) -> Int32 {
+        switch value {
+        case .null: sqlite3_bind_null(handle, index)
+        case .integer(let number): sqlite3_bind_int64(handle, index, number)
+        case .real(let number): sqlite3_bind_double(handle, index, number)
+        case .text(var text):
+            text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    // An empty string may have no address, which SQLite would take for null.
+                    sqlite3_bind_text64(
+                        handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
+                        UInt8(SQLITE_UTF8))
                 }
-            case .blob(let bytes):
-                bytes.isEmpty
-                    ? sqlite3_bind_zeroblob(handle, index, 0)
-                    : bytes.withUnsafeBytes {
-                        sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), csqlite_transient())
-                    }
             }
-        guard code == SQLITE_OK else { throw database.error("used") }
+        case .blob(let bytes):
+            bytes.isEmpty
+                ? sqlite3_bind_zeroblob(handle, index, 0)
+                : bytes.withUnsafeBytes {
+                    sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), csqlite_transient())
+                }
+        }
     }
 
     nonisolated(unsafe) private static let nothing: UnsafePointer<CChar> = {
