@@ -3,8 +3,17 @@
  *
  * The functions run in tasks of their own, which belong to no other: a token is for all calls that wait for it, and the
  * cancel of one must not take it from the others. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "json.h"
 #include "njl.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* --- The option auth --- */
 
@@ -249,11 +258,27 @@ static void set_prompt(lua_State *L, njl_outcome *login, njl_field field, const 
   lua_setfield(L, -2, name);
 }
 
-/* What `nightjar` says to whoever sits before it. */
+/* Opens a page where there is a browser: that of BROWSER, or the desktop's. It is nobody's child afterwards, and what the
+ * shell sees of the page is one word. */
+static void open_page(const char *url) {
+  const char *browser = getenv("BROWSER");
+  if (browser == NULL || *browser == 0) {
+    if (getenv("DISPLAY") == NULL && getenv("WAYLAND_DISPLAY") == NULL) return;
+    browser = "xdg-open";
+  }
+  char *arguments[] = {"sh", "-c", "$0 \"$1\" >/dev/null 2>&1 &", (char *)browser, (char *)url, NULL};
+  pid_t shell;
+  if (posix_spawn(&shell, "/bin/sh", NULL, NULL, arguments, environ) == 0) {
+    while (waitpid(shell, NULL, 0) < 0 && errno == EINTR) {}
+  }
+}
+
+/* What whoever sits before the script is told and shown. */
 static int write_prompt(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   if (lua_getfield(L, 1, "url") == LUA_TSTRING) {
     lua_writestringerror("To log in, open %s\n", lua_tostring(L, -1));
+    open_page(lua_tostring(L, -1));
     return 0;
   }
   lua_getfield(L, 1, "page");
