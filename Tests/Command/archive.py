@@ -14,7 +14,7 @@ passed, failed = 0, 0
 
 SCRIPT = """
 local nightjar = require "nightjar"
-local api = nightjar.client { base_url = arg[1], headers = { Authorization = "Bearer hunter2" } }
+local api = nightjar.client { base_url = arg[1], retry = false, headers = { Authorization = "Bearer hunter2" } }
 api:get("/v1/articles", { query = { per_page = 2, access_token = "hunter2" } })
 api:get("/redirect/2")
 api:post("/status/201", { form = { password = "hunter2", note = "a b" } })

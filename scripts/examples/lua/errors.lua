@@ -4,11 +4,12 @@
 --   nightjar scripts/examples/lua/errors.lua [origin]   in another
 --
 -- The origin may also stand in NIGHTJAR_DEMO_URL. Kinds that no script meets are those of the host program (forked,
--- reentrant, script) and of features to come (pin_mismatch, cache_miss).
+-- reentrant, script) and of features to come (pin_mismatch, cache_miss). What may pass is tried again by default, which
+-- would only take time here.
 local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
-local api = nightjar.client { base_url = origin, timeout = { connect = 2, total = 10 } }
+local api = nightjar.client { base_url = origin, timeout = { connect = 2, total = 10 }, retry = false }
 
 -- How to cause each kind. A failure raises; nightjar.try returns nil and the error.
 local causes = {
