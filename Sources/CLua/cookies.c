@@ -223,11 +223,6 @@ void njl_open_cookies(lua_State *L) {
   lua_setfield(L, -2, "__gc");
   njl_new_metatable(L, NJL_COOKIES);
   luaL_setfuncs(L, meta, 0);
-  luaL_newlib(L, methods);
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, unknown);
-  lua_setfield(L, -2, "__index");
-  lua_setmetatable(L, -2);
-  lua_setfield(L, -2, "__index");
+  njl_set_methods(L, methods, unknown);
   lua_pop(L, 2);
 }

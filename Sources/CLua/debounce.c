@@ -200,12 +200,7 @@ void njl_open_debounce(lua_State *L) {
   for (int kind = 0; kind < 2; kind++) {
     njl_new_metatable(L, names[kind]);
     luaL_setfuncs(L, meta, 0);
-    luaL_newlib(L, methods);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, unknown);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, -2);
-    lua_setfield(L, -2, "__index");
+    njl_set_methods(L, methods, unknown);
     lua_pop(L, 1);
   }
 }

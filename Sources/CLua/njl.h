@@ -249,6 +249,7 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
 
 /* metatable.c */
 bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
+void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknown);
 
 /* names.c */
 /* Where the string at `index` stands among the names; -1: nowhere. A string that goes on behind a NUL is another name. */

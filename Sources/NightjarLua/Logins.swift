@@ -1,5 +1,4 @@
 import CLua
-import Glibc
 import Nightjar
 import Synchronization
 
@@ -73,19 +72,11 @@ extension Token {
     fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {
         self.init(access: try access.text("the access token"))
         if refresh.data != nil { self.refresh = try refresh.text("the refresh token") }
-        if lifetime >= 0 { expiry = Duration(seconds: lifetime).flatMap { Timestamp.now.later(by: $0) } }
+        if let lifetime = Duration(seconds: lifetime) { self = lasting(lifetime) }
         guard authorization != nil else {
             throw NightjarError(
                 .invalidArgument, "the access token is empty, or has a character that cannot stand in a header")
         }
-    }
-}
-
-extension Timestamp {
-    fileprivate static var now: Timestamp {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Timestamp(secondsSince1970: Int64(now.tv_sec), nanoseconds: Int32(clamping: now.tv_nsec)) ?? .epoch
     }
 }
 

@@ -96,7 +96,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         attempt(OAuthRequest.deviceCode(code, client: server.client), to: nil, issuer) { [weak self] result in
             guard let self else { return }
             let answer = Result { () throws(NightjarError) -> TokenResponse in
-                try PersonalLogin.token(try result.get(), issuer, sent)
+                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent)
             }
             guard let actions = device?.answered(answer, now: now) else { return }
             carryOut(actions, server, issuer)
@@ -110,7 +110,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         LoopbackListener.open(
             on: call.loop.eventLoop,
             { [weak self] method, target in
-                guard let self else { return ByteBuffer() }
+                guard let self else { return LoopbackListener.Reply(ByteBuffer()) }
                 return requested(method, target, server, issuer)
             },
             then: { [weak self] result in
@@ -126,7 +126,9 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         self.listener = listener
         do throws(NightjarError) {
             let random = SecureRandom.bytes(ProofKey.randomByteCount)
-            guard let proof = ProofKey(random: random, sha256: Digest.sha256) else { return }
+            guard let proof = ProofKey(random: random, sha256: Digest.sha256) else {
+                throw NightjarError(.invalidRequest, "no proof key could be made for the login")
+            }
             let flow = AuthorizationCode(
                 clientID: server.client.id, scope: server.scope, port: listener.port,
                 random: SecureRandom.bytes(AuthorizationCode.randomByteCount), proof: proof, issuer: server.issuer)
@@ -137,36 +139,32 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         }
     }
 
+    /// What comes of a request waits until the browser has its answer.
     private func requested(
         _ method: NightjarHTTP.Method, _ target: String, _ server: OAuth2, _ issuer: TokenIssuer
-    ) -> ByteBuffer {
-        guard let answer = browser?.requested(method, target), let flow = browser else { return ByteBuffer() }
-        switch answer.outcome {
-        case nil: break
-        case .failed(let reason): endSoon(.failure(reason.error))
-        case .code(let code):
-            let sent = WallClock.now()
-            send(flow.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
-                switch try PersonalLogin.token(response, issuer, sent) {
-                case .token(let token): signIn(token)
-                case .refused(let refusal): throw refusal.error
-                }
+    ) -> LoopbackListener.Reply {
+        guard let answer = browser?.requested(method, target) else { return LoopbackListener.Reply(ByteBuffer()) }
+        return LoopbackListener.Reply(answer.reply.bytes) { [weak self] in
+            switch answer.outcome {
+            case nil: break
+            case .failed(let reason): self?.end(.failure(reason.error))
+            case .code(let code): self?.redeem(code, server, issuer)
             }
         }
-        return answer.reply.bytes
+    }
+
+    private func redeem(_ code: String, _ server: OAuth2, _ issuer: TokenIssuer) {
+        guard let browser else { return }
+        let sent = WallClock.now()
+        send(browser.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
+            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent) {
+            case .token(let token): signIn(token)
+            case .refused(let refusal): throw refusal.error
+            }
+        }
     }
 
     // MARK: Steps
-
-    private static func token(
-        _ response: Response, _ issuer: TokenIssuer, _ sent: Timestamp
-    ) throws(NightjarError) -> TokenResponse {
-        // Says nothing of the login, whatever its body is.
-        guard response.status < 500, response.status != 429 else {
-            throw Validate.error(of: response, to: .post)
-        }
-        return try issuer.read(response, replacing: nil, sent: sent)
-    }
 
     /// A failure ends the login.
     private func send(
@@ -210,11 +208,6 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         call?.loop.tokens?.signIn(token) { [weak self] error in
             self?.end(error.map(Result.failure) ?? .success(()))
         }
-    }
-
-    /// When the browser has its answer, which goes with the listener.
-    private func endSoon(_ result: Result<Void, NightjarError>) {
-        call?.loop.after(.milliseconds(100)) { [weak self] in self?.end(result) }
     }
 
     private func end(_ result: Result<Void, NightjarError>) {

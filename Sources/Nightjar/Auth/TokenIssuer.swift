@@ -30,6 +30,7 @@ struct TokenIssuer: Sendable {
         let request: PreparedRequest
         /// Whether it redeems what can be redeemed once.
         let spendsToken: Bool
+        let answer: TokenAnswer
     }
 
     /// Whether a token like this can be renewed without a person, nil being none.
@@ -47,29 +48,19 @@ struct TokenIssuer: Sendable {
         case .oauth2(let server):
             if let refresh = token?.refresh {
                 let request = OAuthRequest.refresh(refresh, client: server.client)
-                return Exchange(request: try prepared(request, key: key), spendsToken: true)
+                return Exchange(request: try prepared(request, key: key), spendsToken: true, answer: .oauth2)
             }
             guard server.grant == .clientCredentials else { return nil }
             let request = OAuthRequest.clientCredentials(scope: server.scope, client: server.client)
-            return Exchange(request: try prepared(request, key: nil), spendsToken: false)
+            return Exchange(request: try prepared(request, key: nil), spendsToken: false, answer: .oauth2)
         case .call(let login, let refreshCall):
             if let refresh = token?.refresh, let refreshCall {
                 let request = try refreshCall.request(refreshToken: refresh)
-                return Exchange(request: try prepared(request, key: key), spendsToken: true)
+                return Exchange(
+                    request: try prepared(request, key: key), spendsToken: true, answer: .places(refreshCall.places))
             }
-            return Exchange(request: try prepared(login.request(), key: nil), spendsToken: false)
-        }
-    }
-
-    /// - Parameter sent: when the exchange began.
-    func read(_ response: Response, replacing old: Token?, sent: Timestamp) throws(NightjarError) -> TokenResponse {
-        try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
-            switch source {
-            case .oauth2: try TokenResponse(status: response.status, body: bytes, replacing: old, at: sent)
-            case .call(let login, let refresh):
-                try (old == nil ? login.places : refresh?.places ?? login.places).read(
-                    status: response.status, body: bytes, replacing: old, at: sent)
-            }
+            return Exchange(
+                request: try prepared(login.request(), key: nil), spendsToken: false, answer: .places(login.places))
         }
     }
 
@@ -99,5 +90,25 @@ struct TokenIssuer: Sendable {
         var request = request
         request.idempotencyKey = .key(key)
         return try PreparedRequest(try request.withIdempotencyKey(), template)
+    }
+}
+
+/// How an answer says what the token is.
+enum TokenAnswer {
+    /// RFC 6749 section 5.
+    case oauth2
+    case places(TokenPlaces)
+
+    /// - Parameter sent: when the exchange began.
+    /// - Throws: for an answer that says nothing of the token, whatever its body is: it may come from a gateway.
+    func read(_ response: Response, replacing old: Token?, sent: Timestamp) throws(NightjarError) -> TokenResponse {
+        guard response.status < 500, response.status != 429 else { throw Validate.error(of: response, to: .post) }
+        return try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
+            switch self {
+            case .oauth2: try TokenResponse(status: response.status, body: bytes, replacing: old, at: sent)
+            case .places(let places):
+                try places.read(status: response.status, body: bytes, replacing: old, at: sent)
+            }
+        }
     }
 }

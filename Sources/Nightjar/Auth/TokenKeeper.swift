@@ -19,21 +19,12 @@ final class TokenKeeper: @unchecked Sendable {
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
-    /// Renewals that have to find in the store what one before them brings there.
-    private var behind: [TokenRenewal] = []
-    /// A login, or its end, is on its way to the store.
-    private var isChanging = false
-    /// Newer than what the store has.
-    private var unsaved: StoredLogin?
     /// How often somebody has signed in or out.
     private(set) var logins: UInt64 = 0
-    /// Where the handlers run of the call that wanted a token last; nil also when that queue is gone.
-    private weak var audience: CompletionQueue?
-    private var isHeardOnLoop = true
+    private var audience = LoginAudience()
     /// Begun so far.
     private var refreshes = 0
-    /// Those that have not ended, though the machine may have given them up.
-    private var renewals: [TokenRenewal] = []
+    private var renewals = RenewalLine()
     /// The login has ended, and the program has been told.
     private var isSignedOut = false
     /// What the client was signed out of.
@@ -79,7 +70,7 @@ final class TokenKeeper: @unchecked Sendable {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, progress(of: call), call)
         }
-        listens(call)
+        audience.follow(call)
         lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
     }
@@ -96,9 +87,7 @@ final class TokenKeeper: @unchecked Sendable {
     /// A call was answered with 401.
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.login, let version = progress.version else { return .proceed }
-        listens(call)
-        if version == machine.version, !machine.isRefreshing { wasRefused = true }
-        let verdict = perform(machine.refused(progress.number, sentWith: version, at: now()), asking: call)
+        let verdict = perform(refusal(of: progress, version, call), asking: call)
         if case .wait = verdict { progress.cause = .refused }
         return verdict
     }
@@ -106,10 +95,17 @@ final class TokenKeeper: @unchecked Sendable {
     /// A call was answered with 401 that cannot be sent again. The next are not to meet the same.
     func refusedForGood(_ call: Call) {
         guard let progress = call.login, let version = progress.version else { return }
-        listens(call)
-        if version == machine.version, !machine.isRefreshing { wasRefused = true }
-        perform(machine.refused(progress.number, sentWith: version, at: now()))
+        perform(refusal(of: progress, version, call))
         machine.ended(progress.number)
+    }
+
+    private func refusal(
+        of progress: Progress, _ version: TokenRefresh.Version, _ call: Call
+    ) -> [TokenRefresh.Action] {
+        audience.follow(call)
+        let actions = machine.refused(progress.number, sentWith: version, at: now())
+        if actions.contains(where: { if case .startRefresh = $0 { true } else { false } }) { wasRefused = true }
+        return actions
     }
 
     func ended(_ call: Call) {
@@ -149,7 +145,7 @@ final class TokenKeeper: @unchecked Sendable {
         var verdict = Verdict.proceed
         // While those wait whose queue can hear it, and before they hear what it comes to.
         if actions.last == .callLoginRequired {
-            if let call = asking ?? waiting.max(by: { $0.key < $1.key })?.value { listens(call) }
+            if let call = asking ?? waiting.max(by: { $0.key < $1.key })?.value { audience.follow(call) }
             tellLoginRequired()
         }
         for action in actions {
@@ -224,46 +220,28 @@ final class TokenKeeper: @unchecked Sendable {
         _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
         conclude: @escaping (TokenRenewal.Outcome) -> Void
     ) {
-        var renewal: TokenRenewal?
-        let begun = TokenRenewal(
+        let renewal = TokenRenewal(
             purpose, of: token, initial: isSignedOut ? nil : login.token, wasRefused: wasRefused, in: store, issuer,
             on: loop
-        ) { [self] outcome in
-            renewals.removeAll { $0 === renewal }
-            renewal = nil
+        ) { [self] renewal, outcome in
+            renewals.remove(renewal)
             conclude(outcome)
-            if purpose.changesLogin { isChanging = false }
             beginNext()
             loop.renewalEnded()
         }
-        renewal = begun
-        renewals.append(begun)
-        behind.append(begun)
+        renewals.append(renewal)
         beginNext()
     }
 
-    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
-    func mustNotBeCut() -> Bool {
-        for renewal in renewals { renewal.abandon() }
-        return renewals.contains { $0.mustNotBeCut }
+    private func beginNext() {
+        while let renewal = renewals.next() { renewal.begin() }
     }
 
-    /// A login and its end reach the store in the order in which they came, and before what comes behind them: it would
-    /// find another's token there, or remove the one that is new.
-    private func beginNext() {
-        while !isChanging, !behind.isEmpty {
-            let renewal = behind.removeFirst()
-            renewal.unsaved = unsaved
-            isChanging = renewal.purpose.changesLogin
-            renewal.begin()
-        }
-    }
+    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
+    func mustNotBeCut() -> Bool { renewals.mustNotBeCut() }
 
     /// The loop's last.
-    func shutDown() {
-        for renewal in renewals { renewal.leave() }
-        (renewals, behind) = ([], [])
-    }
+    func shutDown() { renewals.leave() }
 
     private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
         switch outcome {
@@ -287,7 +265,7 @@ final class TokenKeeper: @unchecked Sendable {
         // Unless the machine has moved on: to another login, or to none.
         if machine.version != before {
             hold(token)
-            self.unsaved = unsaved?.login
+            renewals.unsaved = unsaved?.login
         }
         perform(actions)
     }
@@ -305,7 +283,7 @@ final class TokenKeeper: @unchecked Sendable {
         token = nil
         authorization = ""
         line = nil
-        unsaved = nil
+        renewals.unsaved = nil
     }
 
     private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
@@ -317,22 +295,7 @@ final class TokenKeeper: @unchecked Sendable {
         lastQuestion += 1
         question = (refresh, lastQuestion)
         let question = TokenQuestion(lastQuestion, wasRefused: wasRefused, loop)
-        tell(.provideToken(provider, question), onLoop: provider.runsOnLoop)
-    }
-
-    /// Notes where the program's code is to run that a call needs.
-    private func listens(_ call: Call) {
-        audience = call.audience
-        isHeardOnLoop = audience == nil
-    }
-
-    /// Never on the loop what is not meant for it.
-    private func tell(_ event: QueueEvent, onLoop: Bool) {
-        if onLoop || isHeardOnLoop {
-            loop.post(event, to: nil)
-        } else if let audience {
-            loop.post(event, to: audience)
-        }
+        audience.tell(.provideToken(provider, question), onLoop: provider.runsOnLoop, loop)
     }
 
     /// The program has answered.
@@ -354,7 +317,7 @@ final class TokenKeeper: @unchecked Sendable {
         guard !isSignedOut else { return }
         isSignedOut = true
         guard let hook = login.onLoginRequired else { return }
-        tell(.loginRequired(hook), onLoop: hook.runsOnLoop)
+        audience.tell(.loginRequired(hook), onLoop: hook.runsOnLoop, loop)
     }
 
     // MARK: The login
@@ -367,15 +330,15 @@ final class TokenKeeper: @unchecked Sendable {
         logins &+= 1
         let number = logins
         // Until the store has it, whatever that says is older.
-        unsaved = StoredLogin(token: token, generation: .max)
+        renewals.unsaved = StoredLogin(token: token, generation: .max)
         begin(.keep(token)) { [self] outcome in
             switch outcome {
             case .renewed(_, nil), .adopted, .failed(_, nil):
-                if logins == number { unsaved = nil }
+                if logins == number { renewals.unsaved = nil }
                 told(nil)
             case .renewed(_, .some(let unsaved)):
                 loop.note(.error, "the login is used but not kept: \(unsaved.error.message)")
-                if logins == number { self.unsaved = unsaved.login }
+                if logins == number { renewals.unsaved = unsaved.login }
                 told(unsaved.error)
             case .failed(_, .some(let error)):
                 loop.note(.error, "the login is used but not kept: \(error.message)")
@@ -400,7 +363,7 @@ final class TokenKeeper: @unchecked Sendable {
                 told(.failure(NightjarError(.cancelled, "somebody has signed in or out meanwhile")))
             case .adopted(let token), .renewed(let token, _):
                 hold(token)
-                self.unsaved = unsaved
+                renewals.unsaved = unsaved
                 perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
                 told(.success(()))
             case .failed(let failure, let error):
@@ -424,14 +387,5 @@ final class TokenKeeper: @unchecked Sendable {
 
     private func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
-    }
-}
-
-extension TokenRenewal.Purpose {
-    fileprivate var changesLogin: Bool {
-        switch self {
-        case .renew, .look: false
-        case .keep, .forget: true
-        }
     }
 }

@@ -49,22 +49,23 @@ final class TokenRenewal: @unchecked Sendable {
     /// What the client holds and could not save: newer than what the store has below its generation. Set before the
     /// renewal begins.
     var unsaved: StoredLogin?
-    private var conclude: (Outcome) -> Void
+    private var conclude: (TokenRenewal, Outcome) -> Void
     private var lock: (any TokenLock)?
     /// Something is on its way that would be lost.
     private(set) var mustNotBeCut: Bool
     private var isAbandoned = false
     private var tries = 0
-    /// What the program gave was tried.
-    private var isSecondTry = false
+    /// What the program gave to begin with was tried.
+    private var triedInitial = false
     /// A login without the old token was tried.
-    private var isLastTry = false
+    private var triedAnew = false
     /// The intent is of somebody who is gone: nobody knows what became of it, whatever becomes of ours.
     private var takesOver = false
 
     init(
         _ purpose: Purpose = .renew, of held: Token?, initial: Token?, wasRefused: Bool = false,
-        in store: any TokenStore, _ issuer: TokenIssuer?, on loop: ClientLoop, conclude: @escaping (Outcome) -> Void
+        in store: any TokenStore, _ issuer: TokenIssuer?, on loop: ClientLoop,
+        conclude: @escaping (TokenRenewal, Outcome) -> Void
     ) {
         self.purpose = purpose
         switch purpose {
@@ -99,7 +100,7 @@ final class TokenRenewal: @unchecked Sendable {
     func abandon() { isAbandoned = true }
 
     /// Nobody wants its outcome any more. It ends, and lets go of its lock, with what a worker may still do for it.
-    func leave() { conclude = { _ in } }
+    func leave() { conclude = { _, _ in } }
 
     /// Whether a token from the store serves where the one that is held does not.
     private func isNews(_ token: Token) -> Bool {
@@ -190,7 +191,7 @@ final class TokenRenewal: @unchecked Sendable {
     private func send(_ exchange: TokenIssuer.Exchange, _ old: Token?, _ kept: StoredLogin?, _ sent: Timestamp) {
         loop.send(exchange.request, within: TokenRenewal.exchangeLimit) { [self] result in
             switch result {
-            case .success(let response): answered(response, old, kept, sent)
+            case .success(let response): answered(exchange, response, old, kept, sent)
             case .failure(let error):
                 // Where nobody can have seen it, there is no intent any more.
                 guard !error.requestMayHaveBeenProcessed, let kept, kept.pending != nil else {
@@ -201,12 +202,11 @@ final class TokenRenewal: @unchecked Sendable {
         }
     }
 
-    private func answered(_ response: Response, _ old: Token?, _ kept: StoredLogin?, _ sent: Timestamp) {
+    private func answered(
+        _ exchange: TokenIssuer.Exchange, _ response: Response, _ old: Token?, _ kept: StoredLogin?, _ sent: Timestamp
+    ) {
         do throws(NightjarError) {
-            guard let issuer else { return }
-            // Says nothing of the token, whatever its body is: it may come from a gateway.
-            guard response.status < 500, response.status != 429 else { throw Validate.error(of: response, to: .post) }
-            switch try issuer.read(response, replacing: old, sent: sent) {
+            switch try exchange.answer.read(response, replacing: old, sent: sent) {
             case .token(let token):
                 guard token.authorization != nil else {
                     throw NightjarError(.decoding, "the token endpoint's token cannot stand in a header")
@@ -227,12 +227,12 @@ final class TokenRenewal: @unchecked Sendable {
     /// The server has ended the login that was stored. What the program gave may be another.
     private func ended(_ old: Token?) {
         disk({ store throws(NightjarError) in try store.clear() }) { [self] in
-            if let initial, !isSecondTry, old?.refresh != initial.refresh, held?.refresh != initial.refresh {
-                isSecondTry = true
+            if let initial, !triedInitial, old?.refresh != initial.refresh, held?.refresh != initial.refresh {
+                triedInitial = true
                 return exchange(initial, nil)
             }
-            if !isLastTry, old?.refresh != nil, issuer?.canRenew(nil) ?? false {
-                isLastTry = true
+            if !triedAnew, old?.refresh != nil, issuer?.canRenew(nil) ?? false {
+                triedAnew = true
                 return exchange(nil, nil)
             }
             end(.failed(.invalidGrant, nil))
@@ -293,7 +293,7 @@ final class TokenRenewal: @unchecked Sendable {
         lock?.unlock()
         lock = nil
         mustNotBeCut = false
-        conclude(outcome)
+        conclude(self, outcome)
     }
 
     /// What runs on the loop alone, on its way there.

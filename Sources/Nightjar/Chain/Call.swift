@@ -24,9 +24,6 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case finished
     }
 
-    /// `rewound`: the caller is told to begin anew; what it gave for an attempt that is over may still be on its way here.
-    private enum BodySource { case none, rewound, caller, worker }
-
     let task: ClientTask
     let loop: ClientLoop
     private let chain: Chain
@@ -87,20 +84,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
     private var isPaused = false
-    /// Whose part of the request's body is waited for.
-    private var awaitedSource = BodySource.none
-    /// Bytes that the connection has asked for.
-    private var wantedBody = 0
-    /// The request's body of this attempt, where it is read from files or compressed on its way.
-    private var upload: Upload?
+    /// Nil for a request whose body lies ready.
+    private(set) var feed: BodyFeed?
     /// Whether the body is kept for the response rather than handed out as it comes.
     var collectsBody: Bool
     /// Part of an answer is with the caller.
     private(set) var answerIsGone = false
-    /// The caller has given part of the request's body, which has to begin anew when it is sent again.
-    private var bodyIsTaken = false
-    /// Of the present attempt nothing of the request's body was asked for yet.
-    private var beginsBody = true
 
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
@@ -216,8 +205,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         exchange?.cancel()
         exchange = nil
         isPaused = false
-        awaitedSource = .none
-        upload = nil
+        feed?.attemptEnded()
     }
 
     // MARK: Up
@@ -315,47 +303,20 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if !isPaused { exchange?.resume() }
     }
 
-    func send(_ part: BodyPart) {
-        guard awaitedSource == .caller else { return }
-        guard let upload else { return forward(part) }
-        switch part {
-        case .bytes(let bytes):
-            work(upload) { () throws(NightjarError) in .bytes(try upload.encode(bytes)) }
-        case .end:
-            work(upload) { () throws(NightjarError) in try upload.finish().map(BodyPart.bytes) ?? .end }
-        case .later, .failed: forward(part)
-        }
-    }
-
-    /// Makes a part of the body on a worker's thread.
-    private func work(_ upload: Upload, _ body: @escaping @Sendable () throws(NightjarError) -> BodyPart) {
-        awaitedSource = .worker
-        loop.workers.run(body) { [weak self] result in
-            // The attempt it was made for may be over.
-            guard let self, self.upload === upload, awaitedSource == .worker else { return }
-            switch result {
-            case .success(.bytes(let bytes)) where bytes.readableBytes == 0: askForBody()
-            case .success(let part): forward(part)
-            case .failure(let error): ascend(error.mayHaveBeenProcessed, from: chain.bottom)
-            }
-        }
-    }
-
-    /// Hands a part on to the connection.
-    private func forward(_ part: BodyPart) {
-        awaitedSource = .none
+    /// Hands a part of the request's body on to the connection.
+    func forward(_ part: BodyPart) {
         lastProgress = .now()
         watchLimits()
         switch part {
         case .bytes(let bytes): exchange?.send(bytes)
         case .end: exchange?.endBody()
         case .later: break
-        case .failed(let message):
-            ascend(
-                NightjarError(.invalidRequest, message, phase: .send, requestMayHaveBeenProcessed: true),
-                from: chain.bottom)
+        case .failed(let message): sendingFailed(NightjarError(.invalidRequest, message, phase: .send))
         }
     }
+
+    /// What is sent cannot be completed: a server that has begun to read it may act on what it has.
+    func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: chain.bottom) }
 
     /// An answer that was collected while it was not known whose it is turns out to be the caller's: its redirects are
     /// those before it, and its content goes where the caller wants it, an error's to the error.
@@ -377,7 +338,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// When the idle limit runs out, as things stand; nil while it is the caller who is waited for, or a connection.
     private var idleDeadline: NIODeadline? {
-        guard isOnConnection, !isPaused, awaitedSource == .none, let idle = limits.idle else { return nil }
+        guard isOnConnection, !isPaused, feed?.isAwaited != true, let idle = limits.idle else { return nil }
         return lastProgress + idle
     }
 
@@ -418,9 +379,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         state = .sent
-        awaitedSource = .none
-        upload = request.body.isPulled ? Upload(request) : nil
-        beginsBody = true
+        if request.body.isPulled, feed == nil { feed = BodyFeed(self) }
+        feed?.attemptStarted()
         unsent = 0
         lastProgress = .now()
         timing.sent = elapsed(until: lastProgress)
@@ -506,7 +466,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFinished(trailers: Headers) {
         exchange = nil
-        upload = nil
+        feed?.attemptEnded()
         guard let decoding else { return complete(trailers) }
         decoding.trailers = trailers
         decode(decoding)
@@ -525,44 +485,16 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
-        upload = nil
+        feed?.attemptEnded()
         ascend(error, from: chain.bottom)
     }
 
-    func exchangeWantsBody(maximum: Int) {
-        wantedBody = maximum
-        askForBody()
-    }
-
-    private func askForBody() {
-        if let upload, upload.hasEnded { return forward(.end) }
-        guard let upload, upload.readsFiles else {
-            let isAnew = beginsBody && bodyIsTaken
-            (beginsBody, bodyIsTaken) = (false, true)
-            guard isAnew else { return askCaller() }
-            awaitedSource = .rewound
-            return loop.post(.rewindBody(task), to: task.queue)
-        }
-        let maximum = wantedBody
-        work(upload) { () throws(NightjarError) in try upload.next(maximum: maximum).map(BodyPart.bytes) ?? .end }
-    }
-
-    private func askCaller() {
-        awaitedSource = .caller
-        loop.post(.provideBody(task, maximum: wantedBody), to: task.queue)
-    }
-
-    /// The caller begins anew: what comes from here on is for this attempt.
-    func rewound() {
-        if awaitedSource == .rewound { askCaller() }
-    }
+    func exchangeWantsBody(maximum: Int) { feed?.wants(maximum) }
 
     // MARK: Parts
 
     /// Whether another attempt can send the same body.
-    var bodyIsReplayable: Bool {
-        request.body.isReplayable || !bodyIsTaken || task.handlers.rewindBody != nil
-    }
+    var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canBeginAnew ?? true }
 
     /// Whether the client's cookies are for this call: not where the caller gives its own.
     private(set) lazy var usesCookies = options.usesCookies && !task.request.hasField("Cookie")

@@ -153,8 +153,8 @@ final class ClientLoop: @unchecked Sendable {
             if task.isCancelled { call.cancel() } else { call.begin() }
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
-        case .bodyPart(let task, let part): task.call?.send(part)
-        case .rewound(let task): task.call?.rewound()
+        case .bodyPart(let task, let part): task.call?.feed?.send(part)
+        case .rewound(let task): task.call?.feed?.rewound()
         case .note(let level, let text): note(level, text)
         case .redirect(let task, let answer):
             if let call = task.call { Redirect.answered(answer, call) }

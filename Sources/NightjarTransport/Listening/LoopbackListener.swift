@@ -4,8 +4,20 @@ import NightjarHTTP
 
 /// Listens on a free port of this machine alone for the one request that a browser brings, on a client's loop.
 public final class LoopbackListener: @unchecked Sendable {
-    /// Answers a request line; the connection closes behind it.
-    public typealias Handler = @Sendable (_ method: Method, _ target: String) -> ByteBuffer
+    /// What a browser gets, after which its connection is closed.
+    public struct Reply: Sendable {
+        let bytes: ByteBuffer
+        let whenSent: @Sendable () -> Void
+
+        /// - Parameter whenSent: called on the loop when the bytes have left, or nobody is there any more to take them.
+        public init(_ bytes: ByteBuffer, whenSent: @escaping @Sendable () -> Void = {}) {
+            self.bytes = bytes
+            self.whenSent = whenSent
+        }
+    }
+
+    /// Answers a request line.
+    public typealias Handler = @Sendable (_ method: Method, _ target: String) -> Reply
 
     private let channel: any Channel
     public let port: Int
@@ -20,10 +32,12 @@ public final class LoopbackListener: @unchecked Sendable {
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
     ) {
+        let visitors = Visitors()
         ServerBootstrap(group: loop)
             .serverChannelOption(.backlog, value: 8)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    guard visitors.enter(channel) else { throw ChannelError.connectPending }
                     try channel.pipeline.syncOperations.addHandler(BrowserConnection(handler))
                 }
             }
@@ -39,7 +53,22 @@ public final class LoopbackListener: @unchecked Sendable {
             }
     }
 
+    /// Takes nobody in any more; who is there gets the answer.
     public func close() { channel.close(promise: nil) }
+}
+
+/// How many are connected: any program of this machine may be, and a browser needs few. On the loop.
+private final class Visitors: @unchecked Sendable {
+    private var count = 0
+
+    func enter(_ channel: any Channel) -> Bool {
+        guard count < Visitors.most else { return false }
+        count += 1
+        channel.closeFuture.whenComplete { _ in self.count -= 1 }
+        return true
+    }
+
+    private static let most = 32
 }
 
 /// Reads a request's head, for all that comes of it is in its first line, and answers.
@@ -49,6 +78,8 @@ private final class BrowserConnection: ChannelInboundHandler {
 
     private let handler: LoopbackListener.Handler
     private var head = ByteBuffer()
+    /// Bytes of the head's end that have come: CR, LF, CR, LF.
+    private var matched = 0
     private var hasAnswered = false
 
     init(_ handler: @escaping LoopbackListener.Handler) { self.handler = handler }
@@ -61,23 +92,40 @@ private final class BrowserConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasAnswered else { return }
         var part = unwrapInboundIn(data)
+        let isWhole = ends(in: part)
         head.writeBuffer(&part)
         guard head.readableBytes <= BrowserConnection.largestHead else { return context.close(promise: nil) }
-        guard let (method, target) = request() else { return }
+        guard isWhole else { return }
         hasAnswered = true
         let channel = context.channel
-        context.writeAndFlush(wrapOutboundOut(handler(method, target))).whenComplete { _ in
+        let (method, target) = request()
+        let reply = handler(method, target)
+        context.writeAndFlush(wrapOutboundOut(reply.bytes)).whenComplete { _ in
             channel.close(promise: nil)
+            reply.whenSent()
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Nil until the head is whole. What is no request of HTTP/1 is one for nothing that is here.
-    private func request() -> (Method, String)? {
-        let text = String(buffer: head)
-        guard text.contains("\r\n\r\n") else { return nil }
-        let words = text.prefix { $0 != "\r\n" }.split(separator: " ", omittingEmptySubsequences: false)
+    /// Whether the empty line behind the head is in the part that has come, or ends in it.
+    private func ends(in part: ByteBuffer) -> Bool {
+        for byte in part.readableBytesView {
+            let isCR = byte == UInt8(ascii: "\r")
+            if byte == (matched % 2 == 0 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) {
+                matched += 1
+            } else {
+                matched = isCR ? 1 : 0
+            }
+            if matched == 4 { return true }
+        }
+        return false
+    }
+
+    /// What is no request of HTTP/1 is one for nothing that is here.
+    private func request() -> (Method, String) {
+        let line = String(buffer: head).prefix { $0 != "\r\n" }
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, let method = Method(String(words[0])), words[2].hasPrefix("HTTP/1.") else {
             return (.get, "/")
         }
