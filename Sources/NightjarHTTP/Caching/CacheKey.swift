@@ -1,0 +1,26 @@
+/// Under what answers are stored: the URL that was asked, and whose they are. RFC 9111 section 2.
+public struct CacheKey: Hashable, Sendable {
+    /// Absolute, as it was asked for, without user info and fragment. Its query may hold a secret: not to be shown.
+    public let url: String
+    public let partition: CachePartition
+
+    public init(url: String, partition: CachePartition = .common) {
+        self.url = url
+        self.partition = partition
+    }
+}
+
+/// Whose answers: those that were asked for with one credential are never given to who comes with another, or with none.
+public struct CachePartition: Hashable, Sendable {
+    /// Made of the credential, so that it does not give it away; both zero for none.
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Of requests without a credential.
+    public static let common = CachePartition(high: 0, low: 0)
+}
