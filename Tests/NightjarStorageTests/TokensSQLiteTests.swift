@@ -78,7 +78,7 @@ import Testing
                 #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "byte \(index)")
                 #expect(try folder.read("tokens.db") == damaged, "byte \(index)")
             }
-            for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         }
         #expect(errors > 30)
         for count in [99, 512, 4096, content.count / 2] {
@@ -87,7 +87,7 @@ import Testing
             chmod(path, 0o600)
             #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "\(count) bytes")
             #expect(try folder.read("tokens.db") == cut)
-            for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         }
     }
 

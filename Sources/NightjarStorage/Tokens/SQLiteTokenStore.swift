@@ -78,10 +78,8 @@ public struct SQLiteTokenStore: TokenStore {
 
     // MARK: Database
 
-    /// A token that its saver was killed behind is there, or it is not, for whoever takes the lock next: never only later.
     private static let schema = DatabaseSchema(
-        "njtk", journal: .rollback,
-        steps: ["CREATE TABLE login (account TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT, WITHOUT ROWID;"])
+        "njtk", steps: ["CREATE TABLE login (account TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT, WITHOUT ROWID;"])
 
     /// Never opened to be looked at: closing it would let go of the locks that SQLite has on it in this process.
     private func isThere(_ place: String) throws(NightjarError) -> Bool {
