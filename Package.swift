@@ -57,7 +57,12 @@ let package = Package(
         // BoringSSL, which TLS brings along, is no product of swift-nio-ssl: to import its module is to depend on NIOSSL.
         .target(name: "NightjarCrypto", dependencies: [.product(name: "NIOSSL", package: "swift-nio-ssl")]),
         .target(
-            name: "NightjarStorage", dependencies: ["CLinux", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP"]),
+            name: "NightjarStorage",
+            dependencies: [
+                "CLinux", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         .target(
             name: "NightjarTransport",
             dependencies: [
@@ -129,10 +134,19 @@ let package = Package(
         ),
         .testTarget(
             name: "NightjarStorageTests",
-            dependencies: ["NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "TokenStoreWorker"]),
+            dependencies: [
+                "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "TokenStoreWorker",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         // Uses a token store in a loop, to be killed at any moment.
         .executableTarget(
             name: "TokenStoreWorker", dependencies: ["NightjarHTTP", "NightjarStorage"], path: "Tests/TokenStoreWorker"),
+        // Uses a cache's folder in a loop, to be killed at any moment.
+        .executableTarget(
+            name: "CacheWorker",
+            dependencies: ["NightjarHTTP", "NightjarStorage", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/CacheWorker"),
         .testTarget(name: "NightjarCryptoTests", dependencies: ["NightjarCrypto"]),
         .testTarget(name: "NightjarTransportTests", dependencies: ["NightjarTransport"]),
         .testTarget(name: "NightjarTests", dependencies: ["Nightjar", "NightjarStorage", "NightjarTestSupport"]),

@@ -29,6 +29,11 @@ public final class Client: Sendable {
     public let cookies: CookieStorage?
     /// The number under which the log hears of the cookie file.
     private let cookieListener: Int?
+    /// Where its answers are kept; nil: they are not.
+    public let cache: CacheStorage?
+    private let cachePolicy: CachePolicy
+    /// The same for the cache on disk.
+    private let cacheListener: Int?
     /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
     private let firstOrigin = AtomicLazyReference<KnownOrigin>()
     /// Queues of blocking calls, kept for the next.
@@ -58,6 +63,9 @@ public final class Client: Sendable {
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
+        cache = try configuration.openCache()
+        configuration.cache = cache
+        cachePolicy = configuration.cachePolicy
         hooks = configuration.hooks
         auth = configuration.auth
         let thread = try LoopThread()
@@ -80,6 +88,7 @@ public final class Client: Sendable {
                 loop.keepTokens(login, try login.issuer(anonymousTemplate))
             }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
+            cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()
             throw error
@@ -111,6 +120,7 @@ public final class Client: Sendable {
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy,
             limitGroup: request.limitGroup,
             usesLogin: loginOrigin != nil && request.usesAuth
                 && request.headers.firstIndex(of: "Authorization") == nil,
@@ -206,6 +216,9 @@ public final class Client: Sendable {
         guard !Fork.hasHappened(since: birth) else { return }
         loop.stop()
         if let cookieListener { cookies?.unlisten(cookieListener) }
+        // What is on its way to the disk is there when this returns.
+        cache?.flush()
+        if let cacheListener { cache?.disk?.unlisten(cacheListener) }
         // What could not be saved is told to who flushes; here there is nobody left to tell.
         try? cookies?.flush()
     }

@@ -70,8 +70,7 @@ public final class CacheStorage: Sendable {
     @discardableResult
     public func remove(url: RequestURL) -> Int {
         let address = url.cacheAddress
-        let shown = url.redacted
-        return max(memory.remove(url: address), disk?.wait { $0.remove(url: address, displayURL: shown) } ?? 0)
+        return max(memory.remove(url: address), disk?.wait { $0.remove(url: address) } ?? 0)
     }
 
     /// Removes all answers whose URL begins so: byte by byte, `https://api.example/v1/`. On disk, secrets in queries are
@@ -149,9 +148,9 @@ public final class CacheStorage: Sendable {
         guard let disk, disk.hasRoom(for: body.readableBytes) else { return }
         let shown = shown()
         disk.run { cache in
-            cache.store(key, response, body: body, displayURL: shown)
+            cache.store(key, response, displayURL: shown, body: body)
             disk.landed(body.readableBytes)
-            cache.evict()
+            cache.evict(now: WallClock.now())
         }
     }
 

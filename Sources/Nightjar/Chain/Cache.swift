@@ -43,6 +43,8 @@ final class Cache: Stage, @unchecked Sendable {
         /// What is to be sent was decided before.
         fileprivate var isDecided = false
         fileprivate var reading = Reading.nothing
+        fileprivate var isRefresh = false
+        fileprivate var forwardedStatus: Int?
         fileprivate var requested = Timestamp.epoch
         fileprivate var received = Timestamp.epoch
         fileprivate var announced: Int?
@@ -62,6 +64,18 @@ final class Cache: Stage, @unchecked Sendable {
             self.began = began
             self.entries = entries
             self.storage = storage
+        }
+
+        /// The head of an answer has come.
+        fileprivate func note(_ call: Call) {
+            received = WallClock.now()
+            let delay = (call.timing.firstByte ?? .zero) - (call.timing.sent ?? .zero)
+            requested = received.later(by: .zero - delay) ?? received
+        }
+
+        /// The stale answer that may stand in for a failure by now.
+        fileprivate var fallback: Int? {
+            fetch?.fallback.flatMap { $0.until > WallClock.now() ? $0.index : nil }
         }
 
         /// Content that has gone on to the caller.
@@ -96,11 +110,13 @@ final class Cache: Stage, @unchecked Sendable {
         guard let policy = call.options.cache, call.request.method == .get || call.request.method == .head,
             case .none = call.request.body
         else { return .proceed }
+        let fields = call.request.fields
         let asked = CacheRequest(
-            call.request.method, call.request.fields, policy: policy, wantsDecoded: call.options.decompresses,
+            call.request.method, fields, policy: policy, wantsDecoded: call.options.decompresses,
             fingerprint: CachePartition.fingerprint)
         guard asked.concernsCache else { return .proceed }
-        let key = CacheKey(url: call.request.url.cacheAddress, partition: .of(call.request, login: call.login?.partition))
+        let key = CacheKey(
+            url: call.request.url.cacheAddress, partition: .of(call.request, fields, login: call.login?.partition))
         let progress = Progress(
             asked, key, newMember(), call.request, began: writes.now,
             entries: storage.memory.find(key).map { .memory($0) }, in: storage)
@@ -359,6 +375,7 @@ final class Cache: Stage, @unchecked Sendable {
                 progress.entries[index].response, byNotModified: head, requested: progress.requested,
                 received: progress.received)
             progress.entries[index] = storage.update(progress.entries[index], progress.key, update)
+            if writes.mayHaveChanged(progress.key.url, since: progress.began) { storage.invalidate(progress.key.url) }
             release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
             let answer = progress.asked.answer(
                 with: update.response, index: index, at: WallClock.now(), because: .validated)
@@ -434,6 +451,7 @@ final class Cache: Stage, @unchecked Sendable {
     /// The call has an end, or another exchange.
     private func leave(_ call: Call) {
         guard let progress = call.caching.take() else { return }
+        if progress.isRefresh { refreshing.remove(progress.key) }
         progress.fill?.discard()
         if progress.isInLine || progress.leads { stepOut(progress) }
     }
@@ -468,7 +486,8 @@ final class Cache: Stage, @unchecked Sendable {
                 asked, progress.key, newMember(), plain, began: writes.now, entries: progress.entries, in: storage)
             own.fetch = fetch
             own.isDecided = true
-            call.refresh(plain, own) { [weak self] in _ = self?.refreshing.remove(progress.key) }
+            own.isRefresh = true
+            call.refresh(plain, own)
         } catch {
             refreshing.remove(progress.key)
         }
@@ -509,4 +528,14 @@ final class Cache: Stage, @unchecked Sendable {
     private static let patience = Duration.seconds(5)
     /// At a time, of one client.
     private static let mostRefreshed = 64
+}
+
+extension NightjarError {
+    /// The server, or the way to it, has failed: not the caller, and not trust in who answers.
+    fileprivate var isOfServer: Bool {
+        switch kind {
+        case .timeout, .offline, .dns, .connect, .connectionLost, .protocol, .server, .rateLimited: true
+        default: false
+        }
+    }
 }

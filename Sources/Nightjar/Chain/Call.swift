@@ -279,6 +279,35 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         return call
     }
 
+    /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
+    /// who wants to hear of it.
+    func refresh(_ request: PreparedRequest, _ caching: Cache.Progress) {
+        var options = options
+        options.hooks = nil
+        let expected = options.expectedStatuses
+        let refreshed = task.handlers.refreshed
+        var handlers = TaskHandlers { _, result in
+            refreshed?(
+                result.flatMap { response in
+                    Validate.isExpected(response.status, expected)
+                        ? result : .failure(Validate.error(of: response, to: request.method))
+                })
+        }
+        // What nobody wants to have is not collected.
+        if refreshed == nil { handlers.body = { _, _ in } }
+        let queue = refreshed == nil ? nil : task.queue
+        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
+        if let queue, !queue.register(task) { return }
+        let call = Call(task, on: loop, chain: chain, below: asked - 1)
+        call.caching = caching
+        call.limits = Limits(
+            total: .now() + .nanoseconds((options.timeouts.total ?? Call.longestRefresh).nanosecondsClamped),
+            idle: limits.idle)
+        loop.take(call)
+        call.watchLimits()
+        call.begin()
+    }
+
     func finish(_ result: Result<Response, NightjarError>) {
         guard state != .finished else { return }
         dropExchange()
@@ -472,11 +501,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
         guard content.readableBytes + body.readableBytes <= options.maximumBody else {
-            return ascend(
-                NightjarError(
-                    .tooLarge,
-                    "the answer's body is larger than \(options.maximumBody) bytes; raise max_body or stream it",
-                    phase: .receive, requestMayHaveBeenProcessed: true), from: spring)
+            return ascend(.tooLarge(options.maximumBody), from: spring)
         }
         content.writeImmutableBuffer(body)
     }
@@ -514,7 +539,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        ascend(error, from: spring)
+        // Who replays is asked too: it has more than one way to an answer.
+        ascend(error, from: spring + 1)
     }
 
     func exchangeWantsBody(maximum: Int) { feed?.wants(maximum) }
@@ -554,6 +580,16 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         .nanoseconds((moment - started).nanoseconds)
     }
 
+    /// For a fetch that nobody waits for.
+    private static let longestRefresh = Duration.seconds(300)
     /// Memory given on a head's word alone, in bytes.
     private static let largestReserve = 1 << 20
+}
+
+extension NightjarError {
+    static func tooLarge(_ maximum: Int) -> NightjarError {
+        NightjarError(
+            .tooLarge, "the answer's body is larger than \(maximum) bytes; raise max_body or stream it",
+            phase: .receive, requestMayHaveBeenProcessed: true)
+    }
 }

@@ -84,6 +84,17 @@ public struct Headers: Sendable {
         }
     }
 
+    /// Adds a field of bytes that were one before, read back from where they were kept.
+    ///
+    /// - Returns: false when name or value breaks the grammar, or there is no room.
+    package mutating func restore(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
+        guard FieldSyntax.isToken(name), FieldSyntax.isValue(value),
+            name.count + value.count < Headers.maximumBytes - bytes.count
+        else { return false }
+        append(name: name, value: value)
+        return true
+    }
+
     /// Puts one field in the place of all of that name.
     public mutating func set(_ name: String, _ value: String) throws(NightjarError) {
         try check(name: name, value: value)

@@ -46,9 +46,12 @@ public enum DatabaseFile {
     ///   - patience: seconds that one statement waits for other processes.
     ///   - condemned: a file that was found damaged while it was used, and is moved aside if it is still there.
     ///   - leavesUnreadable: throws for what would be moved aside: somebody has to look at it first.
+    ///   - leavesNewer: throws for a file of a later version alone.
+    ///   - checksPages: reads the whole file to see whether it is sound. Not for one of many megabytes whose rows are
+    ///     checked when they are read.
     public static func open(
         _ path: String, _ schema: DatabaseSchema, patience: Double = 5, condemned: CondemnedFile? = nil,
-        leavesUnreadable: Bool = false
+        leavesUnreadable: Bool = false, leavesNewer: Bool = false, checksPages: Bool = true
     ) throws(DatabaseError) -> Opened {
         var moved: (path: String, error: DatabaseError)?
         var attempts = 0
@@ -58,10 +61,12 @@ public enum DatabaseFile {
             try create(path)
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
-                return Opened(database: try openExisting(path, schema, patience), movedAside: moved)
+                return Opened(
+                    database: try openExisting(path, schema, patience, checksPages: checksPages), movedAside: moved)
             } catch {
                 // The second may be one that another process has just made; a third time is no accident.
-                guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer, attempts < 4, let identity
+                guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer && !leavesNewer,
+                    attempts < 4, let identity
                 else { throw error }
                 if let place = try moveAside(path, identity) { moved = (place, error) }
             }
@@ -91,10 +96,10 @@ public enum DatabaseFile {
     }
 
     private static func openExisting(
-        _ path: String, _ schema: DatabaseSchema, _ patience: Double
+        _ path: String, _ schema: DatabaseSchema, _ patience: Double, checksPages: Bool
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, patience: patience)
-        if try !isCurrent(database, schema) {
+        if try !isCurrent(database, schema, checksPages: checksPages) {
             try useWriteAheadLog(database, patience)
             try migrate(database, schema)
         } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
@@ -121,12 +126,16 @@ public enum DatabaseFile {
     }
 
     /// - Returns: false when the file is empty or of an earlier version.
-    private static func isCurrent(_ database: Database, _ schema: DatabaseSchema) throws(DatabaseError) -> Bool {
+    private static func isCurrent(
+        _ database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
+    ) throws(DatabaseError) -> Bool {
         // Another process may be making it at this moment: all or nothing of that is seen.
-        try database.reading { () throws(DatabaseError) in try check(database, schema) }
+        try database.reading { () throws(DatabaseError) in try check(database, schema, checksPages: checksPages) }
     }
 
-    private static func check(_ database: Database, _ schema: DatabaseSchema) throws(DatabaseError) -> Bool {
+    private static func check(
+        _ database: Database, _ schema: DatabaseSchema, checksPages: Bool
+    ) throws(DatabaseError) -> Bool {
         let identifier = try database.number("PRAGMA application_id")
         let version = try database.number("PRAGMA user_version")
         let objects = try database.number("SELECT count(*) FROM sqlite_schema")
@@ -142,11 +151,18 @@ public enum DatabaseFile {
         guard version > 0, try database.objects == Database.objects(madeBy: schema.steps.prefix(Int(version))) else {
             throw DatabaseError(.damaged, database.path, "is damaged: its tables are not as they were made")
         }
+        if checksPages { try checkPages(database) }
+        return version == schema.version
+    }
+
+    /// Reads the whole file.
+    ///
+    /// - Throws: `damaged` when something in it contradicts something else.
+    static func checkPages(_ database: Database) throws(DatabaseError) {
         let finding = try database.prepare("PRAGMA quick_check(1)").first { $0.text(0) } ?? nil
         guard finding == "ok" else {
             throw DatabaseError(.damaged, database.path, "is damaged: \(finding ?? "it cannot be checked")")
         }
-        return version == schema.version
     }
 
     private static func migrate(_ database: Database, _ schema: DatabaseSchema) throws(DatabaseError) {

@@ -1,0 +1,168 @@
+import Glibc
+import NightjarHTTP
+import Synchronization
+
+/// Where a ``DiskCache`` keeps contents that are no part of its index: a file for each, named by its SHA-256, in 256 folders
+/// by the first byte of it; beside them one for files that are still being written.
+struct BodyFolder: Sendable {
+    let path: String
+
+    // MARK: Folders
+
+    /// Makes the folder when there is none, for its owner alone.
+    ///
+    /// - Throws: also when it is another user's, or others may write into it: what is there could be anybody's.
+    func prepare() throws(DatabaseError) {
+        BodyFolder.make(path)
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "made") }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw DatabaseError(.foreign, path, "is not a folder") }
+        guard status.st_uid == geteuid() else {
+            throw DatabaseError(.foreign, path, "belongs to the user with number \(status.st_uid)")
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw DatabaseError(.foreign, path, "may be written by other users; chmod 700 it")
+        }
+        mkdir(temporaries, 0o700)
+    }
+
+    /// And those above it.
+    private static func make(_ path: String) {
+        guard mkdir(path, 0o700) != 0, errno == ENOENT else { return }
+        let parent = PrivateFile.split(path).folder
+        guard parent.utf8.count < path.utf8.count else { return }
+        make(parent)
+        mkdir(path, 0o700)
+    }
+
+    var index: String { path + "/index.db" }
+    var temporaries: String { path + "/new" }
+
+    func folder(_ first: UInt8) -> String { path + "/" + BodyFolder.hex([first]) }
+
+    func file(_ hash: [UInt8]) -> String {
+        path + "/" + BodyFolder.hex(hash.prefix(1)) + "/" + BodyFolder.hex(hash.dropFirst())
+    }
+
+    // MARK: Files
+
+    /// A new file to write.
+    ///
+    /// - Returns: nil with errno.
+    func makeTemporary() -> (path: String, descriptor: Int32)? {
+        for _ in 0..<16 {
+            let number = BodyFolder.counter.add(1, ordering: .relaxed).newValue
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            // Unique among processes, also those that see other numbers of processes than we do.
+            let place = "\(temporaries)/\(getpid())-\(now.tv_sec)-\(now.tv_nsec)-\(number)"
+            let descriptor = Glibc.open(place, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            if descriptor >= 0 { return (place, descriptor) }
+            if errno == ENOENT {
+                guard mkdir(temporaries, 0o700) == 0 || errno == EEXIST else { return nil }
+            } else if errno != EEXIST {
+                return nil
+            }
+        }
+        return nil
+    }
+
+    /// Gives a written file its name. One of that name goes: it has the same content, or is damaged.
+    ///
+    /// - Returns: 0 or the system's number.
+    func place(_ temporary: String, as hash: [UInt8]) -> Int32 {
+        guard let first = hash.first else { return EINVAL }
+        let place = file(hash)
+        if rename(temporary, place) == 0 { return 0 }
+        guard errno == ENOENT else { return errno }
+        mkdir(folder(first), 0o700)
+        return rename(temporary, place) == 0 ? 0 : errno
+    }
+
+    func remove(_ hash: [UInt8]) { unlink(file(hash)) }
+
+    func removeFile(_ path: String) { unlink(path) }
+
+    /// - Returns: nil with errno when there is none that may be read, and with 0 when it is no file.
+    func open(_ hash: [UInt8]) -> (descriptor: Int32, status: stat)? {
+        let descriptor = Glibc.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            errno = 0
+            return nil
+        }
+        return (descriptor, status)
+    }
+
+    // MARK: What is left over
+
+    /// One that nobody has written to for long: of a process that was killed.
+    func removeTemporary(_ name: String, at now: Timestamp) {
+        let place = temporaries + "/" + name
+        var status = stat()
+        guard lstat(place, &status) == 0 else { return }
+        let age = now.seconds.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue
+        // One from the future is of a clock that was put back.
+        if age > BodyFolder.grace || age < -BodyFolder.grace { unlink(place) }
+    }
+
+    func removeIndex(_ path: String) {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+    }
+
+    /// Indexes that were moved aside by a process that was killed before it could remove them.
+    func removeDamaged() {
+        for name in BodyFolder.names(in: path) where name.utf8.starts(with: "index.db.damaged-".utf8) {
+            unlink(path + "/" + name)
+        }
+    }
+
+    /// Seconds: longer than any download goes without a byte.
+    private static let grace: Int64 = 3600
+
+    /// The names in a folder.
+    static func names(in path: String) -> [String] {
+        guard let listing = opendir(path) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    // MARK: Names
+
+    static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        var text = ""
+        for byte in bytes {
+            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte >> 4)]))
+            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte & 15)]))
+        }
+        return text
+    }
+
+    static func bytes(hex text: String) -> [UInt8]? {
+        guard text.utf8.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in text.utf8 {
+            guard let value = digits.firstIndex(of: digit).map(UInt8.init(truncatingIfNeeded:)) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return bytes
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+    private static let counter = Atomic<UInt64>(0)
+}

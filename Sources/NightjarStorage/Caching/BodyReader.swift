@@ -1,0 +1,126 @@
+import Glibc
+import NIOCore
+import NightjarCrypto
+import NightjarHTTP
+
+/// A body of a ``DiskCache`` whose checksum was right when it was opened. Blocking; one thread at a time.
+///
+/// It reads on when its entry is evicted, by this process or another.
+public final class BodyReader: @unchecked Sendable {
+    private enum Source {
+        case memory(ByteBuffer)
+        case file(Int32, name: String)
+    }
+
+    /// Bytes of the whole.
+    public let count: Int
+    private var source: Source
+    private var position = 0
+
+    init(_ bytes: ByteBuffer) {
+        count = bytes.readableBytes
+        source = .memory(bytes)
+    }
+
+    /// - Parameter descriptor: closed with this.
+    init(descriptor: Int32, count: Int, name: String) {
+        self.count = count
+        source = .file(descriptor, name: name)
+    }
+
+    deinit {
+        if case .file(let descriptor, _) = source { close(descriptor) }
+    }
+
+    /// Goes on from another place: for a range. Beyond the end is the end.
+    public func seek(to position: Int) { self.position = max(0, min(position, count)) }
+
+    /// The next bytes, no more than `limit` of them. Nil behind the last.
+    ///
+    /// - Throws: `storage` when the disk fails, or the file was made shorter since it was opened.
+    public func read(upTo limit: Int) throws(NightjarError) -> ByteBuffer? {
+        let wanted = min(limit, count - position)
+        guard wanted > 0 else { return nil }
+        switch source {
+        case .memory(let bytes):
+            defer { position += wanted }
+            return bytes.getSlice(at: bytes.readerIndex + position, length: wanted)
+        case .file(let descriptor, let name):
+            let (bytes, code) = BodyReader.read(descriptor, from: position, count: wanted)
+            guard let bytes else {
+                let reason = code == 0 ? "has become shorter" : "cannot be read: \(String(cString: strerror(code)))"
+                throw NightjarError(.storage, "the cached body \(quoted(name)) \(reason)", code: code)
+            }
+            position += wanted
+            return bytes
+        }
+    }
+
+    /// Exactly so many bytes; else nil, and the system's number or 0 when the file ends before.
+    static func read(_ descriptor: Int32, from position: Int, count: Int) -> (ByteBuffer?, Int32) {
+        var bytes = ByteBufferAllocator().buffer(capacity: count)
+        var code: Int32 = 0
+        while bytes.readableBytes < count {
+            let done = bytes.readableBytes
+            let got = bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count - done) { buffer in
+                var got = 0
+                repeat {
+                    got = pread(descriptor, buffer.baseAddress, count - done, off_t(position + done))
+                } while got < 0 && errno == EINTR
+                code = got < 0 ? errno : 0
+                return max(got, 0)
+            }
+            guard got > 0 else { return (nil, code) }
+        }
+        return (bytes, 0)
+    }
+
+    /// SHA-256 of the first `count` bytes, or nil when there are not so many.
+    static func digest(_ descriptor: Int32, count: Int) -> [UInt8]? {
+        let digest = RunningDigest()
+        return withUnsafeTemporaryAllocation(byteCount: min(count, 128 << 10), alignment: 16) { buffer in
+            var position = 0
+            while position < count {
+                let got = pread(descriptor, buffer.baseAddress, min(buffer.count, count - position), off_t(position))
+                if got < 0, errno == EINTR { continue }
+                guard got > 0 else { return nil }
+                digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
+                position += got
+            }
+            return digest.finish()
+        }
+    }
+}
+
+/// Which files have been found to be what their names say, so that a large one is read once for its checksum and not for each
+/// caller.
+struct VerifiedBodies {
+    /// A file that is written to has other times, and one that takes its place another number.
+    struct Mark: Hashable {
+        private let device: UInt64
+        private let number: UInt64
+        private let size: Int64
+        private let modified: [Int]
+
+        init(_ status: stat) {
+            device = UInt64(status.st_dev)
+            number = UInt64(status.st_ino)
+            size = Int64(status.st_size)
+            modified = [
+                status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+            ]
+        }
+    }
+
+    private var marks: [Mark: [UInt8]] = [:]
+
+    func isVerified(_ mark: Mark, as content: [UInt8]) -> Bool { marks[mark] == content }
+
+    mutating func add(_ mark: Mark, as content: [UInt8]) {
+        // Who has so many reads some of them once more.
+        if marks.count >= VerifiedBodies.most { marks.removeAll(keepingCapacity: true) }
+        marks[mark] = content
+    }
+
+    private static let most = 4096
+}

@@ -1,0 +1,413 @@
+import Glibc
+import NIOCore
+import NightjarCrypto
+import NightjarHTTP
+import Synchronization
+
+/// Answers on disk, bounded by bytes, for all processes that name the same folder. Blocking: for worker threads, any of them.
+///
+/// Its index is SQLite's and takes one thread at a time; bodies are written and read beside it. Nothing here is ever an error
+/// to a caller: what cannot be done is not done, and what cannot be had is not there. ``takeNotes()`` tells why.
+///
+///     unopened ──first use──▶ open ──damaged──▶ begun anew
+///         └──cannot be──▶ off, for half a minute; for good when it is of a later release or somebody else's
+///
+/// What invalidates and removes is never skipped: while it is owed, because another process holds the index or the disk is
+/// full, nothing is found.
+public final class DiskCache: Sendable {
+    public struct Statistics: Sendable, Equatable {
+        /// Of all processes.
+        public var entries = 0
+        /// Of all processes, with what it costs to have them. What two entries share counts for each.
+        public var bytes = 0
+        /// By this process: for want of room,
+        public var evictions = 0
+        /// because they were not what was written,
+        public var damaged = 0
+        /// and operations skipped because others held the index for too long.
+        public var skipped = 0
+        /// Whether it is of no use now.
+        public var isOff = false
+    }
+
+    public let maximumBytes: Int
+    let bodies: BodyFolder
+    private let patience: Double
+    private let state = Mutex(DiskCacheState())
+
+    /// Touches nothing yet.
+    ///
+    /// - Parameters:
+    ///   - folder: made when there is none, for its owner alone.
+    ///   - maximumBytes: of all that is in it. Among processes that say different things the smallest wins.
+    ///   - patience: seconds that an operation waits for other processes.
+    public init(folder: String, maximumBytes: Int, patience: Double = 0.5) {
+        bodies = BodyFolder(path: folder)
+        self.maximumBytes = max(0, maximumBytes)
+        self.patience = patience
+    }
+
+    deinit { close() }
+
+    public var folder: String { bodies.path }
+
+    /// Bytes of content beyond which an answer is not for this cache.
+    public var maximumBody: Int { maximumBytes / DiskCache.largestShare }
+
+    // MARK: Looking up
+
+    /// The variants of a key, the oldest first.
+    public func find(_ key: CacheKey) -> [DiskEntry] {
+        use([]) { (index, state) throws(DatabaseError) in
+            let found = try index.find(key)
+            if !found.damaged.isEmpty {
+                state.damaged += found.damaged.count
+                try index.drop(damaged: found.damaged)
+            }
+            return found.entries
+        }
+    }
+
+    /// The body of an entry, verified from its first byte to its last. It counts as a hit.
+    ///
+    /// - Returns: nil when it is gone, or is not what it was. There is no such entry any more then.
+    public func open(_ entry: DiskEntry) -> BodyReader? {
+        let reader = entry.inline.map { openInline($0, entry) } ?? openFile(entry)
+        if reader != nil, entry.uses < Int64(EvictionQueue.mostUses) { count(entry.row) }
+        return reader
+    }
+
+    private func openInline(_ bytes: [UInt8], _ entry: DiskEntry) -> BodyReader? {
+        guard bytes.count == entry.response.contentLength, Digest.sha256(bytes) == entry.content else {
+            return lost(entry, isDamaged: true)
+        }
+        return BodyReader(ByteBuffer(bytes: bytes))
+    }
+
+    private func openFile(_ entry: DiskEntry) -> BodyReader? {
+        guard let (descriptor, status) = bodies.open(entry.content) else {
+            switch errno {
+            case ENOENT, ENOTDIR: return lost(entry, isDamaged: false)
+            case 0, ELOOP, ENXIO, EISDIR: return lost(entry, isDamaged: true)
+            default: return nil
+            }
+        }
+        let count = entry.response.contentLength
+        guard status.st_size == count else {
+            Glibc.close(descriptor)
+            return lost(entry, isDamaged: true)
+        }
+        if count <= DiskCache.largestAtOnce {
+            let (bytes, code) = BodyReader.read(descriptor, from: 0, count: count)
+            Glibc.close(descriptor)
+            guard let bytes else { return code == 0 ? lost(entry, isDamaged: true) : nil }
+            let digest = RunningDigest()
+            bytes.withUnsafeReadableBytes { digest.update($0) }
+            return digest.finish() == entry.content ? BodyReader(bytes) : lost(entry, isDamaged: true)
+        }
+        let mark = VerifiedBodies.Mark(status)
+        if !state.withLock({ $0.verified.isVerified(mark, as: entry.content) }) {
+            guard BodyReader.digest(descriptor, count: count) == entry.content else {
+                Glibc.close(descriptor)
+                return lost(entry, isDamaged: true)
+            }
+            state.withLock { $0.verified.add(mark, as: entry.content) }
+        }
+        return BodyReader(descriptor: descriptor, count: count, name: bodies.file(entry.content))
+    }
+
+    private func lost(_ entry: DiskEntry, isDamaged: Bool) -> BodyReader? {
+        use(()) { (index, state) throws(DatabaseError) in
+            if isDamaged { state.damaged += 1 }
+            try index.drop(content: entry.content)
+        }
+        return nil
+    }
+
+    /// Written once in a while, so that reading is reading.
+    private func count(_ row: Int64) {
+        let isDue = state.withLock { state in
+            state.uses[row, default: 0] += 1
+            return state.uses.count >= DiskCache.mostUncounted
+        }
+        guard isDue else { return }
+        use(()) { (index, state) throws(DatabaseError) in try DiskCache.countUses(index, &state) }
+    }
+
+    private static func countUses(_ index: DiskIndex, _ state: inout DiskCacheState) throws(DatabaseError) {
+        // Also where it fails: they are worth no second attempt.
+        let uses = state.uses
+        state.uses = [:]
+        if !uses.isEmpty { try index.use(uses) }
+    }
+
+    // MARK: Storing
+
+    /// Begins to take in a body.
+    ///
+    /// - Parameter expecting: its length, where it is known.
+    /// - Returns: nil when there is no room for so much, or the cache is off.
+    public func beginBody(expecting length: Int? = nil) -> BodyWriter? {
+        guard length ?? 0 <= maximumBody else { return nil }
+        return use(nil) { (_, _) throws(DatabaseError) in BodyWriter(self, limit: self.maximumBody) }
+    }
+
+    /// Stores what is at hand.
+    @discardableResult
+    public func store(
+        _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer
+    ) -> DiskEntry? {
+        guard body.readableBytes <= maximumBody else { return nil }
+        let writer = BodyWriter(self, limit: maximumBody)
+        guard writer.write(body) else { return nil }
+        return writer.commit(key, response, displayURL: displayURL)
+    }
+
+    func put(
+        _ key: CacheKey, _ response: StoredResponse, _ displayURL: String, _ body: DiskIndex.Body
+    ) -> DiskEntry? {
+        let limit = maximumBody
+        return use(nil) { (index, state) throws(DatabaseError) in
+            guard response.contentLength <= limit else { return nil }
+            let entry = try index.put(key, response, shown: displayURL, body)
+            // There is room again: it may be told when there is none.
+            state.said.remove(.full)
+            return entry
+        }
+    }
+
+    /// Gives an entry other headers, as a 304 does. Its body and its selecting fields stay.
+    ///
+    /// - Returns: what is in its place; nil when it was not there any more.
+    @discardableResult
+    public func update(_ entry: DiskEntry, _ response: StoredResponse) -> DiskEntry? {
+        var response = response
+        response.contentLength = entry.response.contentLength
+        response.selecting = entry.response.selecting
+        return use(nil) { [response] (index, _) throws(DatabaseError) in try index.update(entry, response) }
+    }
+
+    // MARK: Invalidating and removing
+
+    /// Marks all variants of a key as not to be used before the server has said that they hold.
+    public func invalidate(_ key: CacheKey) { change(.invalidateKey(DiskNames(key).key)) }
+
+    /// Marks all answers of a URL, whoever asked.
+    public func invalidate(url: String) { change(.invalidateURL(DiskNames.url(url))) }
+
+    /// - Returns: how many entries went, here and below, as far as that was done at once.
+    @discardableResult
+    public func remove(_ key: CacheKey) -> Int { change(.removeKey(DiskNames(key).key)) }
+
+    /// - Parameter prefix: what the URL as it is shown begins with.
+    @discardableResult
+    public func remove(prefix: String) -> Int { change(.removePrefix(prefix)) }
+
+    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
+    @discardableResult
+    public func remove(origin: String) -> Int { change(.removeOrigin(origin)) }
+
+    @discardableResult
+    public func remove(_ partition: CachePartition) -> Int { change(.removePartition(DiskNames.bytes(partition))) }
+
+    @discardableResult
+    public func removeAll() -> Int { change(.removeAll) }
+
+    @discardableResult
+    private func change(_ change: DiskIndex.Change) -> Int {
+        state.withLock { state in
+            state.owed.append(change)
+            // Who owes so much starts again from nothing.
+            if state.owed.count > DiskCache.mostOwed { state.owed = [.removeAll] }
+        }
+        // What is owed is done before anything else.
+        return use(0) { (_, state) throws(DatabaseError) in
+            defer { state.settled = 0 }
+            return state.settled
+        }
+    }
+
+    // MARK: Keeping it small
+
+    /// Removes what is too much, and once a day what belongs to nothing. For a worker thread, after writing.
+    ///
+    /// - Returns: how many entries went.
+    @discardableResult
+    public func evict(now: Timestamp) -> Int {
+        var count = 0
+        for _ in 0..<DiskCache.mostBatches {
+            // A batch at a time: others come in between.
+            let gone = use(nil as Int?) { (index, state) throws(DatabaseError) in
+                guard let gone = try index.evict(counting: state.uses) else { return nil }
+                state.uses = [:]
+                state.evictions += gone
+                return gone
+            }
+            guard let gone else { break }
+            count += gone
+        }
+        sweep(now)
+        return count
+    }
+
+    private func sweep(_ now: Timestamp) {
+        let isOurs = use(false) { (index, _) throws(DatabaseError) in try index.claimSweep(now) }
+        guard isOurs else { return }
+        for name in BodyFolder.names(in: bodies.temporaries) { bodies.removeTemporary(name, at: now) }
+        bodies.removeDamaged()
+        for first in UInt8.min...UInt8.max {
+            use(()) { (index, _) throws(DatabaseError) in try index.sweep(folder: first) }
+        }
+        use(()) { (index, _) throws(DatabaseError) in try index.heal() }
+    }
+
+    public var statistics: Statistics {
+        let bytes: (Int, Int)? = use(nil) { (index, _) throws(DatabaseError) in
+            (
+                Int(clamping: try index.database.number("SELECT count(*) FROM entry")),
+                Int(clamping: try index.line.total().bytes)
+            )
+        }
+        return state.withLock { state in
+            Statistics(
+                entries: bytes?.0 ?? 0, bytes: bytes?.1 ?? 0, evictions: state.evictions, damaged: state.damaged,
+                skipped: state.skipped, isOff: state.index == nil)
+        }
+    }
+
+    /// What happened since this was last asked, for a log: why the cache is off, or was begun anew. Each is said once.
+    public func takeNotes() -> [String] {
+        state.withLock { state in
+            defer { state.notes = [] }
+            return state.notes
+        }
+    }
+
+    /// Writes down what is still to be, and lets go of the index. What comes next opens it again.
+    public func close() {
+        if state.withLock({ $0.index != nil && !$0.uses.isEmpty }) {
+            use(()) { (index, state) throws(DatabaseError) in try DiskCache.countUses(index, &state) }
+        }
+        state.withLock { state in withoutFileSizeSignal { state.index = nil } }
+    }
+
+    // MARK: The index
+
+    /// - Returns: `nothing` when it could not be done.
+    @discardableResult
+    private func use<Result: Sendable>(
+        _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
+    ) -> Result {
+        state.withLock { state in
+            withoutFileSizeSignal {
+                for _ in 0..<2 {
+                    guard let index = open(&state) else { return nothing }
+                    do throws(DatabaseError) {
+                        while let change = state.owed.first {
+                            state.settled = try index.apply(change)
+                            state.owed.removeFirst()
+                        }
+                        return try body(index, &state)
+                    } catch {
+                        state.note(error, folder)
+                        guard error.cause == .damaged else { return nothing }
+                        // Closed before it is moved.
+                        state.condemned = CondemnedFile(index.database, error)
+                        state.index = nil
+                    }
+                }
+                return nothing
+            }
+        }
+    }
+
+    private func open(_ state: inout DiskCacheState) -> DiskIndex? {
+        if let index = state.index {
+            if !index.database.isReplaced { return index }
+            state.index = nil
+        }
+        guard !state.isOff, state.rests.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
+        do throws(DatabaseError) {
+            try bodies.prepare()
+            let opened = try DatabaseFile.open(
+                bodies.index, DiskIndex.schema, patience: patience, condemned: state.condemned, leavesNewer: true,
+                checksPages: false)
+            state.condemned = nil
+            if let moved = opened.movedAside {
+                // Nobody wants it: all that is in it can be had again.
+                bodies.removeIndex(moved.path)
+                state.note(moved.error, folder)
+            }
+            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes)
+            state.rests = nil
+        } catch {
+            state.condemned = nil
+            state.note(error, folder)
+            switch error.cause {
+            case .newer, .foreign: state.isOff = true
+            case .busy: break
+            case .damaged, .full, .readOnly, .other: state.rests = ContinuousClock.now + DiskCache.rest
+            }
+        }
+        return state.index
+    }
+
+    func note(_ error: DatabaseError) {
+        state.withLock { $0.note(error, folder) }
+    }
+
+    // MARK: Numbers
+
+    /// Bytes of a body that is part of the index: below, a file costs more than its content.
+    static let largestInline = 8 << 10
+    /// No entry may have more than this part of the whole, or a few would be all that there is.
+    private static let largestShare = 8
+    /// Bytes of a body that is read, verified and handed out in one go.
+    private static let largestAtOnce = 256 << 10
+    /// Entries with hits that are not yet written down.
+    private static let mostUncounted = 64
+    private static let mostOwed = 256
+    /// Many more than ever.
+    private static let mostBatches = 10_000
+    /// Before another attempt at a folder that could not be used.
+    private static let rest = Duration.seconds(30)
+}
+
+/// What a ``DiskCache`` has under its lock. The index in it is no other's, and is used under the same lock.
+private struct DiskCacheState: @unchecked Sendable {
+    var index: DiskIndex?
+    var condemned: CondemnedFile?
+    /// For good.
+    var isOff = false
+    /// Off until then.
+    var rests: ContinuousClock.Instant?
+    /// What has to happen before anything is found again.
+    var owed: [DiskIndex.Change] = []
+    /// Entries removed by the last of what was owed.
+    var settled = 0
+    /// Hits by row, not yet written down.
+    var uses: [Int64: Int] = [:]
+    var verified = VerifiedBodies()
+    var evictions = 0
+    var damaged = 0
+    var skipped = 0
+    var notes: [String] = []
+    var said: Set<DatabaseError.Cause> = []
+
+    mutating func note(_ error: DatabaseError, _ folder: String) {
+        guard error.cause != .busy else {
+            skipped += 1
+            return
+        }
+        guard said.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
+        let consequence =
+            switch error.cause {
+            case .damaged: "is begun anew"
+            case .newer: "is left alone, and nothing is cached there"
+            case .foreign, .other: "is not used"
+            case .full, .readOnly: "takes nothing"
+            case .busy: "waits"
+            }
+        notes.append("the cache in \(quoted(folder)) \(consequence): \(error.description)")
+    }
+}

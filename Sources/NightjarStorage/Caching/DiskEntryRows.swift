@@ -1,0 +1,169 @@
+import NightjarHTTP
+
+/// The tables of a ``DiskIndex`` that say what there is, row by row.
+struct DiskEntryRows {
+    private let byKey: Statement
+    private let byVariant: Statement
+    private let countOfKey: Statement
+    private let oldestOfKey: Statement
+    private let byContent: Statement
+    private let shownOf: Statement
+    private let insertEntry: Statement
+    private let updateEntry: Statement
+    private let deleteEntry: Statement
+    private let replaceContent: Statement
+    private let deleteContent: Statement
+    private let database: Database
+
+    init(_ database: Database) throws(DatabaseError) {
+        self.database = database
+        byKey = try database.prepare(
+            """
+            SELECT id, variant, url, partition, shown, head, content, digest, valid, uses, hash, size, body
+              FROM entry LEFT JOIN content ON hash = content WHERE key = ? ORDER BY id LIMIT 64
+            """)
+        byVariant = try database.prepare("SELECT id FROM entry WHERE key = ? AND variant = ?")
+        countOfKey = try database.prepare("SELECT count(*) FROM entry WHERE key = ?")
+        oldestOfKey = try database.prepare("SELECT min(id) FROM entry WHERE key = ?")
+        byContent = try database.prepare("SELECT id FROM entry WHERE content = ?")
+        shownOf = try database.prepare("SELECT shown FROM entry WHERE id = ? AND digest = ?")
+        insertEntry = try database.prepare(
+            "INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id")
+        updateEntry = try database.prepare("UPDATE entry SET head = ?, digest = ?, valid = ? WHERE id = ?")
+        deleteEntry = try database.prepare(
+            "DELETE FROM entry WHERE id = ? RETURNING content, bytes, main, position, uses")
+        replaceContent = try database.prepare("REPLACE INTO content VALUES (?, ?, ?)")
+        deleteContent = try database.prepare("DELETE FROM content WHERE hash = ? RETURNING body IS NULL")
+    }
+
+    // MARK: Reading
+
+    func find(_ key: CacheKey) throws(DatabaseError) -> (entries: [DiskEntry], damaged: [Int64]) {
+        let names = DiskNames(key)
+        var entries: [DiskEntry] = []
+        var damaged: [Int64] = []
+        try byKey.each([.blob(names.key)]) { row in
+            guard let id = row.integer(0) else { return true }
+            if let entry = entry(row, id, key, names) { entries.append(entry) } else { damaged.append(id) }
+            return true
+        }
+        return (entries, damaged)
+    }
+
+    /// - Returns: nil when it is not as it was written.
+    private func entry(_ row: Row, _ id: Int64, _ key: CacheKey, _ names: DiskNames) -> DiskEntry? {
+        guard let variant = row.blob(1), row.blob(2) == names.url, row.blob(3) == names.partition,
+            let shown = row.text(4), let head = row.blob(5), let content = row.blob(6), let digest = row.blob(7),
+            let valid = row.integer(8), let uses = row.integer(9)
+        else { return nil }
+        let seal = DiskNames.seal(names, variant: variant, shown: shown, head: head, content: content)
+        guard seal.digest == digest, var response = StoredRecord.decode(head), row.blob(10) == content,
+            row.integer(11) == Int64(response.contentLength)
+        else { return nil }
+        response.isInvalidated = valid != seal.valid
+        return DiskEntry(
+            key: key, response: response, row: id, digest: digest, content: content, inline: row.blob(12), uses: uses)
+    }
+
+    func row(_ key: [UInt8], _ variant: [UInt8]) throws(DatabaseError) -> Int64? {
+        try byVariant.first([.blob(key), .blob(variant)]) { $0.integer(0) } ?? nil
+    }
+
+    func count(_ key: [UInt8]) throws(DatabaseError) -> Int64 {
+        try countOfKey.first([.blob(key)]) { $0.integer(0) ?? 0 } ?? 0
+    }
+
+    func oldest(_ key: [UInt8]) throws(DatabaseError) -> Int64? {
+        try oldestOfKey.first([.blob(key)]) { $0.integer(0) } ?? nil
+    }
+
+    /// Kept with an entry, if it is still the one of that digest.
+    func shown(_ row: Int64, digest: [UInt8]) throws(DatabaseError) -> String? {
+        try shownOf.first([.integer(row), .blob(digest)]) { $0.text(0) } ?? nil
+    }
+
+    func rows(content: [UInt8]) throws(DatabaseError) -> [Int64] {
+        var rows: [Int64] = []
+        try byContent.each([.blob(content)]) {
+            if let row = $0.integer(0) { rows.append(row) }
+            return true
+        }
+        return rows
+    }
+
+    func isUsed(_ content: [UInt8]) throws(DatabaseError) -> Bool {
+        try byContent.first([.blob(content)]) { _ in true } ?? false
+    }
+
+    func withoutContent() throws(DatabaseError) -> [Int64] {
+        var rows: [Int64] = []
+        try database.prepare("SELECT id FROM entry WHERE content NOT IN (SELECT hash FROM content)").each {
+            if let row = $0.integer(0) { rows.append(row) }
+            return true
+        }
+        return rows
+    }
+
+    /// The contents of which something holds.
+    func contents(_ condition: String) throws(DatabaseError) -> [[UInt8]] {
+        try hashes(try database.prepare("SELECT hash FROM content WHERE \(condition)"), [])
+    }
+
+    /// Those in files whose hash begins with a byte.
+    func contents(startingWith first: UInt8) throws(DatabaseError) -> [[UInt8]] {
+        let statement = try database.prepare("SELECT hash FROM content WHERE body IS NULL AND hash >= ? AND hash < ?")
+        // Behind all that begin with ff is what is longer than a hash and begins with so many of them.
+        let end = first == 255 ? [UInt8](repeating: 255, count: 33) : [first + 1]
+        return try hashes(statement, [.blob([first]), .blob(end)])
+    }
+
+    private func hashes(_ statement: Statement, _ values: [SQLValue]) throws(DatabaseError) -> [[UInt8]] {
+        var hashes: [[UInt8]] = []
+        try statement.each(values) {
+            if let hash = $0.blob(0) { hashes.append(hash) }
+            return true
+        }
+        return hashes
+    }
+
+    // MARK: Writing
+
+    func insert(
+        _ names: DiskNames, _ variant: [UInt8], _ shown: String, _ head: [UInt8], _ content: [UInt8],
+        _ digest: [UInt8], _ valid: Int64, _ bytes: Int, _ place: DiskLine.Place
+    ) throws(DatabaseError) -> Int64 {
+        try insertEntry.first([
+            .blob(names.key), .blob(variant), .blob(names.url), .blob(names.partition), .text(shown), .blob(head),
+            .blob(content), .blob(digest), .integer(valid), .integer(Int64(bytes)), .flag(place.isMain),
+            .integer(place.position), .integer(place.uses),
+        ]) { $0.integer(0) ?? 0 } ?? 0
+    }
+
+    func update(_ row: Int64, _ head: [UInt8], _ digest: [UInt8], _ valid: Int64) throws(DatabaseError) {
+        try updateEntry.run([.blob(head), .blob(digest), .integer(valid), .integer(row)])
+    }
+
+    /// - Returns: what it had and where it stood; nil when it was not there.
+    func remove(
+        _ row: Int64
+    ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskLine.Place)? {
+        try deleteEntry.first([.integer(row)]) { row in
+            (
+                row.blob(0) ?? [], row.integer(1) ?? 0,
+                DiskLine.Place(
+                    isMain: row.flag(2) ?? false, position: row.integer(3) ?? 0, uses: row.integer(4) ?? 0)
+            )
+        }
+    }
+
+    func putContent(_ body: DiskIndex.Body, size: Int) throws(DatabaseError) {
+        try replaceContent.run([
+            .blob(body.hash), .integer(Int64(size)), body.inline.map { .blob($0) } ?? .null,
+        ])
+    }
+
+    /// - Returns: whether it was in a file.
+    func removeContent(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
+        try deleteContent.first([.blob(hash)]) { $0.flag(0) ?? true } ?? true
+    }
+}

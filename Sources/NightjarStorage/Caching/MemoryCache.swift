@@ -1,0 +1,298 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// Answers in memory, bounded by bytes, for the clients that share it. Any thread.
+///
+/// A hit costs one lock, one look-up and one retain, and allocates nothing. What has to go is said by ``EvictionQueue``.
+public final class MemoryCache: Sendable {
+    /// One variant of an answer. It never changes: what is updated or invalidated has another in its place, and who has
+    /// this one may go on reading it.
+    public final class Entry: Sendable {
+        public let key: CacheKey
+        public let response: StoredResponse
+        public let body: ByteBuffer
+        fileprivate let slot: EvictionQueue.Slot
+        fileprivate let weight: Int
+        private let made = Mutex<(answer: any AnyObject & Sendable, second: Int64)?>(nil)
+
+        fileprivate init(
+            _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, slot: EvictionQueue.Slot, weight: Int
+        ) {
+            self.key = key
+            self.response = response
+            self.body = body
+            self.slot = slot
+            self.weight = weight
+        }
+
+        /// What was last kept by ``keep(_:at:)``, if it was for this second of age.
+        public func answer(at second: Int64) -> (any AnyObject & Sendable)? {
+            made.withLock { $0?.second == second ? $0?.answer : nil }
+        }
+
+        /// Keeps an answer as it is given to callers, for those who come within the same second of age. One at most; it
+        /// goes with the entry, so it must not hold a client.
+        public func keep(_ answer: any AnyObject & Sendable, at second: Int64) {
+            // Whatever it replaces ends behind the lock.
+            let previous = made.withLock { made in
+                defer { made = (answer, second) }
+                return made
+            }
+            withExtendedLifetime(previous) {}
+        }
+    }
+
+    public struct Statistics: Sendable, Equatable {
+        public var entries = 0
+        /// With what it costs to have them.
+        public var bytes = 0
+        /// Since the beginning, for want of room.
+        public var evictions = 0
+    }
+
+    fileprivate struct State {
+        /// The variants of each key, the oldest first. No list is empty.
+        var keys: [CacheKey: [Entry]] = [:]
+        /// Whose answers there are of each URL.
+        var partitions: [String: Set<CachePartition>] = [:]
+        /// By slot.
+        var entries: [Entry?] = []
+        var queue: EvictionQueue
+        var evictions = 0
+    }
+
+    public let maximumBytes: Int
+    private let state: Mutex<State>
+
+    public init(maximumBytes: Int) {
+        self.maximumBytes = max(maximumBytes, 0)
+        state = Mutex(State(queue: EvictionQueue(capacity: max(maximumBytes, 0))))
+    }
+
+    /// Bytes of content beyond which an answer is not for memory.
+    public var maximumBody: Int { min(MemoryCache.largestBody, maximumBytes / MemoryCache.largestShare) }
+
+    // MARK: Looking up
+
+    /// The variants of a key, the oldest first. A single one counts as used; of several, tell ``use(_:)`` which it was.
+    public func find(_ key: CacheKey) -> [Entry] {
+        state.withLock { state in
+            guard let entries = state.keys[key] else { return [] }
+            if entries.count == 1 { state.queue.touch(entries[0].slot) }
+            return entries
+        }
+    }
+
+    /// Which of several variants was the answer.
+    public func use(_ entry: Entry) {
+        state.withLock { if $0.isThere(entry) { $0.queue.touch(entry.slot) } }
+    }
+
+    public var statistics: Statistics {
+        state.withLock { Statistics(entries: $0.queue.count, bytes: $0.queue.weight, evictions: $0.evictions) }
+    }
+
+    // MARK: Storing
+
+    /// Puts an answer in the place of the variant with the same selecting fields.
+    ///
+    /// - Returns: nil when it is too large; then nothing is there for them any more.
+    @discardableResult
+    public func store(_ key: CacheKey, _ response: StoredResponse, body: ByteBuffer) -> Entry? {
+        let body = MemoryCache.compact(body)
+        let weight = MemoryCache.weight(key, response, body)
+        let fits = body.readableBytes <= MemoryCache.largestBody && weight <= maximumBytes / MemoryCache.largestShare
+        // What goes ends behind the lock, for it may be large.
+        let (entry, gone) = state.withLock { state -> (Entry?, [Entry]) in
+            var gone: [Entry] = []
+            let others = state.keys[key] ?? []
+            let same = others.first { $0.response.selectsAs(response) }
+            if let same { gone.append(state.remove(same)) }
+            guard fits else { return (nil, gone) }
+            let count = others.count - (same == nil ? 0 : 1)
+            if count >= MemoryCache.mostVariants, let oldest = others.first(where: { $0 !== same }) {
+                gone.append(state.remove(oldest))
+            }
+            let slot = state.queue.insert(MemoryCache.fingerprint(key, response), weight: weight)
+            let entry = Entry(key, response, body, slot: slot, weight: weight)
+            state.add(entry)
+            state.evict(into: &gone)
+            return (entry, gone)
+        }
+        withExtendedLifetime(gone) {}
+        return entry
+    }
+
+    /// Gives an entry other headers, as a 304 does. Its body stays.
+    ///
+    /// - Returns: what is in its place; nil when it was not there any more.
+    @discardableResult
+    public func update(_ entry: Entry, _ response: StoredResponse) -> Entry? {
+        let weight = MemoryCache.weight(entry.key, response, entry.body)
+        let (updated, gone) = state.withLock { state -> (Entry?, [Entry]) in
+            guard state.isThere(entry) else { return (nil, []) }
+            let updated = Entry(entry.key, response, entry.body, slot: entry.slot, weight: weight)
+            state.queue.change(entry.slot, weight: weight)
+            state.replace(entry, updated)
+            var gone: [Entry] = [entry]
+            state.evict(into: &gone)
+            return (updated, gone)
+        }
+        withExtendedLifetime(gone) {}
+        return updated
+    }
+
+    // MARK: Invalidating and removing
+
+    /// Marks all variants of a key as not to be used before the server has said that they hold.
+    public func invalidate(_ key: CacheKey) {
+        state.withLock { $0.invalidate(key) }
+    }
+
+    /// Marks all answers of a URL, whoever asked.
+    public func invalidate(url: String) {
+        state.withLock { state in
+            for partition in state.partitions[url] ?? [] { state.invalidate(CacheKey(url: url, partition: partition)) }
+        }
+    }
+
+    public func remove(_ entry: Entry) {
+        state.withLock { if $0.isThere(entry) { _ = $0.remove(entry) } }
+    }
+
+    /// - Returns: how many there were, here and below.
+    @discardableResult
+    public func remove(_ key: CacheKey) -> Int {
+        removeAll { state in state.keys[key] ?? [] }
+    }
+
+    /// - Parameter prefix: what the URL begins with, byte by byte.
+    @discardableResult
+    public func remove(prefix: String) -> Int { removeAll { CacheURL.hasPrefix($0.url, prefix) } }
+
+    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
+    @discardableResult
+    public func remove(origin: String) -> Int { removeAll { CacheURL.isOf(origin: origin, $0.url) } }
+
+    @discardableResult
+    public func remove(_ partition: CachePartition) -> Int { removeAll { $0.partition == partition } }
+
+    @discardableResult
+    public func removeAll() -> Int { removeAll { _ in true } }
+
+    private func removeAll(where isGone: (CacheKey) -> Bool) -> Int {
+        removeAll { state in state.keys.filter { isGone($0.key) }.flatMap(\.value) }
+    }
+
+    private func removeAll(_ choose: (borrowing State) -> [Entry]) -> Int {
+        let gone = state.withLock { state in
+            let gone = choose(state)
+            for entry in gone { _ = state.remove(entry) }
+            return gone
+        }
+        return gone.count
+    }
+
+    // MARK: Sizes
+
+    /// As much as a large page of an API, and no download.
+    public static let largestBody = 1 << 20
+    /// No entry may have more than this part of the whole, or a few would be all that there is.
+    private static let largestShare = 8
+    /// Of one key. A server that tells answers apart by a header of many values makes one more with each request.
+    static let mostVariants = 32
+    /// An entry's objects and its places in the tables, roughly.
+    private static let overhead = 640
+
+    /// Headers count twice: the answer that is kept ready has them too.
+    private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
+        var text = response.headers.byteCount + response.trailers.byteCount
+        for field in response.selecting { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
+        return overhead + key.url.utf8.count * 2 + text * 2 + (body.readableBytes == 0 ? 0 : body.storageCapacity)
+    }
+
+    /// A body that keeps no larger buffer alive: it may be a slice of one.
+    private static func compact(_ body: ByteBuffer) -> ByteBuffer {
+        let count = body.readableBytes
+        if count == 0 { return ByteBuffer() }
+        return body.storageCapacity - count <= max(count / 4, 256) ? body : ByteBuffer(bytes: body.readableBytesView)
+    }
+
+    private static func fingerprint(_ key: CacheKey, _ response: StoredResponse) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(key)
+        hasher.combine(response.selecting)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+extension MemoryCache.State {
+    fileprivate func isThere(_ entry: MemoryCache.Entry) -> Bool { entries[entry.slot] === entry }
+
+    fileprivate mutating func add(_ entry: MemoryCache.Entry) {
+        while entries.count <= entry.slot { entries.append(nil) }
+        entries[entry.slot] = entry
+        keys[entry.key, default: []].append(entry)
+        partitions[entry.key.url, default: []].insert(entry.key.partition)
+    }
+
+    fileprivate mutating func replace(_ entry: MemoryCache.Entry, _ other: MemoryCache.Entry) {
+        entries[entry.slot] = other
+        guard let index = keys[entry.key]?.firstIndex(where: { $0 === entry }) else { return }
+        keys[entry.key]?[index] = other
+    }
+
+    fileprivate mutating func remove(_ entry: MemoryCache.Entry) -> MemoryCache.Entry {
+        queue.remove(entry.slot)
+        forget(entry)
+        return entry
+    }
+
+    private mutating func forget(_ entry: MemoryCache.Entry) {
+        entries[entry.slot] = nil
+        keys[entry.key]?.removeAll { $0 === entry }
+        guard keys[entry.key]?.isEmpty ?? true else { return }
+        keys[entry.key] = nil
+        partitions[entry.key.url]?.remove(entry.key.partition)
+        if partitions[entry.key.url]?.isEmpty ?? false { partitions[entry.key.url] = nil }
+    }
+
+    fileprivate mutating func evict(into gone: inout [MemoryCache.Entry]) {
+        while let slot = queue.evict() {
+            guard let entry = entries[slot] else { continue }
+            evictions += 1
+            forget(entry)
+            gone.append(entry)
+        }
+    }
+
+    fileprivate mutating func invalidate(_ key: CacheKey) {
+        for entry in keys[key] ?? [] where !entry.response.isInvalidated {
+            var response = entry.response
+            response.isInvalidated = true
+            replace(
+                entry, MemoryCache.Entry(key, response, entry.body, slot: entry.slot, weight: entry.weight))
+        }
+    }
+}
+
+extension StoredResponse {
+    /// Whether both are for the same requests, in whatever order their fields are named.
+    func selectsAs(_ other: StoredResponse) -> Bool {
+        selecting == other.selecting
+            || selecting.count == other.selecting.count && Set(selecting) == Set(other.selecting)
+    }
+}
+
+/// URLs as keys have them, compared byte by byte.
+enum CacheURL {
+    static func hasPrefix(_ url: String, _ prefix: String) -> Bool { url.utf8.starts(with: prefix.utf8) }
+
+    /// Whether `https://a` is the origin of `https://a/b`, and not of `https://ab/`.
+    static func isOf(origin: String, _ url: String) -> Bool {
+        guard hasPrefix(url, origin) else { return false }
+        guard let next = url.utf8.dropFirst(origin.utf8.count).first else { return true }
+        return next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
+    }
+}
