@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
@@ -146,7 +147,8 @@ final class Cache: Stage, @unchecked Sendable {
         case .refuse(let refusal):
             return .fail(
                 NightjarError(
-                    .cacheMiss, "the cache cannot answer \(call.request.url.redacted), and the server is not to be asked: "
+                    .cacheMiss,
+                    "the cache cannot answer \(call.request.url.redacted), and the server is not to be asked: "
                         + refusal.sentence))
         }
     }
@@ -236,7 +238,8 @@ final class Cache: Stage, @unchecked Sendable {
             storage.memory.use(entry)
             var content = count == 0 ? ByteBuffer() : entry.body
             if case .part(let range) = answer.form {
-                content = entry.body.getSlice(at: entry.body.readerIndex + range.lowerBound, length: range.count) ?? content
+                content =
+                    entry.body.getSlice(at: entry.body.readerIndex + range.lowerBound, length: range.count) ?? content
             }
             return .answer(
                 call.settle(
@@ -276,7 +279,8 @@ final class Cache: Stage, @unchecked Sendable {
         guard !progress.asked.staysHere else {
             return .fail(
                 NightjarError(
-                    .cacheMiss, "the cache has lost what it had of \(call.request.url.redacted), and the server is not to be asked"
+                    .cacheMiss,
+                    "the cache has lost what it had of \(call.request.url.redacted), and the server is not to be asked"
                 ))
         }
         progress.entries = []
@@ -494,6 +498,10 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     // MARK: By hand
+
+    /// Its user has signed out: what was answered to that login goes. What is still on its way nobody finds, for the next
+    /// login is another.
+    func forget(_ partition: CachePartition) { storage.remove(partition) }
 
     /// Puts an answer here that no server has sent.
     private func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {
