@@ -110,7 +110,7 @@ extension Response {
 
 extension TaskHandlers {
     /// Nothing is asked or told before the end.
-    fileprivate var isForWholeAnswers: Bool {
+    var isForWholeAnswers: Bool {
         body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil
     }
 }
