@@ -62,6 +62,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var credentialsAreDropped = false
     /// Why it went as it did, so far.
     private(set) var decisions: [Decision] = []
+    /// What the last exchange has brought, and how many of those decisions it knows.
+    private var completed: (response: Response, decisions: Int)?
     /// What a stage waits for, and which: nil where none does.
     private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
     /// The stage that is asked now.
@@ -328,7 +330,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func explained(_ result: Result<Response, NightjarError>) -> Result<Response, NightjarError> {
         switch result {
         case .success(let response):
-            return decisions.isEmpty ? result : .success(response.explained(response.decisions + decisions))
+            let known = completed.map { $0.response === response ? $0.decisions : 0 } ?? 0
+            completed = nil
+            guard known < decisions.count else { return result }
+            return .success(response.explained(response.decisions + decisions[known...]))
         case .failure(var error):
             error = error.of(request, attempts: attempts).after(retry?.failures ?? [], decisions)
             return .failure(wasSentBefore ? error.mayHaveBeenProcessed : error)
@@ -337,6 +342,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Notes why the call goes as it does.
     func decide(_ what: Decision.What) {
+        if decisions.isEmpty { decisions.reserveCapacity(4) }
         decisions.append(
             Decision(what, attempt: attempts, moment: .nanoseconds((NIODeadline.now() - started).nanoseconds)))
     }
@@ -532,7 +538,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
             source: spring == chain.bottom ? .network : caching?.source ?? .cache,
-            redirects: redirects?.history ?? [], sent: request)
+            redirects: redirects?.history ?? [], decisions: decisions, sent: request)
+        completed = (response, decisions.count)
         ascend(response, from: spring)
     }
 
