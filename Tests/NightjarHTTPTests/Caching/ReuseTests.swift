@@ -156,6 +156,24 @@ import Testing
             ])
     }
 
+    @Test func anErrorIsAnsweredNoLongerThanTheServerSaid() {
+        var conversation = CacheConversation()
+        conversation.status = 404
+        conversation.answer = hour
+        for (policy, expected) in [
+            (CachePolicy.cacheElseLoad, "validate:stale"), (.cacheOnly, "refuse"), (.offlineFirst, "validate:stale"),
+        ] {
+            conversation.policy = policy
+            conversation.after = 9
+            #expect(conversation.word == "fresh", "\(policy)")
+            conversation.after = 9999
+            #expect(conversation.word == expected, "\(policy)")
+            var bare = CacheConversation()
+            bare.status = 404
+            #expect(bare.storability(policy: policy) == .refuse(.useless))
+        }
+    }
+
     @Test func policiesTellTheCachesOnTheWay() {
         var conversation = CacheConversation()
         conversation.answer = hour

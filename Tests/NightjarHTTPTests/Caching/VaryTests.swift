@@ -80,6 +80,24 @@ import Testing
         }
     }
 
+    @Test func codingsInWhateverOrderAreTheSame() {
+        let first = [("Accept-Encoding", "gzip, br;q=0.9, zstd, *;q=0")]
+        for order in [
+            "zstd,gzip,br;q=0.9,*;q=0", "*;q=0, br; q=0.9, zstd, gzip", "BR;Q=0.9,,ZSTD , *;q=0, gzip,",
+            " zstd, *; q=0 ,gzip,br;q=0.9",
+        ] {
+            #expect(word("accept-encoding", first: first, then: [("Accept-Encoding", order)]) == "fresh", "\(order)")
+        }
+        let lines = ["gzip", "*;q=0", "zstd", "br;q=0.9"].map { ("accept-encoding", $0) }
+        #expect(word("Accept-Encoding", first: first, then: lines) == "fresh")
+        for other in ["zstd, gzip, br", "gzip, br;q=0.8, zstd, *;q=0", "", "gzip, gzip, br;q=0.9, zstd, *;q=0"] {
+            #expect(word("Accept-Encoding", first: first, then: [("Accept-Encoding", other)]) == "fetch:vary-miss")
+        }
+        let long = (0..<500).map { "coding\($0)" }
+        let forth = [("Accept-Encoding", long.joined(separator: ", "))]
+        #expect(word("Accept-Encoding", first: forth, then: forth) == "fresh", "more than is sorted")
+    }
+
     @Test func credentialsAreKeptAsFingerprintsAlone() throws {
         var conversation = CacheConversation()
         conversation.answer = [("Cache-Control", "max-age=60"), ("Vary", "Cookie, Authorization, X-Api-Key, Foo")]
