@@ -157,9 +157,7 @@ public final class DiskCache: Sendable {
     public func store(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer
     ) -> DiskEntry? {
-        guard body.readableBytes <= maximumBody else { return nil }
-        let writer = BodyWriter(self, limit: maximumBody)
-        guard writer.write(body) else { return nil }
+        guard let writer = beginBody(expecting: body.readableBytes), writer.write(body) else { return nil }
         return writer.commit(key, response, displayURL: displayURL)
     }
 

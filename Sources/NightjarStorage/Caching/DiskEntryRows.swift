@@ -33,7 +33,8 @@ struct DiskEntryRows {
         deleteEntry = try database.prepare(
             "DELETE FROM entry WHERE id = ? RETURNING content, bytes, main, position, uses")
         replaceContent = try database.prepare("REPLACE INTO content VALUES (?, ?, ?)")
-        deleteContent = try database.prepare("DELETE FROM content WHERE hash = ? RETURNING body IS NULL")
+        // Not `body IS NULL`, which is never true behind RETURNING (SQLite 3.40).
+        deleteContent = try database.prepare("DELETE FROM content WHERE hash = ? RETURNING typeof(body) = 'null'")
     }
 
     // MARK: Reading
