@@ -1,3 +1,4 @@
+import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
@@ -93,6 +94,8 @@ final class DiskIndex {
             if let file = body.file {
                 let code = bodies.place(file, as: body.hash)
                 guard code == 0 else {
+                    // Gone: another process has swept it, which took it for old by its clock.
+                    guard code != ENOENT else { throw DatabaseError(.busy, file, "has been removed", code: code) }
                     throw DatabaseError(errno: code, bodies.file(body.hash), doing: "written")
                 }
             }

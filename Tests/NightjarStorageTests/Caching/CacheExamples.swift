@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
+import NightjarTestSupport
 
 /// The moment that tests of caches begin at.
 let cacheStart: Int64 = 1_750_000_000
@@ -28,7 +29,10 @@ func cachedResponse(
 
 /// Bytes that no other number and length have.
 func cachedBody(_ number: Int, _ count: Int) -> ByteBuffer {
-    ByteBuffer(bytes: (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ ($0 >> 8) &+ number &* 7) })
+    var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number &* 10_000_000 &+ count))
+    var body = ByteBufferAllocator().buffer(capacity: count + 8)
+    while body.readableBytes < count { body.writeInteger(random.next()) }
+    return body.getSlice(at: 0, length: count) ?? body
 }
 
 extension DiskCache {
