@@ -43,6 +43,7 @@ final class DiskIndex {
     enum Change: Sendable {
         case invalidateKey([UInt8])
         case invalidateURL([UInt8])
+        case removeEntry(Int64, digest: [UInt8])
         case removeKey([UInt8])
         case removePrefix(String)
         case removeOrigin(String)
@@ -76,6 +77,22 @@ final class DiskIndex {
     // MARK: Storing
 
     func put(
+        _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body
+    ) throws(DatabaseError) -> DiskEntry? {
+        do throws(DatabaseError) {
+            return try store(key, response, shown: shown, body)
+        } catch {
+            // On a full disk, what is in its place without a row would take room until the next sweep.
+            if body.file != nil {
+                try? database.transaction { () throws(DatabaseError) in
+                    if try !entries.isKnown(body.hash) { bodies.remove(body.hash) }
+                }
+            }
+            throw error
+        }
+    }
+
+    private func store(
         _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body
     ) throws(DatabaseError) -> DiskEntry? {
         guard let head = StoredRecord.encode(response) else { return nil }
@@ -147,6 +164,8 @@ final class DiskIndex {
         case .invalidateURL(let url):
             try database.prepare("UPDATE entry SET valid = 0 WHERE url = ?").run([.blob(url)])
             return 0
+        case .removeEntry(let row, let digest):
+            return try dropAll("id = \(row) AND digest = ?1", .blob(digest))
         case .removeKey(let key): return try dropAll("key = ?1", .blob(key))
         case .removePrefix(let prefix): return try dropAll("substr(shown, 1, length(?1)) = ?1", .text(prefix))
         case .removeOrigin(let origin):

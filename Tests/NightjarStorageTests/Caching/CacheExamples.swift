@@ -29,9 +29,15 @@ func cachedResponse(
 
 /// Bytes that no other number and length have.
 func cachedBody(_ number: Int, _ count: Int) -> ByteBuffer {
+    // A block again and again, each time with its place in it.
     var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number &* 10_000_000 &+ count))
-    var body = ByteBufferAllocator().buffer(capacity: count + 8)
-    while body.readableBytes < count { body.writeInteger(random.next()) }
+    var block = ByteBuffer()
+    for _ in 0..<64 { block.writeInteger(random.next()) }
+    var body = ByteBufferAllocator().buffer(capacity: count + 1024)
+    while body.readableBytes < count {
+        body.writeInteger(body.readableBytes)
+        body.writeImmutableBuffer(block)
+    }
     return body.getSlice(at: 0, length: count) ?? body
 }
 

@@ -105,7 +105,7 @@ import Testing
         "UPDATE entry SET content = (SELECT hash FROM content ORDER BY hash LIMIT 1)",
         "UPDATE entry SET digest = x''", "UPDATE entry SET url = x'01'", "UPDATE entry SET shown = 'x'",
         "UPDATE content SET size = size + 1", "UPDATE content SET body = x'00' WHERE body IS NOT NULL",
-        "UPDATE content SET body = NULL", "DELETE FROM content", "UPDATE entry SET bytes = -9223372036854775807",
+        "UPDATE content SET body = NULL", "DELETE FROM content", "UPDATE entry SET bytes = -9223372036854775808",
         "UPDATE entry SET position = 9223372036854775807", "UPDATE entry SET uses = -5, main = 99", "DELETE FROM total",
         "UPDATE entry SET valid = 0, bytes = 9223372036854775807", "DROP INDEX entry_url",
         "UPDATE ghost SET position = 9223372036854775807", "UPDATE entry SET variant = randomblob(16)",

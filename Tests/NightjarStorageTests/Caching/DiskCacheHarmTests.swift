@@ -54,6 +54,15 @@ import Testing
         try checkFiles()
     }
 
+    private func checkNothingIsLeftOver() throws {
+        guard let database = try? Database(existing: folder + "/index.db", patience: 5),
+            let rows = try? database.number("SELECT count(*) FROM content WHERE body IS NULL")
+        else { return }
+        let names = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String] ?? []
+        #expect(names.filter { $0.utf8.count == 65 }.count <= rows, "\(names)")
+        #expect(!names.contains { $0.hasPrefix("new/") })
+    }
+
     /// Each file has its row and each row its file, and nothing else is there.
     private func checkFiles() throws {
         let database = try Database(existing: folder + "/index.db", patience: 5)
@@ -102,6 +111,8 @@ import Testing
         let lines = result.text.split(separator: "\n")
         #expect(lines.count >= 2 && lines.count <= 3, "\(result.text)")
         #expect(lines.dropLast().allSatisfy { $0.contains("takes nothing") || $0.contains("is not used") })
+        // What could not be stored takes no room.
+        try checkNothingIsLeftOver()
         // The next, with room again, goes on with it.
         let next = try run(worker, ["limited", folder, "100000000"])
         #expect(next.status == 0 && next.text == "done\n", "\(next.text)")

@@ -161,9 +161,11 @@ import Testing
         #expect(updated.response.contentLength == 20_000)
         #expect(cache.find(cacheKey("/")).map(\.response) == [updated.response])
         #expect(try cache.body(cacheKey("/")) == cachedBody(1, 20_000))
-        // What another has put there is not changed by what was known before.
+        // What another has put there is not changed by what was known before, nor removed.
         #expect(try cache.update(entry, cachedResponse("3")) == nil)
+        #expect(cache.remove(entry) == 0)
         #expect(cache.find(cacheKey("/")).first?.response.headers["ETag"] == "\"2\"")
+        #expect(cache.remove(updated) == 1 && cache.find(cacheKey("/")).isEmpty)
     }
 
     @Test func whatIsInvalidatedSaysSoUntilItIsUpdatedOrStored() throws {

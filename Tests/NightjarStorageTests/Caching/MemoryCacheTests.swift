@@ -171,7 +171,7 @@ import Testing
         let response = try cachedResponse()
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             var random = SeededRandom(seed: UInt64(thread))
-            for _ in 0..<3000 {
+            for _ in 0..<1000 {
                 let number = Int.random(in: 0..<50, using: &random)
                 let key = cacheKey("/\(number)", UInt64(number % 3))
                 switch Int.random(in: 0..<10, using: &random) {
