@@ -29,6 +29,12 @@ public final class Client: Sendable {
     public let cookies: CookieStorage?
     /// The number under which the log hears of the cookie file.
     private let cookieListener: Int?
+    /// Where its answers are kept; nil: they are not.
+    public let cache: CacheStorage?
+    private let cachePolicy: CachePolicy
+    private let fresh: FreshAnswers?
+    /// The same for the cache on disk.
+    private let cacheListener: Int?
     /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
     private let firstOrigin = AtomicLazyReference<KnownOrigin>()
     /// Queues of blocking calls, kept for the next.
@@ -58,6 +64,11 @@ public final class Client: Sendable {
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
+        cache = try configuration.openCache()
+        configuration.cache = cache
+        cachePolicy = configuration.cachePolicy
+        configuration.freshAnswers = configuration.makeFreshAnswers()
+        fresh = configuration.freshAnswers
         hooks = configuration.hooks
         auth = configuration.auth
         let thread = try LoopThread()
@@ -80,6 +91,7 @@ public final class Client: Sendable {
                 loop.keepTokens(login, try login.issuer(anonymousTemplate))
             }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
+            cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()
             throw error
@@ -99,6 +111,30 @@ public final class Client: Sendable {
     public func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
     ) throws(NightjarError) -> ClientTask {
+        let (task, answer) = try makeTask(request, on: queue, handlers)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        if let queue, let answer {
+            task.markFinished()
+            var events = [QueueEvent.finished(task, .success(answer))]
+            queue.post(&events)
+        } else {
+            try submit(task)
+        }
+        return task
+    }
+
+    private func submit(_ task: ClientTask) throws(NightjarError) {
+        guard loop.submit(.start(task)) else {
+            task.queue?.forget(task)
+            throw NightjarError(.closed, "the client is closed")
+        }
+    }
+
+    /// - Parameter planted: goes into the cache in place of a server's answer.
+    /// - Returns: the answer too, where it is at hand.
+    private func makeTask(
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer? = nil
+    ) throws(NightjarError) -> (ClientTask, Response?) {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
             throw NightjarError(
@@ -111,18 +147,22 @@ public final class Client: Sendable {
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
             limitGroup: request.limitGroup,
             usesLogin: loginOrigin != nil && request.usesAuth
                 && request.headers.firstIndex(of: "Authorization") == nil,
             hooks: hooks)
         let prepared = try prepare(request, idle: options.timeouts.idle)
-        let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
-        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        guard loop.submit(.start(task)) else {
-            queue?.forget(task)
-            throw NightjarError(.closed, "the client is closed")
-        }
-        return task
+        let answer = queue == nil ? nil : freshAnswer(prepared, options, handlers)
+        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop), answer)
+    }
+
+    private func freshAnswer(
+        _ prepared: PreparedRequest, _ options: CallOptions, _ handlers: TaskHandlers
+    ) -> Response? {
+        guard let fresh, options.cache != nil, prepared.method == .get, options.hasNoSay, handlers.isForWholeAnswers
+        else { return nil }
+        return fresh.find(prepared, fresh.options(of: options), maximumBody: options.maximumBody)
     }
 
     private func unknown(group: String) -> NightjarError {
@@ -163,6 +203,12 @@ public final class Client: Sendable {
 
     /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
+        try sendBlocking(request, handlers: handlers, planting: nil)
+    }
+
+    func sendBlocking(
+        _ request: Request, handlers: TaskHandlers? = nil, planting planted: PlantedAnswer?
+    ) throws(NightjarError) -> Response {
         guard !loop.isOnLoop else {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
@@ -176,7 +222,14 @@ public final class Client: Sendable {
             finished(task, result)
         }
         do throws(NightjarError) {
-            try start(request, on: queue, told)
+            let (task, answer) = try makeTask(request, on: queue, told, planting: planted)
+            if let answer {
+                task.markFinished()
+                told.finished(task, .success(answer))
+            } else {
+                guard queue.register(task) else { throw NightjarError(.closed, "the queue is closed") }
+                try submit(task)
+            }
         } catch {
             blockingQueues.withLock { $0.append(queue) }
             throw error
@@ -204,8 +257,12 @@ public final class Client: Sendable {
     /// Later calls fail with `closed`. On the client's own thread it returns at once. In a forked child it does nothing: the threads are the parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
+        fresh?.close()
         loop.stop()
         if let cookieListener { cookies?.unlisten(cookieListener) }
+        // What is on its way to the disk is there when this returns.
+        cache?.flush()
+        if let cacheListener { cache?.disk?.unlisten(cacheListener) }
         // What could not be saved is told to who flushes; here there is nobody left to tell.
         try? cookies?.flush()
     }

@@ -21,6 +21,9 @@ public struct TaskHandlers: Sendable {
     public var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
     /// Asked before a redirect is followed, when all of the answer that redirects is there.
     public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
+    /// What came of fetching anew, where ``finished`` was given an answer of the store meanwhile
+    /// (``CachePolicy/offlineFirst``, stale-while-revalidate): once, in the same place, and never where nothing was fetched.
+    public var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
     /// Exactly once, last.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
@@ -213,6 +216,10 @@ struct CallOptions: Sendable {
     var decompresses: Bool
     var usesCookies: Bool
     var coalesces = false
+    /// Nil: not at all.
+    var cache: CachePolicy?
+    /// Goes into the cache in place of what a server would answer.
+    var planted: PlantedAnswer?
     var limitGroup: String?
     /// The client's token is for this call.
     var usesLogin: Bool

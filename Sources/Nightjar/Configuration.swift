@@ -38,6 +38,14 @@ public struct Configuration: Sendable {
     public var cookies: CookieStorage?
     /// The file of cookies that `Client.init` opens, where ``cookies`` is nil.
     public var cookieFile: CookieFileOptions?
+    /// Where answers are kept to be given again; nil: they are not. Several clients may share one.
+    public var cache: CacheStorage?
+    /// The cache that `Client.init` makes, where ``cache`` is nil.
+    public var cacheSettings: CacheStorage.Settings?
+    /// Made by `Client.init`.
+    var freshAnswers: FreshAnswers?
+    /// How calls use the cache that do not say it themselves.
+    public var cachePolicy = CachePolicy.protocol
     /// Whether the client leaves nothing on disk. It then refuses what would.
     public var isEphemeral = false
     /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
@@ -81,6 +89,30 @@ extension Configuration {
         return try cookieFile.map { file throws(NightjarError) in
             try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
         }
+    }
+}
+
+extension Configuration {
+    /// This client's cache, made where it is only described.
+    ///
+    /// - Throws: `invalid_argument` for an ephemeral client with a cache on disk, before anything is made.
+    func openCache() throws(NightjarError) -> CacheStorage? {
+        if isEphemeral, cache?.isPersistent ?? (cacheSettings?.disk != nil) {
+            throw NightjarError(
+                .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cache there")
+        }
+        if let cache { return cache }
+        return try cacheSettings.map { settings throws(NightjarError) in try CacheStorage(settings) }
+    }
+}
+
+extension Configuration {
+    /// Answers for the threads of callers; nil where hooks, observers, cookies or a log see each call, and where a challenge
+    /// makes another request of it.
+    func makeFreshAnswers() -> FreshAnswers? {
+        if case .digest = auth { return nil }
+        guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
+        return cache.map(FreshAnswers.init)
     }
 }
 

@@ -51,6 +51,33 @@ import Testing
         try store("b").save(exampleLogin())
     }
 
+    /// Killed between the last write of its log and the mark that it is there: the log is read anew at any time.
+    @Test func whatBecameOfAKilledSaveIsDecidedUnderTheLock() throws {
+        let store = store("a")
+        try store.save(exampleLogin(1))
+        let keeper = try Database(existing: path, patience: 1)
+        #expect(try keeper.number("SELECT count(*) FROM login") == 1)
+        let marks = Bytes(try folder.read("tokens.db-shm"))
+        try store.save(exampleLogin(2))
+        try overwrite("tokens.db-shm", marks)
+        let lock = try #require(try store.tryLock())
+        let seen = try #require(try store.load())
+        try overwrite("tokens.db-shm", Bytes(repeatElement(0, count: marks.array.count)))
+        #expect(try store.load() == seen)
+        try store.save(exampleLogin(seen.generation + 1))
+        #expect(try store.load() == exampleLogin(seen.generation + 1))
+        lock.unlock()
+        withExtendedLifetime(keeper) {}
+    }
+
+    /// In place: SQLite has it in memory.
+    private func overwrite(_ name: String, _ bytes: Bytes) throws {
+        let descriptor = open(folder.file(name), O_WRONLY)
+        try #require(descriptor >= 0)
+        #expect(pwrite(descriptor, bytes.array, bytes.array.count, 0) == bytes.array.count)
+        close(descriptor)
+    }
+
     @Test func whatOthersMayOpenIsRefused() throws {
         try store("a").save(exampleLogin())
         chmod(path, 0o640)
@@ -78,7 +105,7 @@ import Testing
                 #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "byte \(index)")
                 #expect(try folder.read("tokens.db") == damaged, "byte \(index)")
             }
-            for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         }
         #expect(errors > 30)
         for count in [99, 512, 4096, content.count / 2] {
@@ -87,7 +114,7 @@ import Testing
             chmod(path, 0o600)
             #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "\(count) bytes")
             #expect(try folder.read("tokens.db") == cut)
-            for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         }
     }
 

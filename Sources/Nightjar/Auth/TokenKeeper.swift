@@ -14,6 +14,8 @@ final class TokenKeeper: @unchecked Sendable {
     private var authorization = ""
     /// The same as it goes on the wire.
     private var line: FieldLine?
+    /// Of the answers that this login gets, however often its token is renewed.
+    private(set) var partition: CachePartition?
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
     /// What the last refresh failed with.
@@ -41,7 +43,8 @@ final class TokenKeeper: @unchecked Sendable {
         self.loop = loop
         store = login.store ?? MemoryTokenStore()
         machine = TokenRefresh(login.refresh)
-        if login.store == nil, let token = login.token {
+        if login.store == nil, var token = login.token {
+            token.lineage = .random(in: .min ... .max)
             try? store.save(StoredLogin(token: token, generation: 1))
             hold(token)
             _ = machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now())
@@ -55,6 +58,8 @@ final class TokenKeeper: @unchecked Sendable {
     final class Progress {
         fileprivate let number: TokenRefresh.Call
         fileprivate(set) var version: TokenRefresh.Version?
+        /// Whose answers it gets; nil where the token tells no more than itself.
+        fileprivate(set) var partition: CachePartition?
         fileprivate var waitsSince: NIODeadline?
         fileprivate var cause = Decision.TokenCause.expired
         /// The answer that is being read refuses the token.
@@ -127,6 +132,7 @@ final class TokenKeeper: @unchecked Sendable {
             let isFirst = progress.version == nil
             guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
             progress.version = version
+            progress.partition = partition
             call.request =
                 isFirst
                 ? call.request.adding(line)
@@ -274,6 +280,9 @@ final class TokenKeeper: @unchecked Sendable {
         self.token = token
         authorization = token.authorization ?? ""
         line = try? FieldLine("Authorization", authorization)
+        let before = partition
+        partition = token.lineage.map { CachePartition(lineage: $0) }
+        if partition != before || partition == nil { loop.chain.stage(Cache.self)?.loginChanged() }
         failure = nil
         isSignedOut = false
     }
@@ -283,6 +292,8 @@ final class TokenKeeper: @unchecked Sendable {
         token = nil
         authorization = ""
         line = nil
+        partition = nil
+        loop.chain.stage(Cache.self)?.loginChanged()
         renewals.unsaved = nil
     }
 
@@ -326,6 +337,8 @@ final class TokenKeeper: @unchecked Sendable {
     ///
     /// - Parameter told: when it is where it is kept, with what keeps it from there; it is used all the same.
     func signIn(_ token: Token, then told: @escaping (NightjarError?) -> Void = { _ in }) {
+        var token = token
+        token.lineage = .random(in: .min ... .max)
         hold(token)
         logins &+= 1
         let number = logins
@@ -373,6 +386,7 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     func signOut() {
+        if let partition { loop.chain.stage(Cache.self)?.forget(partition) }
         logins &+= 1
         forget()
         isSignedOut = true

@@ -247,6 +247,9 @@ final class TokenRenewal: @unchecked Sendable {
     }
 
     private func keep(_ token: Token, over stored: StoredLogin?) {
+        var token = token
+        token.lineage =
+            token.lineage ?? stored?.token.lineage ?? held?.lineage ?? UInt64.random(in: .min ... .max)
         let login = StoredLogin(token: token, generation: StoredLogin.generation(after: stored))
         save(login) { [self] error in end(.renewed(token, error.map { Unsaved(login: login, error: $0) })) }
     }

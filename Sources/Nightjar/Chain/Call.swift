@@ -50,6 +50,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var challenge: AnswerChallenge.Progress?
     /// Nil while no limit is asked.
     var limit: Limit.Progress?
+    /// Nil where the cache has no say, or has not been asked yet.
+    var caching: Cache.Progress?
     /// Where it waits for an exchange that others wait for too.
     var seat: Coalesce.Seat?
     /// The call that this exchange was begun for, while it lasts.
@@ -68,6 +70,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var early: Verdict?
     /// Where the loop keeps this call.
     var place = 0
+    /// Begun so far.
+    private var exchanges: UInt32 = 0
 
     private var state = State.preparing
     /// An attempt before the present one was on a connection: whatever becomes of this one, a server may have acted.
@@ -75,6 +79,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// The server has said, or it is known otherwise, that it did not act on the present attempt.
     var wasTurnedAway = false
     private var exchange: (any Exchange)?
+    /// The place in the chain that the present exchange comes from: the stage that replays what it has kept, or the bottom.
+    private var spring: Int
     private var head: ResponseHead?
     private var content = ByteBuffer()
     private(set) var timing = Timing()
@@ -112,6 +118,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         self.chain = chain ?? loop.chain
         self.above = above
         self.conclude = conclude
+        spring = self.chain.bottom
         request = task.request
         collectsBody = task.handlers.body == nil
         lastProgress = started
@@ -138,14 +145,32 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             timing = Timing()
             receivedBytes = 0
         }
+        spring = chain.bottom
+        beginExchange {
+            loop.transport.begin(request, connectTimeout: options.timeouts.connect, receiver: self)
+        }
+    }
+
+    private func beginExchange(_ begin: () -> any Exchange) {
         state = .waiting
-        let attempt = attempts
-        let begun = loop.transport.begin(
-            request, connectTimeout: options.timeouts.connect, receiver: self)
+        exchanges &+= 1
+        let number = exchanges
+        let begun = begin()
         // Much may have happened meanwhile: it may have ended, another attempt have begun, the reader have fallen behind.
-        guard attempts == attempt, state == .waiting || isOnConnection else { return begun.cancel() }
+        guard exchanges == number, state == .waiting || isOnConnection else { return begun.cancel() }
         exchange = begun
         if isPaused { begun.pause() }
+    }
+
+    /// Gives an answer that a stage has kept, as if it came from a server.
+    private func replay(_ stored: StoredExchange, from stage: Int) {
+        endAttempt()
+        decoding = nil
+        spring = stage
+        beginExchange {
+            stored.begin(for: self)
+            return stored
+        }
     }
 
     private func carryOut(_ verdict: Verdict, from stage: Int) {
@@ -154,6 +179,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .answer(let response): ascend(response, from: stage)
         case .fail(let error): ascend(error, from: stage)
         case .again(let delay): startOver(at: stage, after: delay)
+        case .replay(let stored): replay(stored, from: stage)
         case .wait:
             endAttempt()
             question = (stage, question?.isAnswering, question?.isFailing)
@@ -253,6 +279,35 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         return call
     }
 
+    /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
+    /// who wants to hear of it.
+    func refresh(_ request: PreparedRequest, _ caching: Cache.Progress) {
+        var options = options
+        options.hooks = nil
+        let expected = options.expectedStatuses
+        let refreshed = task.handlers.refreshed
+        var handlers = TaskHandlers { _, result in
+            refreshed?(
+                result.flatMap { response in
+                    Validate.isExpected(response.status, expected)
+                        ? result : .failure(Validate.error(of: response, to: request.method))
+                })
+        }
+        // What nobody wants to have is not collected.
+        if refreshed == nil { handlers.body = { _, _ in } }
+        let queue = refreshed == nil ? nil : task.queue
+        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
+        if let queue, !queue.register(task) { return }
+        let call = Call(task, on: loop, chain: chain, below: asked - 1)
+        call.caching = caching
+        call.limits = Limits(
+            total: .now() + .nanoseconds((options.timeouts.total ?? Call.longestRefresh).nanosecondsClamped),
+            idle: limits.idle)
+        loop.take(call)
+        call.watchLimits()
+        call.begin()
+    }
+
     func finish(_ result: Result<Response, NightjarError>) {
         guard state != .finished else { return }
         dropExchange()
@@ -316,7 +371,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// What is sent cannot be completed: a server that has begun to read it may act on what it has.
-    func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: chain.bottom) }
+    func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: spring) }
 
     /// An answer that was collected while it was not known whose it is turns out to be the caller's: its redirects are
     /// those before it, and its content goes where the caller wants it, an error's to the error.
@@ -356,7 +411,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             return nil
         }
         if let idle = idleDeadline, idle <= now, !hasUploadMoved(now) {
-            ascend(Deadline.error(.idle, self), from: chain.bottom)
+            ascend(Deadline.error(.idle, self), from: spring)
             return nil
         }
         let idle = idleDeadline
@@ -398,7 +453,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) {
         state = .receiving
         timing.firstByte = elapsed(until: lastProgress)
-        for link in chain.incoming where link.position > above {
+        for link in chain.incoming where link.position > above && link.position < spring {
             switch link.stage.incoming(head, self) {
             case .proceed: continue
             case let verdict: return carryOut(verdict, from: link.position)
@@ -419,7 +474,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         do throws(NightjarError) {
             try decoding.append(body)
         } catch {
-            return ascend(error.mayHaveBeenProcessed, from: chain.bottom)
+            return ascend(error.mayHaveBeenProcessed, from: spring)
         }
         decode(decoding)
     }
@@ -437,7 +492,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
                 return complete(trailers)
             }
         } catch {
-            ascend(error.mayHaveBeenProcessed, from: chain.bottom)
+            ascend(error.mayHaveBeenProcessed, from: spring)
         }
     }
 
@@ -446,17 +501,14 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
         guard content.readableBytes + body.readableBytes <= options.maximumBody else {
-            return ascend(
-                NightjarError(
-                    .tooLarge,
-                    "the answer's body is larger than \(options.maximumBody) bytes; raise max_body or stream it",
-                    phase: .receive, requestMayHaveBeenProcessed: true), from: chain.bottom)
+            return ascend(.tooLarge(options.maximumBody), from: spring)
         }
         content.writeImmutableBuffer(body)
     }
 
     private func stream(_ body: ByteBuffer) {
         answerIsGone = true
+        caching?.passed(body)
         loop.post(.body(task, body), to: task.queue)
         if task.holdsBack(afterAdding: body.readableBytes) {
             isPaused = true
@@ -479,14 +531,16 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
+            source: spring == chain.bottom ? .network : caching?.source ?? .cache,
             redirects: redirects?.history ?? [], sent: request)
-        ascend(response, from: chain.bottom)
+        ascend(response, from: spring)
     }
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        ascend(error, from: chain.bottom)
+        // Who replays is asked too: it has more than one way to an answer.
+        ascend(error, from: spring + 1)
     }
 
     func exchangeWantsBody(maximum: Int) { feed?.wants(maximum) }
@@ -526,6 +580,16 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         .nanoseconds((moment - started).nanoseconds)
     }
 
+    /// For a fetch that nobody waits for.
+    private static let longestRefresh = Duration.seconds(300)
     /// Memory given on a head's word alone, in bytes.
     private static let largestReserve = 1 << 20
+}
+
+extension NightjarError {
+    static func tooLarge(_ maximum: Int) -> NightjarError {
+        NightjarError(
+            .tooLarge, "the answer's body is larger than \(maximum) bytes; raise max_body or stream it",
+            phase: .receive, requestMayHaveBeenProcessed: true)
+    }
 }

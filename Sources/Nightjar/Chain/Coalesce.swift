@@ -110,7 +110,9 @@ extension Response {
 
 extension TaskHandlers {
     /// Nothing is asked or told before the end.
-    fileprivate var isForWholeAnswers: Bool { body == nil && head == nil && redirect == nil && retry == nil }
+    var isForWholeAnswers: Bool {
+        body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil
+    }
 }
 
 extension CallOptions {
@@ -118,7 +120,7 @@ extension CallOptions {
     fileprivate func isAlike(_ other: CallOptions) -> Bool {
         maximumBody == other.maximumBody && decompresses == other.decompresses && usesCookies == other.usesCookies
             && usesLogin == other.usesLogin && redirect == other.redirect && limitGroup == other.limitGroup
-            && retry == other.retry
+            && retry == other.retry && cache == other.cache && planted == nil && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             // Another status may be an answer to one and a reason to repeat to the other.
             && expectedStatuses == other.expectedStatuses

@@ -18,6 +18,8 @@ enum StageKind: CaseIterable {
     case redirect
     /// What servers set is sent back.
     case cookies
+    /// What was answered before is answered again, validated, or fetched and kept.
+    case cache
     /// Rate, concurrency and circuit of an origin.
     case limit
     /// Content codings.
@@ -30,7 +32,7 @@ enum StageKind: CaseIterable {
         .validate,  // the final answer
         .coalesce,  // what is below happens once for all who wait for it
         .retry, .authenticate, .redirect,  // may ask for another attempt
-        .cookies, .limit, .decode,  // what is above sees content as it was meant
+        .cookies, .cache, .limit, .decode,  // what is above sees content as it was meant
         .trace,
     ]
 
@@ -61,6 +63,7 @@ enum StageKind: CaseIterable {
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
                 sensitive: configuration.sensitiveHeaders)
         case .cookies: configuration.cookies.map(Cookies.init)
+        case .cache: configuration.cache.map { Cache($0, configuration.freshAnswers) }
         case .limit:
             Limit(
                 configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)

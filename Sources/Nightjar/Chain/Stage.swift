@@ -24,6 +24,8 @@ enum Verdict {
     case answer(Response)
     /// Another attempt, from this stage downwards, after a while.
     case again(after: Duration)
+    /// The answer comes from here; nothing below is asked, and nothing below sees it.
+    case replay(StoredExchange)
     case fail(NightjarError)
     /// The caller is asked; ``Call/goOn(_:)`` brings the verdict. Limits of time and cancelling work meanwhile.
     case wait

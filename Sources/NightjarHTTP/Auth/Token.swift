@@ -7,15 +7,19 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
     /// By our clock; nil when the server named no end.
     public var expiry: Timestamp?
     public var scope: String?
+    /// The login that it comes of: a number made up when somebody logs in, which each renewal hands on. Nil: not known.
+    public var lineage: UInt64?
 
     public init(
-        access: String, refresh: String? = nil, type: String = "Bearer", expiry: Timestamp? = nil, scope: String? = nil
+        access: String, refresh: String? = nil, type: String = "Bearer", expiry: Timestamp? = nil, scope: String? = nil,
+        lineage: UInt64? = nil
     ) {
         self.access = access
         self.refresh = refresh
         self.type = type
         self.expiry = expiry
         self.scope = scope
+        self.lineage = lineage
     }
 
     /// The value of Authorization. RFC 6750 section 2.1 writes `Bearer` so, and servers exist that insist on it.

@@ -21,6 +21,9 @@ public struct CachePartition: Hashable, Sendable {
         self.low = low
     }
 
+    /// Of a login, whatever its token is by now. See ``Token/lineage``.
+    public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
+
     /// Of requests without a credential.
     public static let common = CachePartition(high: 0, low: 0)
 }

@@ -17,6 +17,8 @@ public struct Decision: Sendable, Equatable {
         /// Sent again with an answer to the server's challenge.
         case challenged
         case redirected(status: Int, method: Method, to: String)
+        /// What the cache had to say, which looked under this URL.
+        case cache(CacheVerdict, key: RequestURL)
     }
 
     public enum TokenCause: String, Sendable {
@@ -54,6 +56,7 @@ public struct Decision: Sendable, Equatable {
         case .replayed: "replayed"
         case .challenged: "challenged"
         case .redirected: "redirected"
+        case .cache: "cache"
         }
     }
 }
@@ -75,6 +78,7 @@ extension Decision: CustomStringConvertible {
         case .replayed: "sent again with the new token"
         case .challenged: "the server asked for a login (401); sent again with the answer to its challenge"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
+        case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
         }
     }
 }
@@ -108,6 +112,10 @@ extension Decision {
             add("status", .integer(Int64(status)))
             add("method", .string(method.name))
             add("url", .string(url))
+        case .cache(let verdict, let key):
+            add("verdict", .string(verdict.name))
+            add("key", .string(key.redacted))
+            if case .answered(_, let age) = verdict { add("age", .integer(age)) }
         }
         add("text", .string(description))
         return .object(members)

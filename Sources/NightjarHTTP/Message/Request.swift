@@ -37,6 +37,10 @@ public struct Request: Sendable {
     public var decompresses: Bool?
     /// False: this call sends none of the client's cookies and keeps none.
     public var usesCookies = true
+    /// How the call uses the client's cache, where that differs from what the client has set.
+    public var cachePolicy: CachePolicy?
+    /// False: this call neither takes anything from the client's cache nor leaves anything there.
+    public var usesCache = true
     /// Whether a safe call shares the exchange of one that is alike, where that differs from the client's. Streamed answers
     /// are never shared.
     public var coalesces: Bool?

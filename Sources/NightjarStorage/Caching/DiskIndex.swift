@@ -45,6 +45,7 @@ final class DiskIndex {
         case invalidateURL([UInt8])
         case removeEntry(Int64, digest: [UInt8])
         case removeKey([UInt8])
+        case removeURL([UInt8])
         case removePrefix(String)
         case removeOrigin(String)
         case removePartition([UInt8])
@@ -167,6 +168,7 @@ final class DiskIndex {
         case .removeEntry(let row, let digest):
             return try dropAll("id = \(row) AND digest = ?1", .blob(digest))
         case .removeKey(let key): return try dropAll("key = ?1", .blob(key))
+        case .removeURL(let url): return try dropAll("url = ?1", .blob(url))
         case .removePrefix(let prefix): return try dropAll("substr(shown, 1, length(?1)) = ?1", .text(prefix))
         case .removeOrigin(let origin):
             return try dropAll(

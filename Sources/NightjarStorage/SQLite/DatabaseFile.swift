@@ -9,25 +9,13 @@ public struct DatabaseSchema: Sendable {
     public let version: Int32
     /// The lines of SQL that lead from each version to the next; the first from an empty file to version 1.
     public let steps: [String]
-    let journal: Journal
-
-    /// How a change becomes one that has happened.
-    public enum Journal: String, Sendable {
-        /// By one write at the end of a log. Readers and the writer do not wait for each other. The change of a writer that
-        /// was killed just behind that write is seen by nobody until somebody has to read the whole log again, and by all
-        /// from then on: it may take effect later.
-        case writeAhead = "wal"
-        /// By the removal of what was there before. What is not seen at once never happens; readers wait for the writer.
-        case rollback = "delete"
-    }
 
     /// - Parameter applicationID: four letters.
-    public init(_ applicationID: StaticString, journal: Journal = .writeAhead, steps: [String]) {
+    public init(_ applicationID: StaticString, steps: [String]) {
         var number: UInt32 = 0
         applicationID.withUTF8Buffer { for byte in $0.prefix(4) { number = number << 8 | UInt32(byte) } }
         self.applicationID = Int32(bitPattern: number)
         self.version = Int32(truncatingIfNeeded: steps.count)
-        self.journal = journal
         self.steps = steps
     }
 }
@@ -112,10 +100,10 @@ public enum DatabaseFile {
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, patience: patience)
         if try !isCurrent(database, schema, checksPages: checksPages) {
-            try use(schema.journal, database, patience)
+            try useWriteAheadLog(database, patience)
             try migrate(database, schema)
-        } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != schema.journal.rawValue {
-            try use(schema.journal, database, patience)
+        } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
+            try useWriteAheadLog(database, patience)
         }
         // Survives the end of the process at any moment; the end of the power may cost the last changes, and never
         // the file.
@@ -123,14 +111,13 @@ public enum DatabaseFile {
         return database
     }
 
-    private static func use(
-        _ journal: DatabaseSchema.Journal, _ database: Database, _ patience: Double
-    ) throws(DatabaseError) {
+    /// Readers and the writer do not wait for each other, and a change is one write at the end of one file.
+    private static func useWriteAheadLog(_ database: Database, _ patience: Double) throws(DatabaseError) {
         // SQLite does not wait by itself where two open a new file at once.
         let deadline = ContinuousClock.now + .seconds(patience)
         while true {
             do throws(DatabaseError) {
-                return try database.execute("PRAGMA journal_mode = \(journal.rawValue)")
+                return try database.execute("PRAGMA journal_mode = WAL")
             } catch {
                 guard error.cause == .busy, ContinuousClock.now < deadline else { throw error }
                 usleep(10_000)
@@ -212,7 +199,7 @@ public enum DatabaseFile {
         guard FileIdentity(path) == identity else { return nil }
         let place = freeName(beside: path)
         // The file itself last: beside a new one of its name, its log would be taken for the new one's.
-        for suffix in ["-journal", "-wal", "-shm", ""] where rename(path + suffix, place + suffix) != 0 {
+        for suffix in ["-wal", "-shm", ""] where rename(path + suffix, place + suffix) != 0 {
             guard !suffix.isEmpty, errno == ENOENT else {
                 throw DatabaseError(errno: errno, path, doing: "moved aside")
             }

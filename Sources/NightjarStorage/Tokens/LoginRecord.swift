@@ -32,7 +32,7 @@ enum LoginRecord {
     }
 
     private enum Field: UInt8 {
-        case padding = 0, generation, access, refresh, type, expiry, scope, pendingKey, pendingBegan
+        case padding = 0, generation, access, refresh, type, expiry, scope, pendingKey, pendingBegan, lineage
     }
 
     private static let magic = Array("NJLOGIN\n".utf8)
@@ -81,6 +81,7 @@ enum LoginRecord {
         put(.type, Array(login.token.type.utf8))
         if let expiry = login.token.expiry { put(.expiry, bytesOf(expiry)) }
         if let scope = login.token.scope { put(.scope, Array(scope.utf8)) }
+        if let lineage = login.token.lineage { put(.lineage, [UInt8](bigEndian: lineage)) }
         if let pending = login.pending {
             put(.pendingKey, Array(pending.key.utf8))
             put(.pendingBegan, bytesOf(pending.began))
@@ -144,7 +145,9 @@ enum LoginRecord {
             else { throw .damaged }
             return moment
         }
-        guard let generation = values[.generation], generation.count == 8, let access = try text(.access),
+        let lineage = values[.lineage]
+        guard lineage?.count ?? 8 == 8, let generation = values[.generation], generation.count == 8,
+            let access = try text(.access),
             let type = try text(.type)
         else { throw .damaged }
         var pending: PendingExchange?
@@ -155,7 +158,7 @@ enum LoginRecord {
         return StoredLogin(
             token: Token(
                 access: access, refresh: try text(.refresh), type: type, expiry: try moment(.expiry),
-                scope: try text(.scope)),
+                scope: try text(.scope), lineage: lineage?.number(at: 0, 8)),
             generation: generation.number(at: 0, 8), pending: pending)
     }
 }

@@ -72,16 +72,41 @@ public struct SQLiteTokenStore: TokenStore {
 
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {
         let digest = Digest.sha256(Array(account.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let place = try file.place()
         // Two bits less than a file may be long: two of a billion accounts hardly share a byte, and would only wait.
-        return try FileLock.take(try file.place() + ".lock", byte: Int64(digest >> 2))
+        guard let lock = try FileLock.take(place + ".lock", byte: Int64(digest >> 2)) else { return nil }
+        do throws(NightjarError) {
+            if try isThere(place) { try settle(place) }
+            return lock
+        } catch {
+            lock.unlock()
+            throw error
+        }
+    }
+
+    /// Decides what became of a save whose process was killed in the middle of it. Its change may stand at the end of
+    /// SQLite's log, seen by nobody until somebody has to read the log anew, and by all from then on: behind a change of
+    /// our own it has happened, or never will.
+    private func settle(_ place: String) throws(NightjarError) {
+        try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
+            try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
+                try database.execute("UPDATE turn SET number = number + 1")
+                return .success(())
+            }
+        }
     }
 
     // MARK: Database
 
-    /// A token that its saver was killed behind is there, or it is not, for whoever takes the lock next: never only later.
     private static let schema = DatabaseSchema(
-        "njtk", journal: .rollback,
-        steps: ["CREATE TABLE login (account TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT, WITHOUT ROWID;"])
+        "njtk",
+        steps: [
+            """
+            CREATE TABLE login (account TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT, WITHOUT ROWID;
+            CREATE TABLE turn (number INTEGER NOT NULL) STRICT;
+            INSERT INTO turn VALUES (0);
+            """
+        ])
 
     /// Never opened to be looked at: closing it would let go of the locks that SQLite has on it in this process.
     private func isThere(_ place: String) throws(NightjarError) -> Bool {

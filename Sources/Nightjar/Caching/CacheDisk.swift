@@ -1,0 +1,132 @@
+import NIOCore
+import NIOPosix
+import NightjarHTTP
+import NightjarStorage
+import NightjarTransport
+import Synchronization
+
+/// The part of a cache that is on disk, behind a thread of its own: what is asked of it is done in the order in which it was
+/// asked, and nobody waits for it but who wants to. Any thread.
+///
+/// A cache is never worth a failure: what the disk does not give is a miss, and what it does not take is not kept.
+final class CacheDisk: Sendable {
+    private let disk: DiskCache
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let birth = Fork.generation
+    private let isRunning = Mutex(false)
+    /// Bytes that are on their way to the disk.
+    private let backlog = Atomic<Int>(0)
+    private let listeners = Mutex<[Int: @Sendable (LogLevel, String) -> Void]>([:])
+
+    /// Touches nothing yet.
+    init(folder: String, maximumBytes: Int) {
+        disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
+    }
+
+    /// Not in the child of a fork, which does not have the thread.
+    deinit { if !Fork.hasHappened(since: birth) { thread.shutdownGracefully { _ in } } }
+
+    // MARK: Work
+
+    /// Does `work` on the thread.
+    ///
+    /// - Returns: false in the child of a fork, which has no part in its parent's files.
+    @discardableResult
+    func run(_ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
+        guard !Fork.hasHappened(since: birth) else { return false }
+        isRunning.withLock { isRunning in
+            if !isRunning { withSignalsBlocked { thread.start() } }
+            isRunning = true
+        }
+        thread.submit { [self] state in
+            guard state == .active else { return }
+            work(disk)
+            for note in disk.takeNotes() { tell(note) }
+        }
+        return true
+    }
+
+    /// The same, with what it comes to told on a loop, if that still runs.
+    func run<Value: Sendable>(
+        _ work: @escaping @Sendable (DiskCache) -> Value, on loop: any EventLoop,
+        then deliver: @escaping @Sendable (Value) -> Void
+    ) -> Bool {
+        run { disk in
+            let value = work(disk)
+            loop.execute { deliver(value) }
+        }
+    }
+
+    /// Waits until all that was asked before is done.
+    func flush() {
+        let isDone = Latch()
+        guard run({ _ in isDone.open() }) else { return }
+        isDone.wait()
+    }
+
+    /// Waits for `work` on the thread.
+    ///
+    /// - Returns: nil in the child of a fork.
+    func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) -> Value? {
+        let isDone = Latch()
+        let result = Mutex<Value?>(nil)
+        guard
+            run({ disk in
+                let value = work(disk)
+                result.withLock { $0 = value }
+                isDone.open()
+            })
+        else { return nil }
+        isDone.wait()
+        return result.withLock { $0 }
+    }
+
+    /// Whether so many bytes more may wait for the disk. Whoever has asked brings them and ``landed(_:)`` tells that they
+    /// wait no more.
+    func hasRoom(for count: Int) -> Bool {
+        guard backlog.add(count, ordering: .relaxed).newValue <= CacheDisk.largestBacklog else {
+            landed(count)
+            return false
+        }
+        return true
+    }
+
+    func landed(_ count: Int) { backlog.subtract(count, ordering: .relaxed) }
+
+    /// Bytes of bodies that may wait for the disk: what comes faster than it writes is not kept.
+    private static let largestBacklog = 32 << 20
+
+    // MARK: Telling
+
+    /// Tells `listener` what a log should know, on any thread, until ``unlisten(_:)``.
+    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
+        listeners.withLock { listeners in
+            let number = (listeners.keys.max() ?? 0) + 1
+            listeners[number] = listener
+            return number
+        }
+    }
+
+    func unlisten(_ number: Int) { listeners.withLock { $0[number] = nil } }
+
+    private func tell(_ note: String) {
+        for listener in listeners.withLock({ Array($0.values) }) { listener(.warning, note) }
+    }
+}
+
+/// Closed until it is opened, once.
+private final class Latch: Sendable {
+    private let monitor = Monitor()
+    private let isOpen = Atomic<Bool>(false)
+
+    func open() {
+        monitor.withLock {
+            isOpen.store(true, ordering: .relaxed)
+            monitor.broadcast()
+        }
+    }
+
+    func wait() {
+        monitor.withLock { while !isOpen.load(ordering: .relaxed) { monitor.wait(until: nil) } }
+    }
+}

@@ -1,0 +1,72 @@
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+
+/// Takes the content of a streamed answer into the cache while it goes on to its caller. On the loop.
+///
+/// What is small is kept for memory as well; nothing larger is ever whole in memory.
+final class CacheFill {
+    private let storage: CacheStorage
+    private let writing: Writing?
+    /// Nil: too much for memory.
+    private var kept: ByteBuffer? = ByteBuffer()
+    private(set) var count = 0
+    /// It can be kept nowhere.
+    private(set) var isGivenUp = false
+
+    /// The disk's part, on its thread alone.
+    private final class Writing: @unchecked Sendable {
+        let disk: CacheDisk
+        var writer: BodyWriter?
+
+        init(_ disk: CacheDisk) { self.disk = disk }
+    }
+
+    /// - Parameter announced: bytes that will come, where that is known.
+    init(_ storage: CacheStorage, announced: Int?) {
+        self.storage = storage
+        writing = storage.disk.map(Writing.init)
+        guard let writing else { return }
+        writing.disk.run { cache in
+            writing.writer = cache.beginBody(expecting: announced)
+        }
+    }
+
+    func append(_ bytes: ByteBuffer) {
+        guard !isGivenUp else { return }
+        count += bytes.readableBytes
+        if kept != nil, count > storage.memory.maximumBody { kept = nil }
+        kept?.writeImmutableBuffer(bytes)
+        guard let writing else {
+            isGivenUp = kept == nil
+            return
+        }
+        let size = bytes.readableBytes
+        guard writing.disk.hasRoom(for: size) else { return discard() }
+        writing.disk.run { _ in
+            if let writer = writing.writer, !writer.write(bytes) { writing.writer = nil }
+            writing.disk.landed(size)
+        }
+    }
+
+    /// All has come.
+    func complete(_ key: CacheKey, _ response: StoredResponse, shown: String) {
+        guard !isGivenUp else { return }
+        if let kept { storage.memory.store(key, response, body: kept) }
+        writing?.disk.run { [writing] cache in
+            writing?.writer?.commit(key, response, displayURL: shown)
+            writing?.writer = nil
+            cache.evict(now: WallClock.now())
+        }
+        isGivenUp = true
+    }
+
+    func discard() {
+        isGivenUp = true
+        kept = nil
+        writing?.disk.run { [writing] _ in
+            writing?.writer?.discard()
+            writing?.writer = nil
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Glibc
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+/// Answers that are kept to be given again (RFC 9111), in memory and, with a folder, on disk. For one client or several; any
+/// thread.
+///
+/// A private cache: what was asked for with one credential is never given to who comes with another, or with none.
+///
+/// What is on disk outlives the process and is shared with others that use the same folder at the same time. It is worth no
+/// failure: a disk that is full, slow, damaged or not to be written costs hits and never a call, and the log of the clients
+/// tells of it.
+public final class CacheStorage: Sendable {
+    /// What a cache is to be, for whoever opens it later.
+    public struct Settings: Sendable, Equatable {
+        /// Bytes in memory, everything counted. Answers beyond 1 MiB, or an eighth of this, are not kept there.
+        public var memory = 20 << 20
+        /// Bytes on disk; nil: nothing is kept there.
+        public var disk: Int?
+        /// The folder on disk; nil: `nightjar` in the user's folder for caches (`XDG_CACHE_HOME`, else `~/.cache`).
+        public var folder: String?
+
+        public init(memory: Int = 20 << 20, disk: Int? = nil, folder: String? = nil) {
+            self.memory = memory
+            self.disk = disk
+            self.folder = folder
+        }
+    }
+
+    let memory: MemoryCache
+    let disk: CacheDisk?
+    let counts = Counts()
+
+    /// Touches no disk yet.
+    ///
+    /// - Throws: `invalid_argument` where a folder is needed and none is known.
+    public init(_ settings: Settings = Settings()) throws(NightjarError) {
+        memory = MemoryCache(maximumBytes: settings.memory)
+        guard let size = settings.disk else {
+            guard settings.folder == nil else {
+                throw NightjarError(.invalidArgument, "the cache has a folder and no room on disk; say how much (disk)")
+            }
+            disk = nil
+            return
+        }
+        guard let folder = settings.folder ?? CacheStorage.standardFolder, !folder.isEmpty else {
+            throw NightjarError(
+                .invalidArgument, "there is no folder for caches (XDG_CACHE_HOME and HOME are not set); name one (path)"
+            )
+        }
+        disk = CacheDisk(folder: folder, maximumBytes: size)
+    }
+
+    /// Whether it leaves something on disk.
+    public var isPersistent: Bool { disk != nil }
+
+    private static var standardFolder: String? {
+        func variable(_ name: String) -> String? {
+            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        return (variable("XDG_CACHE_HOME") ?? variable("HOME").map { $0 + "/.cache" }).map { $0 + "/nightjar" }
+    }
+
+    // MARK: By hand
+
+    /// Removes all answers of a URL, whoever asked for them.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func remove(url: RequestURL) -> Int {
+        let address = url.cacheAddress
+        return max(memory.remove(url: address), disk?.wait { $0.remove(url: address) } ?? 0)
+    }
+
+    /// Removes all answers whose URL begins so: byte by byte, `https://api.example/v1/`. On disk, secrets in queries are
+    /// masked, and only what stands before them counts.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func remove(prefix: String) -> Int {
+        max(memory.remove(prefix: prefix), disk?.wait { $0.remove(prefix: prefix) } ?? 0)
+    }
+
+    /// - Returns: how many there were.
+    @discardableResult
+    public func removeAll() -> Int { max(memory.removeAll(), disk?.wait { $0.removeAll() } ?? 0) }
+
+    /// Waits until all that is to be on disk is there. Of no effect without a folder.
+    public func flush() { disk?.flush() }
+
+    /// What has happened since this was made, and what there is now.
+    public struct Statistics: Sendable, Equatable {
+        /// Calls that were answered from here without asking a server.
+        public var hits = 0
+        /// Calls of those that were answered with what was stale.
+        public var stale = 0
+        /// Calls that a server had to answer.
+        public var misses = 0
+        /// Calls whose stored answer a server said to hold still.
+        public var validations = 0
+        /// Bytes of content that came from here and from no server.
+        public var bytesSaved = 0
+        /// Answers in memory, and bytes of all that belongs to them.
+        public var memoryEntries = 0
+        public var memoryBytes = 0
+        /// Answers on disk, and bytes of their content.
+        public var diskEntries = 0
+        public var diskBytes = 0
+    }
+
+    public var statistics: Statistics {
+        let inMemory = memory.statistics
+        let onDisk = disk?.wait { $0.statistics }
+        return Statistics(
+            hits: counts.hits.load(ordering: .relaxed), stale: counts.stale.load(ordering: .relaxed),
+            misses: counts.misses.load(ordering: .relaxed), validations: counts.validations.load(ordering: .relaxed),
+            bytesSaved: counts.bytesSaved.load(ordering: .relaxed), memoryEntries: inMemory.entries,
+            memoryBytes: inMemory.bytes, diskEntries: onDisk?.entries ?? 0, diskBytes: onDisk?.bytes ?? 0)
+    }
+
+    final class Counts: Sendable {
+        let hits = Atomic<Int>(0)
+        let stale = Atomic<Int>(0)
+        let misses = Atomic<Int>(0)
+        let validations = Atomic<Int>(0)
+        let bytesSaved = Atomic<Int>(0)
+
+        func hit(_ bytes: Int, isStale: Bool) {
+            hits.add(1, ordering: .relaxed)
+            if isStale { stale.add(1, ordering: .relaxed) }
+            bytesSaved.add(bytes, ordering: .relaxed)
+        }
+
+        func validated(_ bytes: Int) {
+            validations.add(1, ordering: .relaxed)
+            bytesSaved.add(bytes, ordering: .relaxed)
+        }
+
+        func missed() { misses.add(1, ordering: .relaxed) }
+    }
+
+    // MARK: For the stage
+
+    /// Puts a whole answer where it belongs.
+    func store(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: @autoclosure () -> String) {
+        memory.store(key, response, body: body)
+        guard let disk, disk.hasRoom(for: body.readableBytes) else { return }
+        let shown = shown()
+        disk.run { cache in
+            cache.store(key, response, displayURL: shown, body: body)
+            disk.landed(body.readableBytes)
+            cache.evict(now: WallClock.now())
+        }
+    }
+
+    func invalidate(_ url: String) {
+        memory.invalidate(url: url)
+        disk?.run { $0.invalidate(url: url) }
+    }
+
+    /// Forgets what a login has got.
+    func remove(_ partition: CachePartition) {
+        memory.remove(partition)
+        disk?.run { $0.remove(partition) }
+    }
+
+    func remove(origin: String) {
+        memory.remove(origin: origin)
+        disk?.run { $0.remove(origin: origin) }
+    }
+}

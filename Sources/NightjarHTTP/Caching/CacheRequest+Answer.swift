@@ -1,0 +1,72 @@
+/// The form in which a stored answer is given.
+extension CacheRequest {
+    /// What this request gets of a stored answer that it may be answered with: one that was just validated, or a stale one
+    /// where the server has failed.
+    public func answer(
+        with stored: StoredResponse, index: Int, at now: Timestamp, because reason: CacheAnswer.Reason
+    ) -> CacheAnswer {
+        answer(with: stored, index, stored.freshness, at: now, because: reason)
+    }
+
+    func answer(
+        with stored: StoredResponse, _ index: Int, _ freshness: Freshness, at now: Timestamp,
+        because reason: CacheAnswer.Reason
+    ) -> CacheAnswer {
+        let age = freshness.age(at: now)
+        return CacheAnswer(
+            index: index, age: age, timeToLive: freshness.lifetime - age, because: reason, form: form(of: stored))
+    }
+
+    /// RFC 9111 section 4.3.2, RFC 9110 section 13.2.2: conditions before ranges.
+    private func form(of stored: StoredResponse) -> CacheAnswer.Form {
+        guard !traits.isEmpty, 200..<300 ~= stored.status else { return .whole }
+        if isUnchanged(stored) { return .notModified }
+        guard let range, range != .other, stored.status == 200, !stored.isDecoded, rangeHolds(stored) else {
+            return .whole
+        }
+        // There is no way to write a range of nothing.
+        if case .last(let count) = range, count > 0, stored.contentLength == 0 { return .whole }
+        return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
+    }
+
+    /// The caller has it already, as its own condition says.
+    private func isUnchanged(_ stored: StoredResponse) -> Bool {
+        if traits.contains(.noneMatch) {
+            var isListed = false
+            let tag = stored.headers.firstIndex(of: "etag")
+            fields.forEach("if-none-match") { list in
+                isListed =
+                    isListed
+                    || tag.map { stored.headers.withBytes(at: $0) { EntityTag($1).isListed(in: list) } }
+                        ?? EntityTag.isAny(EntityTag.trimmed(list))
+            }
+            return isListed
+        }
+        guard traits.contains(.modifiedSince), let index = fields.firstIndex(of: "if-modified-since"),
+            let since = fields.date(at: index, received: stored.received)
+        else { return false }
+        let changed =
+            stored.headers.date(at: stored.headers.firstIndex(of: "last-modified"), received: stored.received)
+            ?? stored.headers.date(at: stored.headers.firstIndex(of: "date"), received: stored.received)
+            ?? stored.received.seconds
+        return changed <= since
+    }
+
+    /// RFC 9110 section 13.1.5: a strong tag, or the very date, which is strong where it is older than the answer.
+    private func rangeHolds(_ stored: StoredResponse) -> Bool {
+        guard traits.contains(.ifRange), let index = fields.firstIndex(of: "if-range") else { return true }
+        return fields.withBytes(at: index) { _, condition in
+            if let tag = stored.headers.firstIndex(of: "etag"),
+                stored.headers.withBytes(at: tag, { EntityTag($1).isStronglySame(EntityTag(condition)) })
+            {
+                return true
+            }
+            guard let date = HTTPDate.parse(condition, received: stored.received.seconds),
+                let changed = stored.headers.date(
+                    at: stored.headers.firstIndex(of: "last-modified"), received: stored.received),
+                let made = stored.headers.date(at: stored.headers.firstIndex(of: "date"), received: stored.received)
+            else { return false }
+            return date == changed && made > changed
+        }
+    }
+}

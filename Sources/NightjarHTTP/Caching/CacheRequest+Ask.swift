@@ -1,0 +1,113 @@
+/// The requests that the cache makes, or makes conditional.
+extension CacheRequest {
+    /// Tags of one request, and bytes of each: what is beyond is asked for as if it had none.
+    private static let largestTagCount = 8
+    private static let longestTag = 512
+    private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
+
+    /// The caches on the way are to leave it alone as well, where the request does not say.
+    func reloading() -> CacheFetch {
+        var fetch = CacheFetch(because: .request)
+        if !directives.isPresent { fetch.sets = [CacheFetch.Field(name: "Cache-Control", value: "no-cache")] }
+        return fetch
+    }
+
+    /// With nobody waiting: the caller's conditions are answered already, and the whole is wanted.
+    func refreshing(_ stored: StoredResponse, _ index: Int) -> CacheFetch {
+        var fetch = CacheFetch(because: .stale)
+        let validators = Validators(stored)
+        if let tag = validators.tag { fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: tag)) }
+        if let date = validators.modified {
+            fetch.sets.append(CacheFetch.Field(name: "If-Modified-Since", value: date))
+        }
+        fetch.validating = fetch.sets.isEmpty ? nil : index
+        fetch.removes =
+            traits.isEmpty
+            ? []
+            : CacheRequest.ownConditions.filter { name in
+                !fetch.sets.contains { $0.name == name }
+            }
+        return fetch
+    }
+
+    /// Section 4.3.1.
+    func ask(
+        _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, because reason: CacheStatus.ForwardReason
+    ) -> CacheDecision {
+        var fetch = CacheFetch(because: reason)
+        fetch.fallback = fallback(index, freshness)
+        let validators = Validators(candidates[index])
+        if let tag = validators.tag {
+            guard let list = tags(candidates, first: tag) else { return .fetch(fetch) }
+            fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: list))
+        } else if traits.contains(.noneMatch) {
+            // A date beside the caller's own tags would count for nothing.
+            return .fetch(fetch)
+        }
+        if let date = validators.modified, !traits.contains(.noneMatch) {
+            fetch.sets.append(CacheFetch.Field(name: "If-Modified-Since", value: date))
+        }
+        guard !fetch.sets.isEmpty else { return .fetch(fetch) }
+        if policy == .revalidate, !directives.isPresent {
+            fetch.sets.append(CacheFetch.Field(name: "Cache-Control", value: "max-age=0"))
+        }
+        fetch.validating = index
+        return .validate(fetch)
+    }
+
+    /// The tags of all candidates that would do, and the caller's own. Section 4.3.2.
+    ///
+    /// - Returns: nil where the caller's stand for any version, so that a 304 would not tell which.
+    private func tags(_ candidates: [StoredResponse], first: String) -> String? {
+        var tags = [first]
+        for candidate in candidates where tags.count < CacheRequest.largestTagCount {
+            guard !candidate.isDecoded || wantsDecoded, let tag = Validators(candidate).tag, !tags.contains(tag),
+                Selecting.matches(candidate.selecting, fields, fingerprint: fingerprint)
+            else { continue }
+            tags.append(tag)
+        }
+        var isAny = false
+        fields.forEach("if-none-match") { value in
+            EntityTag.forEach(in: value) { element in
+                isAny = isAny || EntityTag.isAny(element)
+                let tag = String(decoding: element, as: UTF8.self)
+                if !tags.contains(tag) { tags.append(tag) }
+            }
+        }
+        return isAny ? nil : tags.joined(separator: ", ")
+    }
+
+    /// RFC 5861 section 4. Not for who asks that the server be asked.
+    private func fallback(_ index: Int, _ freshness: Freshness) -> CacheFetch.Fallback? {
+        guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
+            !freshness.directives.forbidsStale,
+            let window = [directives.staleIfError, freshness.directives.staleIfError].compactMap({ $0 }).max(),
+            window > 0,
+            let until = freshness.freshUntil?.later(by: .seconds(window))
+        else { return nil }
+        return CacheFetch.Fallback(index: index, until: until)
+    }
+
+    /// What a server knows a stored answer by, as the fields of a request have it.
+    private struct Validators {
+        let tag: String?
+        let modified: String?
+
+        init(_ stored: StoredResponse) {
+            tag = stored.headers.text("etag", longest: CacheRequest.longestTag)
+            modified = stored.headers.text("last-modified", longest: CacheRequest.longestTag)
+        }
+    }
+}
+
+extension Headers {
+    /// The first value of that name; nil also where a `String` would not have its bytes.
+    fileprivate func text(_ name: StaticString, longest: Int) -> String? {
+        var found: String?
+        forEach(name) { value in
+            guard found == nil, !value.isEmpty, value.count <= longest else { return }
+            found = String(validating: value, as: UTF8.self)
+        }
+        return found
+    }
+}

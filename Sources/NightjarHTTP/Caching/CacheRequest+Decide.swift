@@ -1,0 +1,115 @@
+extension CacheRequest {
+    /// Whether and with which of the stored answers this request is answered. RFC 9111 section 4.
+    ///
+    /// - Parameter candidates: all that is stored under its key.
+    public func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
+        decide(among: candidates, at: now) { candidates[$0].freshness }
+    }
+
+    /// The same, where what the fields of the candidates say was kept: in their order.
+    public func decide(among candidates: [StoredResponse], freshness: [Freshness], at now: Timestamp) -> CacheDecision {
+        decide(among: candidates, at: now) { freshness.indices.contains($0) ? freshness[$0] : candidates[$0].freshness }
+    }
+
+    private func decide(
+        among candidates: [StoredResponse], at now: Timestamp, _ freshness: (Int) -> Freshness
+    ) -> CacheDecision {
+        guard isLookedUp else { return .fetch(CacheFetch(because: .method)) }
+        if directives.noStore, !staysHere { return .fetch(CacheFetch(because: .request)) }
+        if policy == .reload, !staysHere { return .fetch(reloading()) }
+        if traits.contains(.forServer) {
+            return staysHere ? .refuse(.precondition) : .fetch(CacheFetch(because: .request))
+        }
+        let range = range
+        if range == .other, !staysHere { return .fetch(CacheFetch(because: .request)) }
+        guard let (index, rules) = newest(of: candidates, range, freshness) else {
+            if staysHere { return .refuse(candidates.isEmpty ? .nothingStored : .nothingForSuchRequest) }
+            return .fetch(CacheFetch(because: missed(candidates)))
+        }
+        return decide(candidates, index, rules, now)
+    }
+
+    private func decide(
+        _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, _ now: Timestamp
+    ) -> CacheDecision {
+        let stored = candidates[index]
+        func answer(_ reason: CacheAnswer.Reason) -> CacheAnswer {
+            self.answer(with: stored, index, freshness, at: now, because: reason)
+        }
+        switch use(freshness, at: now.milliseconds) {
+        case .answer(let reason): return .answer(answer(reason))
+        case .answerAndRefresh(let reason):
+            if staysHere { return .answer(answer(reason)) }
+            return .answerAndRefresh(answer(reason), refreshing(stored, index))
+        case .ask(let reason):
+            if staysHere { return .refuse(.stale) }
+            return ask(candidates, index, freshness, because: reason)
+        }
+    }
+
+    private enum Use {
+        case answer(CacheAnswer.Reason)
+        case answerAndRefresh(CacheAnswer.Reason)
+        case ask(CacheStatus.ForwardReason)
+    }
+
+    private func use(_ freshness: Freshness, at now: Int64) -> Use {
+        // What was changed by a call of our own is shown by no policy.
+        guard !freshness.isInvalidated else { return .ask(.stale) }
+        let use = useByProtocol(freshness, at: now)
+        guard policy.ignoresAge, case .ask = use else { return use }
+        return policy == .offlineFirst ? .answerAndRefresh(.anyAge) : .answer(.anyAge)
+    }
+
+    /// Sections 4.2 and 4.2.4.
+    private func useByProtocol(_ freshness: Freshness, at now: Int64) -> Use {
+        let age = freshness.age(atMilliseconds: now)
+        let lifetime = freshness.lifetime * 1000
+        let isFresh = lifetime > age && !freshness.isFromFuture(now)
+        if directives.noCache { return .ask(isFresh ? .request : .stale) }
+        if freshness.directives.noCache { return .ask(.stale) }
+        if policy == .revalidate, !(isFresh && freshness.directives.flags.contains(.immutable)) {
+            return .ask(isFresh ? .request : .stale)
+        }
+        // Zero is how a validation is asked for, whatever the age.
+        if let maxAge = directives.maxAge, maxAge == 0 || age > maxAge * 1000 {
+            return .ask(isFresh ? .request : .stale)
+        }
+        if isFresh {
+            if let minFresh = directives.minFresh, lifetime - age < minFresh * 1000 { return .ask(.request) }
+            return .answer(.fresh)
+        }
+        guard !freshness.directives.forbidsStale, directives.minFresh == nil else { return .ask(.stale) }
+        if directives.maxStale == .max || freshness.isStale(within: directives.maxStale, now) {
+            return .answer(.maxStale)
+        }
+        if freshness.isStale(within: freshness.directives.staleWhileRevalidate, now) {
+            return .answerAndRefresh(.staleWhileRevalidate)
+        }
+        return .ask(.stale)
+    }
+
+    /// The most recent of those that were selected by such fields and are kept in a form that is of use. Sections 4 and 4.1.
+    private func newest(
+        of candidates: [StoredResponse], _ range: ByteRange?, _ freshness: (Int) -> Freshness
+    ) -> (Int, Freshness)? {
+        var best: (index: Int, rules: Freshness)?
+        for index in candidates.indices where isSuitable(candidates[index], range) {
+            let rules = freshness(index)
+            if let best, (best.rules.date, best.rules.received) > (rules.date, rules.received) { continue }
+            best = (index, rules)
+        }
+        return best.map { ($0.index, $0.rules) }
+    }
+
+    private func isSuitable(_ stored: StoredResponse, _ range: ByteRange?) -> Bool {
+        guard !stored.isDecoded || (wantsDecoded && range == nil) else { return false }
+        return stored.selecting.isEmpty || Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
+    }
+
+    private func missed(_ candidates: [StoredResponse]) -> CacheStatus.ForwardReason {
+        guard !candidates.isEmpty else { return .uriMiss }
+        let isSelected = candidates.contains { Selecting.matches($0.selecting, fields, fingerprint: fingerprint) }
+        return isSelected ? .miss : .varyMiss
+    }
+}

@@ -1,0 +1,122 @@
+/// What the cache did for one answer, as the field Cache-Status tells it: `nightjar; hit; ttl=30`. RFC 9211.
+public struct CacheStatus: Sendable, Equatable {
+    /// Why a request went to the server. Section 2.2.
+    public enum ForwardReason: String, Sendable {
+        /// The cache is not to look.
+        case bypass
+        case method
+        /// Nothing is stored under that URL.
+        case uriMiss = "uri-miss"
+        /// Nothing of that URL is for such a request.
+        case varyMiss = "vary-miss"
+        /// What is stored cannot be used.
+        case miss
+        /// There was a fresh one, and the request did not want it.
+        case request
+        case stale
+        case partial
+    }
+
+    /// Answered from the store.
+    public var isHit = false
+    public var forwarded: ForwardReason?
+    /// The server's answer to that, where it is not the status of this one.
+    public var forwardedStatus: Int?
+    /// Seconds until it is stale; less than zero: since when it is.
+    public var timeToLive: Int64?
+    /// What came was stored.
+    public var isStored = false
+    /// Shared the request of another.
+    public var isCollapsed = false
+    /// A token, for who wants to know more.
+    public var detail: String?
+
+    public init() {}
+
+    public init(_ answer: CacheAnswer) {
+        isHit = answer.because != .validated && answer.because != .staleIfError
+        timeToLive = answer.timeToLive
+        switch answer.because {
+        case .fresh, .validated: break
+        case .maxStale: detail = "max-stale"
+        case .staleWhileRevalidate: detail = "stale-while-revalidate"
+        case .staleIfError: detail = "stale-if-error"
+        case .anyAge: detail = "any-age"
+        }
+    }
+
+    public init(_ fetch: CacheFetch) { forwarded = fetch.because }
+
+    /// The value of the field.
+    public var text: String {
+        var text = "nightjar"
+        if isHit { text += "; hit" }
+        if !isHit, let forwarded {
+            text += "; fwd=" + forwarded.rawValue
+            if let forwardedStatus { text += "; fwd-status=" + String(forwardedStatus) }
+        }
+        if let timeToLive { text += "; ttl=" + String(timeToLive) }
+        if !isHit, forwarded != nil {
+            if isStored { text += "; stored" }
+            if isCollapsed { text += "; collapsed" }
+        }
+        if let detail, FieldSyntax.isToken(detail.utf8), detail.utf8.first.map(ASCII.isLetter) == true {
+            text += "; detail=" + detail
+        }
+        return text
+    }
+}
+
+extension Headers {
+    /// With what this cache did, behind what those nearer to the server have done. Section 2.
+    public func adding(_ status: CacheStatus) -> Headers {
+        var copy = self
+        copy.append("Cache-Status", status.text)
+        return copy
+    }
+}
+
+extension StoredResponse {
+    /// The head of an answer out of the store: its age, what the cache did, and for a part which. RFC 9111 section 5.1.
+    ///
+    /// The same for all answers of one second: to be kept where it is asked often.
+    public func head(for answer: CacheAnswer, _ cacheStatus: CacheStatus) -> ResponseHead {
+        var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
+        for index in 0..<headers.count {
+            headers.withBytes(at: index) { name, value in
+                if !answer.form.omits(name) { result.append(name: name, value: value) }
+            }
+        }
+        result.append("Age", String(answer.age))
+        result.append("Cache-Status", cacheStatus.text)
+        switch answer.form {
+        case .whole: return head(status, reason, result, length: contentLength)
+        case .notModified: return head(304, "Not Modified", result, length: 0)
+        case .part(let part):
+            result.append("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(contentLength)")
+            result.append("Content-Length", String(part.count))
+            return head(206, "Partial Content", result, length: part.count)
+        case .unsatisfiable:
+            result.append("Content-Range", "bytes */\(contentLength)")
+            result.append("Content-Length", "0")
+            return head(416, "Range Not Satisfiable", result, length: 0)
+        }
+    }
+
+    private func head(_ status: Int, _ reason: String, _ headers: Headers, length: Int) -> ResponseHead {
+        ResponseHead(
+            status: status, reason: reason, minorVersion: minorVersion, headers: headers, contentLength: length)
+    }
+}
+
+extension CacheAnswer.Form {
+    /// Age is told anew; what tells of the content goes where there is none, or another.
+    fileprivate func omits(_ name: UnsafeRawBufferPointer) -> Bool {
+        if name.count == 3 { return ASCII.isCaseless(name, "age") }
+        guard self != .whole, name.count >= 12, ASCII.lowercase(name[0]) == UInt8(ascii: "c") else { return false }
+        if ASCII.isCaseless(name, "content-length") || ASCII.isCaseless(name, "content-range") { return true }
+        if case .part = self { return false }
+        return ASCII.isCaseless(name, "content-type") || ASCII.isCaseless(name, "content-encoding")
+            || ASCII.isCaseless(name, "content-language")
+    }
+}

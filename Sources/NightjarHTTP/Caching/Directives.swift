@@ -1,0 +1,89 @@
+/// The directives of one Cache-Control line, over the bytes as they came. RFC 9111 section 5.2.
+///
+/// A line that breaks the grammar is read on at the next comma, so that what forbids is seen behind what is broken.
+struct Directives {
+    struct Directive {
+        let name: UnsafeRawBufferPointer
+        /// Without its quotes; nil: there is none.
+        let value: UnsafeRawBufferPointer?
+        /// False: something else stands there, so that what it would allow is not to be relied on.
+        let isWellFormed: Bool
+
+        @inline(__always)
+        func named(_ text: StaticString) -> Bool { ASCII.isCaseless(name, text) }
+    }
+
+    private let bytes: UnsafeRawBufferPointer
+    private var at = 0
+    /// A quote is not closed: nobody knows what is inside of it.
+    private(set) var isBroken = false
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    mutating func next() -> Directive? {
+        while at < bytes.count, isSeparator(bytes[at]) { at += 1 }
+        guard at < bytes.count else { return nil }
+        let start = at
+        at = FieldSyntax.endOfToken(bytes, from: at)
+        let name = slice(start, at)
+        guard at < bytes.count, bytes[at] == UInt8(ascii: "=") else {
+            return Directive(name: name, value: nil, isWellFormed: endElement() && !name.isEmpty)
+        }
+        at += 1
+        let first = at
+        if at < bytes.count, bytes[at] == UInt8(ascii: "\""), let end = endOfQuoted(from: at + 1) {
+            at = end + 1
+            return Directive(name: name, value: slice(first + 1, end), isWellFormed: endElement() && !name.isEmpty)
+        }
+        at = FieldSyntax.endOfToken(bytes, from: at)
+        let value = slice(first, at)
+        return Directive(name: name, value: value, isWellFormed: endElement() && !value.isEmpty && !name.isEmpty)
+    }
+
+    /// Where the closing quote is; nil: there is none. That is looked for once, or a hostile line would take its square.
+    private mutating func endOfQuoted(from start: Int) -> Int? {
+        guard !isBroken else { return nil }
+        var at = start
+        while at < bytes.count {
+            if bytes[at] == UInt8(ascii: "\"") { return at }
+            at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        isBroken = true
+        return nil
+    }
+
+    /// Goes to the next comma. False: something was on the way.
+    private mutating func endElement() -> Bool {
+        var isClean = true
+        while at < bytes.count, bytes[at] != UInt8(ascii: ",") {
+            if bytes[at] == UInt8(ascii: "\""), let end = endOfQuoted(from: at + 1) { at = end }
+            isClean = isClean && (bytes[at] == 0x20 || bytes[at] == 0x09)
+            at += 1
+        }
+        return isClean
+    }
+
+    private func isSeparator(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") }
+
+    private func slice(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+    }
+}
+
+/// A length of time in whole seconds, as fields have it. RFC 9111 section 1.2.2.
+enum DeltaSeconds {
+    /// What is longer counts as this long.
+    static let largest: Int64 = 1 << 31
+
+    /// - Returns: nil for anything but digits.
+    static func read(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+        guard !bytes.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in bytes {
+            guard ASCII.isDigit(byte) else { return nil }
+            // Ten times the largest is far from the end of 64 bits.
+            number = min(number * 10 + Int64(byte & 0xF), largest)
+        }
+        return number
+    }
+}

@@ -1,0 +1,37 @@
+/// What an answer makes of what is stored, beside its own place. RFC 9111 section 4.4.
+public enum Invalidation {
+    /// The URLs whose stored answers no longer hold behind an answer to a method that may have changed something: that of the
+    /// request, and those of its origin that Location and Content-Location name.
+    ///
+    /// - Returns: nothing for a safe method, and for an answer that is an error.
+    public static func urls(_ method: Method, _ url: RequestURL, _ head: ResponseHead) -> [RequestURL] {
+        guard !method.isSafe, 200..<400 ~= head.status else { return [] }
+        var urls = [url.withoutUserInfo]
+        for index in 0..<head.headers.count {
+            head.headers.withBytes(at: index) { name, value in
+                guard
+                    name.count == 8 && ASCII.isCaseless(name, "location")
+                        || name.count == 16 && ASCII.isCaseless(name, "content-location"),
+                    let named = try? Location(value, base: url).url.withoutUserInfo, named.origin == url.origin,
+                    !urls.contains(named), urls.count < largestCount
+                else { return }
+                urls.append(named)
+            }
+        }
+        return urls
+    }
+
+    /// Of one answer.
+    private static let largestCount = 8
+
+    /// Everything of the origin is to go: `Clear-Site-Data: "cache"`, or `"*"`. Clear Site Data section 3.1.
+    public static func clearsOrigin(_ head: ResponseHead) -> Bool {
+        var isCleared = false
+        head.headers.forEach("clear-site-data") { value in
+            EntityTag.forEach(in: value) { type in
+                isCleared = isCleared || type.elementsEqual("\"cache\"".utf8) || type.elementsEqual("\"*\"".utf8)
+            }
+        }
+        return isCleared
+    }
+}

@@ -1,0 +1,55 @@
+/// What the cache wants of a request.
+extension PreparedRequest {
+    /// The fields that carry credentials, and what they say; nothing where there are none.
+    ///
+    /// - Parameters:
+    ///   - fields: those of this request.
+    ///   - authorization: whether Authorization is among them.
+    public func credentials(among fields: Headers, withAuthorization authorization: Bool) -> [UInt8] {
+        var found: [UInt8] = []
+        for index in 0..<fields.count {
+            fields.withBytes(at: index) { name, value in
+                let isAuthorization = name.count == 13 && ASCII.isCaseless(name, "authorization")
+                guard isAuthorization ? authorization : CredentialField.isOne(name) || isSensitive(name) else { return }
+                found += name.lazy.map(ASCII.lowercase)
+                found.append(0)
+                found += value
+                found.append(0)
+            }
+        }
+        return found
+    }
+
+    private func isSensitive(_ name: UnsafeRawBufferPointer) -> Bool {
+        sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+    }
+
+    /// The same as the cache sends it: with its conditions in the place of the caller's.
+    ///
+    /// - Throws: `invalid_request` when a stored validator breaks the grammar of a field.
+    public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
+        var request = self
+        for name in fetch.removes { request = try request.setting(name, nil) }
+        for field in fetch.sets { request = try request.setting(field.name, field.value) }
+        return request
+    }
+}
+
+extension RequestURL {
+    /// As ``CacheKey/url`` has it.
+    public var cacheAddress: String { origin.description + target }
+}
+
+extension CacheAnswer {
+    /// Whence an answer of the store came.
+    ///
+    /// - Parameter isShared: another call has fetched it meanwhile.
+    public func source(isShared: Bool) -> ResponseSource {
+        switch because {
+        case _ where isShared: .coalesced
+        case .validated: .revalidated
+        case .fresh: .cache
+        case .maxStale, .staleWhileRevalidate, .staleIfError, .anyAge: isStale ? .stale : .cache
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import NightjarHTTP
+import Testing
+
+@Suite struct SharedFetchesTests {
+    private var fetches = SharedFetches<String>()
+
+    @Test mutating func thoseWhoComeLaterWaitForTheFirst() {
+        #expect(fetches.wants("a", 1) == .leads)
+        #expect(fetches.wants("a", 2) == .waits)
+        #expect(fetches.wants("b", 3) == .leads)
+        #expect(fetches.wants("a", 4) == .waits)
+        #expect(fetches.stored("a", by: 1) == [2, 4])
+        #expect(fetches.wants("a", 5) == .leads)
+    }
+
+    @Test mutating func anAnswerThatIsNotStoredIsWaitedForOnce() {
+        #expect(fetches.wants("a", 1) == .leads)
+        #expect(fetches.wants("a", 2) == .waits)
+        #expect(fetches.notStorable("a", by: 1) == [2])
+        #expect(fetches.wants("a", 2) == .isAlone)
+        #expect(fetches.wants("a", 3) == .isAlone)
+        #expect(fetches.count == 0)
+    }
+
+    @Test mutating func oneThatTurnsOutToBeStorableIsSharedAgain() {
+        #expect(fetches.wants("a", 1) == .leads)
+        #expect(fetches.notStorable("a", by: 1) == [])
+        #expect(fetches.wants("a", 2) == .isAlone)
+        #expect(fetches.stored("a", by: 2) == [])
+        #expect(fetches.wants("a", 3) == .leads)
+    }
+
+    @Test mutating func whereTheLeaderLeavesTheNextLeads() {
+        #expect(fetches.wants("a", 1) == .leads)
+        for member: UInt64 in 2...4 { #expect(fetches.wants("a", member) == .waits) }
+        #expect(fetches.left("a", 2) == nil)
+        #expect(fetches.left("a", 1) == 3)
+        // It asks again, and is known.
+        #expect(fetches.wants("a", 3) == .leads)
+        // What the former leader says is not heard any more.
+        #expect(fetches.stored("a", by: 1) == [])
+        #expect(fetches.stored("a", by: 3) == [4])
+        #expect(fetches.count == 0)
+    }
+
+    @Test mutating func whenAllHaveLeftNothingIsLeft() {
+        for member: UInt64 in 1...3 { _ = fetches.wants("a", member) }
+        #expect(fetches.left("a", 3) == nil)
+        #expect(fetches.left("a", 2) == nil)
+        #expect(fetches.left("a", 1) == nil)
+        #expect(fetches.count == 0)
+        #expect(fetches.left("a", 1) == nil)
+    }
+
+    @Test mutating func aFailureIsNobodyElses() {
+        _ = fetches.wants("a", 1)
+        _ = fetches.wants("a", 2)
+        #expect(fetches.failed("a", by: 1) == [2])
+        // The next fetch is shared again.
+        #expect(fetches.wants("a", 2) == .leads)
+    }
+
+    @Test mutating func theMemoryOfKeysIsBounded() {
+        for number in 0..<5000 {
+            _ = fetches.wants("\(number)", UInt64(number))
+            _ = fetches.notStorable("\(number)", by: UInt64(number))
+        }
+        #expect(fetches.wants("4999", 5000) == .isAlone)
+        #expect(fetches.wants("0", 5001) == .leads)
+    }
+}
