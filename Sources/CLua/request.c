@@ -34,10 +34,7 @@ static const char *const names[] = {
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
     "on_retry", "redirect",   "cookies",     "decompress",  "max_body",   "compress",        "expect_continue",
     "schema",   "retry",      "body_on_get", "coalesce",    "auth",       "idempotency_key", "limit_group",
-    NULL};
-
-/* Promised by the design and to come. */
-static const char *const later[] = {"cache", NULL};
+    "cache",    NULL};
 
 /* What is being read, for messages. */
 typedef struct reading {
@@ -328,12 +325,7 @@ static unsigned options_present(lua_State *L, int options, const char *function)
     }
     const char *name = lua_tostring(L, -2);
     int option = njl_find_name(L, -2, names);
-    if (option < 0) {
-      if (njl_find_name(L, -2, later) >= 0) {
-        luaL_error(L, "%s: option '%s' is not supported by version " NJL_VERSION " yet", function, name);
-      }
-      njl_unknown_option(L, function, "", name, names);
-    }
+    if (option < 0) njl_unknown_option(L, function, "", name, names);
     present |= 1u << option;
   }
   return present;

@@ -107,6 +107,11 @@ public final class Client: Sendable {
     @discardableResult
     public func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
+    ) throws(NightjarError) -> ClientTask { try start(request, on: queue, handlers, planting: nil) }
+
+    /// - Parameter planted: goes into the cache in place of a server's answer.
+    private func start(
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer?
     ) throws(NightjarError) -> ClientTask {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
@@ -120,7 +125,7 @@ public final class Client: Sendable {
             expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
             retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
-            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy,
+            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
             limitGroup: request.limitGroup,
             usesLogin: loginOrigin != nil && request.usesAuth
                 && request.headers.firstIndex(of: "Authorization") == nil,
@@ -173,6 +178,12 @@ public final class Client: Sendable {
 
     /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
+        try sendBlocking(request, handlers: handlers, planting: nil)
+    }
+
+    func sendBlocking(
+        _ request: Request, handlers: TaskHandlers? = nil, planting planted: PlantedAnswer?
+    ) throws(NightjarError) -> Response {
         guard !loop.isOnLoop else {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
@@ -186,7 +197,7 @@ public final class Client: Sendable {
             finished(task, result)
         }
         do throws(NightjarError) {
-            try start(request, on: queue, told)
+            _ = try start(request, on: queue, told, planting: planted)
         } catch {
             blockingQueues.withLock { $0.append(queue) }
             throw error

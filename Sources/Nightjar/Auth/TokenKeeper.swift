@@ -383,6 +383,7 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     func signOut() {
+        if let partition { loop.chain.stage(Cache.self)?.forget(partition) }
         logins &+= 1
         forget()
         isSignedOut = true

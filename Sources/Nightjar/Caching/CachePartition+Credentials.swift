@@ -15,7 +15,9 @@ extension CachePartition {
         return CachePartition(high: number(digest[0..<8]) | 1, low: number(digest[8..<16]))
     }
 
-    private static func bytes(_ number: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+    private static func bytes(_ number: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
 
     /// Tells one credential from another in what is stored, without giving it away.
     static let fingerprint: CacheRequest.Fingerprint = { value in

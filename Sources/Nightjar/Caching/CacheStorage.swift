@@ -47,7 +47,8 @@ public final class CacheStorage: Sendable {
         }
         guard let folder = settings.folder ?? CacheStorage.standardFolder, !folder.isEmpty else {
             throw NightjarError(
-                .invalidArgument, "there is no folder for caches (XDG_CACHE_HOME and HOME are not set); name one (path)")
+                .invalidArgument, "there is no folder for caches (XDG_CACHE_HOME and HOME are not set); name one (path)"
+            )
         }
         disk = CacheDisk(folder: folder, maximumBytes: size)
     }

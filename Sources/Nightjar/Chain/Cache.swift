@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
@@ -146,7 +147,8 @@ final class Cache: Stage, @unchecked Sendable {
         case .refuse(let refusal):
             return .fail(
                 NightjarError(
-                    .cacheMiss, "the cache cannot answer \(call.request.url.redacted), and the server is not to be asked: "
+                    .cacheMiss,
+                    "the cache cannot answer \(call.request.url.redacted), and the server is not to be asked: "
                         + refusal.sentence))
         }
     }
@@ -236,22 +238,31 @@ final class Cache: Stage, @unchecked Sendable {
             storage.memory.use(entry)
             var content = count == 0 ? ByteBuffer() : entry.body
             if case .part(let range) = answer.form {
-                content = entry.body.getSlice(at: entry.body.readerIndex + range.lowerBound, length: range.count) ?? content
+                content =
+                    entry.body.getSlice(at: entry.body.readerIndex + range.lowerBound, length: range.count) ?? content
             }
-            return .answer(
-                call.settle(
-                    Response(
-                        head: head, body: content, trailers: stored.trailers, url: call.request.url,
-                        attempts: call.attempts, timing: call.timing, source: progress.source, sent: call.request)))
+            return give(head, stored.trailers, content, progress, call)
         case .disk(let entry) where count > 0:
             return replay(entry, head, stored.trailers, answer, count, progress, call)
-        case .disk:
-            return .answer(
-                call.settle(
-                    Response(
-                        head: head, body: ByteBuffer(), trailers: stored.trailers, url: call.request.url,
-                        attempts: call.attempts, timing: call.timing, source: progress.source, sent: call.request)))
+        case .disk: return give(head, stored.trailers, ByteBuffer(), progress, call)
         }
+    }
+
+    private func give(
+        _ head: ResponseHead, _ trailers: Headers, _ content: ByteBuffer, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        guard 200..<300 ~= head.status || head.status == 304 else {
+            // Those above may do something with it, and decide so by its head.
+            progress.reading = .replay
+            return .replay(
+                StoredExchange(
+                    head, trailers, .memory(content), count: content.readableBytes, readBy: call.loop.workers))
+        }
+        return .answer(
+            call.settle(
+                Response(
+                    head: head, body: content, trailers: trailers, url: call.request.url, attempts: call.attempts,
+                    timing: call.timing, source: progress.source, sent: call.request)))
     }
 
     private func replay(
@@ -263,7 +274,7 @@ final class Cache: Stage, @unchecked Sendable {
             guard let body else { return call.goOn(fetchAnew(progress, call)) }
             if case .part(let range) = answer.form { body.seek(to: range.lowerBound) }
             progress.reading = .replay
-            call.goOn(.replay(StoredExchange(head, trailers, body, count: count, readBy: call.loop.workers)))
+            call.goOn(.replay(StoredExchange(head, trailers, .disk(body), count: count, readBy: call.loop.workers)))
         }
         guard storage.open(entry, on: call.loop.eventLoop, then: { opened.body($0) }) else {
             return fetchAnew(progress, call)
@@ -276,7 +287,8 @@ final class Cache: Stage, @unchecked Sendable {
         guard !progress.asked.staysHere else {
             return .fail(
                 NightjarError(
-                    .cacheMiss, "the cache has lost what it had of \(call.request.url.redacted), and the server is not to be asked"
+                    .cacheMiss,
+                    "the cache has lost what it had of \(call.request.url.redacted), and the server is not to be asked"
                 ))
         }
         progress.entries = []
@@ -494,6 +506,10 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     // MARK: By hand
+
+    /// Its user has signed out: what was answered to that login goes. What is still on its way nobody finds, for the next
+    /// login is another.
+    func forget(_ partition: CachePartition) { storage.remove(partition) }
 
     /// Puts an answer here that no server has sent.
     private func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {

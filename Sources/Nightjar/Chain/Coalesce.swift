@@ -110,7 +110,9 @@ extension Response {
 
 extension TaskHandlers {
     /// Nothing is asked or told before the end.
-    fileprivate var isForWholeAnswers: Bool { body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil }
+    fileprivate var isForWholeAnswers: Bool {
+        body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil
+    }
 }
 
 extension CallOptions {

@@ -63,6 +63,9 @@ extension Configuration {
             Option(name: "cookies") { value, path, configuration throws(NightjarError) in
                 try configuration.readCookies(value, path)
             },
+            Option(name: "cache") { value, path, configuration throws(NightjarError) in
+                try configuration.readCache(value, path)
+            },
             Option(name: "ephemeral") { value, path, configuration throws(NightjarError) in
                 configuration.isEphemeral = try value.flag(path)
             },
@@ -76,8 +79,7 @@ extension Configuration {
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
                 try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
             },
-        ],
-        later: ["cache"])
+        ])
 
     private static let tlsOptions = OptionTable<Configuration>([
         Option(name: "ca_file") { value, path, configuration throws(NightjarError) in

@@ -10,13 +10,8 @@ struct Option<Target>: Sendable {
 /// The options of one table, of which there may be one inside another.
 struct OptionTable<Target>: Sendable {
     let options: [Option<Target>]
-    /// Names that a later version knows, so that they are not taken for misspelt ones.
-    let later: [String]
 
-    init(_ options: [Option<Target>], later: [String] = []) {
-        self.options = options
-        self.later = later
-    }
+    init(_ options: [Option<Target>]) { self.options = options }
 
     /// `target` with all that a document names; where it throws, nothing has changed.
     func applied(_ document: JSONValue, at path: String = "", to target: Target) throws(NightjarError) -> Target {
@@ -47,10 +42,6 @@ struct OptionTable<Target>: Sendable {
     }
 
     private func unknown(_ name: String, _ full: String) -> NightjarError {
-        if later.contains(name) {
-            return NightjarError(
-                .invalidArgument, "option \(quoted(full)) is not supported by version \(Version.string) yet")
-        }
         let hint = nearestName(to: name, among: options.map(\.name)).map { "; did you mean \"\($0)\"?" }
         let all = options.map(\.name).joined(separator: ", ")
         return NightjarError(

@@ -63,6 +63,9 @@ extension Request {
                 default: throw .mismatch(path, wanted: "true, false or a string", value)
                 }
             },
+            Option(name: "cache") { value, path, request throws(NightjarError) in
+                try request.readCache(value, path)
+            },
             Option(name: "coalesce") { value, path, request throws(NightjarError) in
                 request.coalesces = try value.flag(path)
             },
@@ -89,6 +92,5 @@ extension Request {
             Option(name: "cookies") { value, path, request throws(NightjarError) in
                 request.usesCookies = try value.flag(path)
             },
-        ],
-        later: ["cache"])
+        ])
 }

@@ -31,7 +31,8 @@ public enum CacheVerdict: Sendable, Equatable {
             case .maxStale: "answered from the cache: \(age) s old and stale, which the request allows (max-stale)"
             case .staleWhileRevalidate:
                 "answered from the cache: \(age) s old and stale, and fetched anew meanwhile (stale-while-revalidate)"
-            case .staleIfError: "answered from the cache: \(age) s old and stale, the server having failed (stale-if-error)"
+            case .staleIfError:
+                "answered from the cache: \(age) s old and stale, the server having failed (stale-if-error)"
             case .anyAge: "answered from the cache: \(age) s old, which the policy allows"
             case .validated: "answered from the cache: the server says that it still holds (304)"
             }

@@ -8,7 +8,9 @@ enum CredentialField {
 
     /// Known ones, and those whose names speak of credentials.
     static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
-        if name.count == 13 && ASCII.isCaseless(name, "authorization") || name.count == 6 && ASCII.isCaseless(name, "cookie") {
+        if name.count == 13 && ASCII.isCaseless(name, "authorization")
+            || name.count == 6 && ASCII.isCaseless(name, "cookie")
+        {
             return true
         }
         return (0..<name.count).contains { start in

@@ -199,6 +199,10 @@ public final class DiskCache: Sendable {
     @discardableResult
     public func remove(_ key: CacheKey) -> Int { change(.removeKey(DiskNames(key).key)) }
 
+    /// Whoever asked.
+    @discardableResult
+    public func remove(url: String) -> Int { change(.removeURL(DiskNames.url(url))) }
+
     /// - Parameter prefix: what the URL as it is shown begins with.
     @discardableResult
     public func remove(prefix: String) -> Int { change(.removePrefix(prefix)) }

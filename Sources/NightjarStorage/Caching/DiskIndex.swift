@@ -43,6 +43,7 @@ final class DiskIndex {
         case invalidateKey([UInt8])
         case invalidateURL([UInt8])
         case removeKey([UInt8])
+        case removeURL([UInt8])
         case removePrefix(String)
         case removeOrigin(String)
         case removePartition([UInt8])
@@ -145,6 +146,7 @@ final class DiskIndex {
             try database.prepare("UPDATE entry SET valid = 0 WHERE url = ?").run([.blob(url)])
             return 0
         case .removeKey(let key): return try dropAll("key = ?1", .blob(key))
+        case .removeURL(let url): return try dropAll("url = ?1", .blob(url))
         case .removePrefix(let prefix): return try dropAll("substr(shown, 1, length(?1)) = ?1", .text(prefix))
         case .removeOrigin(let origin):
             return try dropAll(

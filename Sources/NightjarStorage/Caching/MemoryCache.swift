@@ -167,6 +167,14 @@ public final class MemoryCache: Sendable {
         removeAll { state in state.keys[key] ?? [] }
     }
 
+    /// Whoever asked.
+    @discardableResult
+    public func remove(url: String) -> Int {
+        removeAll { state in
+            (state.partitions[url] ?? []).flatMap { state.keys[CacheKey(url: url, partition: $0)] ?? [] }
+        }
+    }
+
     /// - Parameter prefix: what the URL begins with, byte by byte.
     @discardableResult
     public func remove(prefix: String) -> Int { removeAll { CacheURL.hasPrefix($0.url, prefix) } }

@@ -146,7 +146,8 @@ enum LoginRecord {
             return moment
         }
         let lineage = values[.lineage]
-        guard lineage?.count ?? 8 == 8, let generation = values[.generation], generation.count == 8, let access = try text(.access),
+        guard lineage?.count ?? 8 == 8, let generation = values[.generation], generation.count == 8,
+            let access = try text(.access),
             let type = try text(.type)
         else { throw .damaged }
         var pending: PendingExchange?

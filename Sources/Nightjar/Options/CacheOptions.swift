@@ -1,0 +1,71 @@
+import NightjarHTTP
+
+// The cache, as clients and calls have it in their options.
+
+extension Configuration {
+    /// Whether answers are kept (in memory, 20 MB), or `{memory=, disk=, path=, policy=}`: sizes, `false` for none.
+    mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .bool(false), .null: (cache, cacheSettings) = (nil, nil)
+        case .bool(true): (cache, cacheSettings) = (nil, CacheStorage.Settings())
+        case .object:
+            var choice = CacheChoice()
+            try CacheChoice.options.apply(value, at: path, to: &choice)
+            guard choice.settings.disk != nil || choice.settings.folder == nil else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "option \(quoted(path + ".path")) names a folder: say how much may be in it (disk)")
+            }
+            (cache, cacheSettings) = (nil, choice.settings)
+            cachePolicy = choice.policy ?? cachePolicy
+        default: throw .mismatch(path, wanted: "true, false or a table", value)
+        }
+    }
+}
+
+private struct CacheChoice {
+    var settings = CacheStorage.Settings()
+    var policy: CachePolicy?
+
+    static let options = OptionTable<CacheChoice>([
+        Option(name: "memory") { value, path, choice throws(NightjarError) in
+            if case .bool(false) = value { return choice.settings.memory = 0 }
+            choice.settings.memory = try value.size(path)
+        },
+        Option(name: "disk") { value, path, choice throws(NightjarError) in
+            if case .bool(false) = value { return choice.settings.disk = nil }
+            choice.settings.disk = try value.size(path)
+        },
+        Option(name: "path") { value, path, choice throws(NightjarError) in
+            choice.settings.folder = try value.text(path)
+        },
+        Option(name: "policy") { value, path, choice throws(NightjarError) in
+            choice.policy = try CachePolicy(option: value, path)
+        },
+    ])
+}
+
+extension CachePolicy {
+    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        let name = try value.text(path)
+        guard let policy = CachePolicy(rawValue: name) else {
+            let names = CachePolicy.allCases.map(\.rawValue)
+            let hint = nearestName(to: name, among: names).map { "; did you mean \(quoted($0))?" } ?? ""
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) is \(quoted(name)); it must be one of \(names.joined(separator: ", "))\(hint)")
+        }
+        self = policy
+    }
+}
+
+extension Request {
+    /// How the call uses the client's cache, by the name of a policy; `false`: not at all; `true`: as the client has it.
+    mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        if case .bool(let flag) = value {
+            (usesCache, cachePolicy) = (flag, nil)
+        } else {
+            (usesCache, cachePolicy) = (true, try CachePolicy(option: value, path))
+        }
+    }
+}
