@@ -1,5 +1,6 @@
 import Foundation
 import NightjarDemo
+import NightjarTestSupport
 import Testing
 
 /// Validators, conditions and ranges of what the API keeps: RFC 9110 sections 13 and 14.

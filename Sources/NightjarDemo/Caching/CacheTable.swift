@@ -20,16 +20,18 @@ final class CacheTable: Resettable {
 
     /// Counts one more request to read `name`.
     func read(_ name: String) -> Entry {
-        entries.update(name, or: self[name]) { $0.reads += 1 }
-        return self[name]
+        var entry = self[name]
+        entry.reads += 1
+        entries.set(entry, for: name)
+        return entry
     }
 
     func change(_ name: String) -> Entry {
-        entries.update(name, or: self[name]) { entry in
-            entry.version += 1
-            entry.changedAt = CalendarTime.now()
-        }
-        return self[name]
+        var entry = self[name]
+        entry.version += 1
+        entry.changedAt = CalendarTime.now()
+        entries.set(entry, for: name)
+        return entry
     }
 
     func forget(_ name: String) { entries.remove(name) }
