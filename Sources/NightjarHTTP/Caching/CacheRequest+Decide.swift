@@ -43,7 +43,7 @@ extension CacheRequest {
             return .answerAndRefresh(answer(reason), refreshing(stored, index))
         case .ask(let reason):
             if staysHere { return .refuse(.stale) }
-            return ask(candidates, index, freshness, because: reason)
+            return ask(candidates, index, freshness, at: now, because: reason)
         }
     }
 

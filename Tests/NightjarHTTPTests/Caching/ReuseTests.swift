@@ -122,6 +122,7 @@ import Testing
         #expect(until(tagged("max-age=2, stale-if-error=60"), said("max-age=0")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), policy: .revalidate) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), said("max-age=1")) == moment(62))
+        #expect(until(tagged("max-age=2, stale-if-error=60"), after: -99) == nil, "the clock went back")
         for status in [500, 502, 503, 504] { #expect(CacheFetch.isFailure(status: status)) }
         for status in [200, 304, 404, 501, 505, 599] { #expect(!CacheFetch.isFailure(status: status)) }
     }
