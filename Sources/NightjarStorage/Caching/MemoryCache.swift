@@ -177,9 +177,9 @@ public final class MemoryCache: Sendable {
     /// Whoever asked.
     @discardableResult
     public func remove(url: String) -> Int {
-        removeAll { state in
+        removeEntries(chosenBy: { state in
             (state.partitions[url] ?? []).flatMap { state.keys[CacheKey(url: url, partition: $0)] ?? [] }
-        }
+        })
     }
 
     /// - Parameter prefix: what the URL begins with, byte by byte.
