@@ -202,6 +202,8 @@ import Testing
         func left() -> [Int] { keys.indices.filter { !cache.find(keys[$0]).isEmpty } }
         try fill()
         #expect(cache.remove(keys[0]) == 1 && left() == [1, 2, 3, 4, 5, 6, 7])
+        cache.store(cacheKey("/a/2", 8), try cachedResponse(), cachedBody(1, 10))
+        #expect(cache.remove(url: keys[1].url) == 2 && left() == [2, 3, 4, 5, 6, 7])
         try fill()
         #expect(cache.remove(prefix: "https://a.example/a") == 2 && left() == [2, 3, 4, 5, 6, 7])
         try fill()
@@ -222,6 +224,31 @@ import Testing
         #expect(cache.remove(CachePartition(high: 1, low: 3)) == 150)
         #expect(cache.remove(prefix: "https://a.example/") == 150)
         #expect(cache.statistics.bytes == 0)
+    }
+
+    // MARK: Threads
+
+    @Test func anyThreadMayDoAnythingAlsoWithTwoOfOneFolder() throws {
+        let caches = [open(600_000), DiskCache(folder: folder, maximumBytes: 600_000, patience: 5)]
+        let response = try cachedResponse()
+        DispatchQueue.concurrentPerform(iterations: 6) { thread in
+            var random = SeededRandom(seed: UInt64(thread))
+            let cache = caches[thread % 2]
+            for _ in 0..<60 {
+                let number = Int.random(in: 0..<12, using: &random)
+                let key = cacheKey("/\(number)")
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0..<5:
+                    let body = try? cache.body(key)
+                    #expect(body == nil || body == cachedBody(number, number * 3000))
+                case 5..<8: cache.store(key, response, cachedBody(number, number * 3000))
+                case 8: cache.evict(now: cacheMoment(Int64(number) * 100_000))
+                case 9 where number == 0: cache.invalidate(url: key.url)
+                default: cache.remove(key)
+                }
+            }
+        }
+        for cache in caches { #expect(cache.takeNotes().isEmpty && cache.statistics.damaged == 0) }
     }
 
     // MARK: Privacy

@@ -149,6 +149,8 @@ import Testing
         func left() -> [Int] { keys.indices.filter { !cache.find(keys[$0]).isEmpty } }
         try fill()
         #expect(cache.remove(keys[0]) == 1 && left() == [1, 2, 3, 4, 5, 6, 7])
+        cache.store(cacheKey("/a/2", 8), try cachedResponse(), body: ByteBuffer())
+        #expect(cache.remove(url: keys[1].url) == 2 && left() == [2, 3, 4, 5, 6, 7])
         try fill()
         #expect(cache.remove(prefix: "https://a.example/a") == 2 && left() == [2, 3, 4, 5, 6, 7])
         try fill()
