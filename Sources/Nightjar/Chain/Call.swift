@@ -102,6 +102,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// The answer that is being read comes from the cache.
+    var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
     var isInner: Bool { conclude != nil }
     /// Where the program's own code runs that this call needs; nil: on the loop.
