@@ -31,6 +31,7 @@ public final class Client: Sendable {
     private let cookieListener: Int?
     /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
     private let firstOrigin = AtomicLazyReference<KnownOrigin>()
+    let repeated = RepeatedRequests()
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
 
@@ -97,7 +98,7 @@ public final class Client: Sendable {
     ///   goes wrong on the network arrives in `finished`.
     @discardableResult
     public func start(
-        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
+        _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
@@ -105,17 +106,7 @@ public final class Client: Sendable {
                 .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
         }
         if let group = request.limitGroup, !limitGroups.contains(group) { throw unknown(group: group) }
-        let options = CallOptions(
-            timeouts: request.timeouts.filled(from: timeouts),
-            maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
-            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
-            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
-            limitGroup: request.limitGroup,
-            usesLogin: loginOrigin != nil && request.usesAuth
-                && request.headers.firstIndex(of: "Authorization") == nil,
-            hooks: hooks)
-        let prepared = try prepare(request, idle: options.timeouts.idle)
+        let (prepared, options) = try made(of: request)
         let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         guard loop.submit(.start(task)) else {
@@ -128,6 +119,29 @@ public final class Client: Sendable {
     private func unknown(group: String) -> NightjarError {
         let hint = nearestName(to: group, among: limitGroups.sorted()).map { "; did you mean \(quoted($0))?" } ?? ""
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
+    }
+
+    /// What goes on the wire, and how: of a request that comes again and again, what was made of it before.
+    private func made(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
+        let fingerprint = request.fingerprint
+        if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
+        let options = options(of: request)
+        let prepared = try prepare(request, idle: options.timeouts.idle)
+        if let fingerprint { repeated.made(prepared, options, of: request, fingerprint) }
+        return (prepared, options)
+    }
+
+    private func options(of request: borrowing Request) -> CallOptions {
+        CallOptions(
+            timeouts: request.timeouts.filled(from: timeouts),
+            maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
+            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
+            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
+            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            limitGroup: request.limitGroup,
+            usesLogin: loginOrigin != nil && request.usesAuth
+                && request.headers.firstIndex(of: "Authorization") == nil,
+            hooks: hooks)
     }
 
     /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
@@ -205,6 +219,7 @@ public final class Client: Sendable {
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         loop.stop()
+        repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
         // What could not be saved is told to who flushes; here there is nobody left to tell.
         try? cookies?.flush()

@@ -13,7 +13,9 @@ final class TokenKeeper: @unchecked Sendable {
     private var token: Token?
     private var authorization = ""
     /// The same as it goes on the wire.
-    private var line: FieldLine?
+    private var line: FieldLine? { didSet { attached = nil } }
+    /// A request that it was added to last, and what that gave: most calls of a client come again.
+    private var attached: (plain: PreparedRequest, request: PreparedRequest)?
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
     /// What the last refresh failed with.
@@ -127,10 +129,15 @@ final class TokenKeeper: @unchecked Sendable {
             let isFirst = progress.version == nil
             guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
             progress.version = version
-            call.request =
-                isFirst
-                ? call.request.adding(line)
-                : try call.request.setting("Authorization", authorization)
+            if !isFirst {
+                call.request = try call.request.setting("Authorization", authorization)
+            } else if let attached, attached.plain === call.request {
+                call.request = attached.request
+            } else {
+                let plain = call.request
+                call.request = plain.adding(line)
+                attached = plain.body.length == 0 ? (plain, call.request) : nil
+            }
             return .proceed
         } catch {
             return .fail(error)

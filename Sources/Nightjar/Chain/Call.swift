@@ -241,11 +241,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// An inner call that does the rest of this one, from below the stage that is asked now. It has no end of its own: who
     /// waits for it, ends it. It is still to begin.
     func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
-        var options = options
-        options.timeouts.total = nil
-        options.hooks = nil
         let task = ClientTask(
-            request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
+            request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
         let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
         call.branchedFrom = self
         call.limits.idle = limits.idle
