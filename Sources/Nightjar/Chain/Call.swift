@@ -271,11 +271,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// An inner call that does the rest of this one, from below the stage that is asked now. It has no end of its own: who
     /// waits for it, ends it. It is still to begin.
     func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
-        var options = options
-        options.timeouts.total = nil
-        options.hooks = nil
         let task = ClientTask(
-            request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
+            request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
         let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
         call.branchedFrom = self
         call.limits.idle = limits.idle
@@ -286,8 +283,6 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
     /// who wants to hear of it.
     func refresh(_ request: PreparedRequest, _ caching: Cache.Progress) {
-        var options = options
-        options.hooks = nil
         let expected = options.expectedStatuses
         let refreshed = task.handlers.refreshed
         var handlers = TaskHandlers { _, result in
@@ -300,7 +295,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         // What nobody wants to have is not collected.
         if refreshed == nil { handlers.body = { _, _ in } }
         let queue = refreshed == nil ? nil : task.queue
-        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
+        let task = ClientTask(
+            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { return }
         let call = Call(task, on: loop, chain: chain, below: asked - 1)
         call.caching = caching
