@@ -15,10 +15,10 @@ final class Cache: Stage, @unchecked Sendable {
     private let storage: CacheStorage
     /// Nil where those above would have a say in what is given.
     private let fresh: FreshAnswers?
-    private var fetches = SharedFetches<CacheKey>()
+    private var fetches = SharedFetches()
     /// Who is in line, or leads one.
-    private var members: [SharedFetches<CacheKey>.Member: Call] = [:]
-    private var lastMember: SharedFetches<CacheKey>.Member = 0
+    private var members: [SharedFetches.Member: Call] = [:]
+    private var lastMember: SharedFetches.Member = 0
     /// What is fetched with nobody waiting.
     private var refreshing: Set<CacheKey> = []
     private var writes = RecentWrites()
@@ -32,7 +32,7 @@ final class Cache: Stage, @unchecked Sendable {
     final class Progress {
         fileprivate let asked: CacheRequest
         fileprivate let key: CacheKey
-        fileprivate let member: SharedFetches<CacheKey>.Member
+        fileprivate let member: SharedFetches.Member
         /// The request without conditions of ours.
         fileprivate let plain: PreparedRequest
         /// Before it was sent.
@@ -62,7 +62,7 @@ final class Cache: Stage, @unchecked Sendable {
         fileprivate(set) var source = ResponseSource.network
 
         fileprivate init(
-            _ asked: CacheRequest, _ key: CacheKey, _ member: SharedFetches<CacheKey>.Member, _ plain: PreparedRequest,
+            _ asked: CacheRequest, _ key: CacheKey, _ member: SharedFetches.Member, _ plain: PreparedRequest,
             began: RecentWrites.Moment, entries: [CachedEntry], in storage: CacheStorage
         ) {
             self.asked = asked
@@ -77,8 +77,7 @@ final class Cache: Stage, @unchecked Sendable {
         /// The head of an answer has come.
         fileprivate func note(_ call: Call) {
             received = WallClock.now()
-            let delay = (call.timing.firstByte ?? .zero) - (call.timing.sent ?? .zero)
-            requested = received.later(by: .zero - delay) ?? received
+            requested = received.earlier(byNanoseconds: call.delay)
         }
 
         /// The stale answer that may stand in for a failure by now.
@@ -121,7 +120,7 @@ final class Cache: Stage, @unchecked Sendable {
         let facts = call.request.cacheFacts
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
         guard asked.concernsCache else { return .proceed }
-        let key = CacheKey(url: facts.address, partition: .of(facts, login: call.login?.partition))
+        let key = facts.key(login: call.login?.partition)
         let progress = Progress(
             asked, key, newMember(), call.request, began: writes.now,
             entries: storage.memory.find(key).map { .memory($0) }, in: storage)
@@ -130,7 +129,7 @@ final class Cache: Stage, @unchecked Sendable {
         return look(progress, call)
     }
 
-    private func newMember() -> SharedFetches<CacheKey>.Member {
+    private func newMember() -> SharedFetches.Member {
         lastMember += 1
         return lastMember
     }
@@ -159,6 +158,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// - Returns: false when there is none.
     private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
+        guard storage.isPersistent else { return false }
         progress.hasAskedDisk = true
         let asking = OnLoop { [weak self, weak call] (entries: [CachedEntry]) in
             guard let self, let call, call.caching === progress else { return }
@@ -170,7 +170,10 @@ final class Cache: Stage, @unchecked Sendable {
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
         progress.fetch = fetch
-        call.decide(.cache(.asked(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
+        // Of a plain miss it is told what became of its answer.
+        if fetch.validating != nil || fetch.because != .uriMiss {
+            call.decide(.cache(.asked(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
+        }
         guard isShareable(fetch, progress), !progress.hasWaited else { return send(progress, call) }
         switch fetches.wants(progress.key, progress.member) {
         case .isAlone: return send(progress, call)
@@ -331,6 +334,9 @@ final class Cache: Stage, @unchecked Sendable {
             of: head, isDecoded: call.decoding != nil, requested: progress.requested, received: progress.received)
         {
         case .store(var stored):
+            if progress.fetch?.because == .uriMiss {
+                call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
+            }
             stored.isInvalidated = writes.mayHaveChanged(progress.key.url, since: progress.began)
             progress.reading = .storable(stored)
             progress.announced = call.decoding == nil ? head.contentLength : nil
@@ -339,7 +345,10 @@ final class Cache: Stage, @unchecked Sendable {
             call.decide(.cache(.notStored(refusal), key: call.request.url))
             // What it takes the place of holds no longer.
             if head.status < 500, !progress.entries.isEmpty { storage.remove(progress.key) }
-            release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
+            // The others knew before that there was nothing to wait for.
+            if progress.leads {
+                release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
+            }
         }
         return .proceed
     }
@@ -429,6 +438,9 @@ final class Cache: Stage, @unchecked Sendable {
         if error.isOfServer, !call.answerIsGone, let index = progress.fallback {
             return giveInstead(index, progress, call)
         }
+        if progress.fetch?.because == .uriMiss {
+            call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
+        }
         release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
         return .proceed
     }
@@ -452,10 +464,10 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// The answer for which others wait is there, or is not to be.
     private func release(
-        _ progress: Progress, _ released: [SharedFetches<CacheKey>.Member], looking: Bool
+        _ progress: Progress, _ released: [SharedFetches.Member], looking: Bool
     ) {
+        if progress.leads { members[progress.member] = nil }
         progress.leads = false
-        members[progress.member] = nil
         for member in released {
             guard let call = members.removeValue(forKey: member), let waiter = call.caching, waiter.member == member,
                 waiter.isInLine

@@ -89,6 +89,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Bytes of content that the present exchange has brought, still coded.
     private(set) var receivedBytes = 0
     private var lastProgress: NIODeadline
+    private var sentAt: NIODeadline
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
     private var isPaused = false
@@ -102,6 +103,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// Nanoseconds from the request to what has come last.
+    var delay: Int64 { (lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
     var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
@@ -126,6 +129,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         request = task.request
         collectsBody = task.handlers.body == nil
         lastProgress = started
+        sentAt = started
     }
 
     // MARK: Down
@@ -442,6 +446,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         feed?.attemptStarted()
         unsent = 0
         lastProgress = .now()
+        sentAt = lastProgress
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
         timing.connection = connection
