@@ -15,6 +15,10 @@ final class Outcome: @unchecked Sendable {
     var task: ClientTask?
     /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
+    /// It stands for what comes of a refresh, which no task of its own brings.
+    var isPending = false
+    /// Of a call: what comes of fetching anew the stored answer that it may be given.
+    var refresh: OutcomeRefresh?
     /// The redirect that the script is asked about.
     var hop: RedirectHop?
     /// The failed attempt that the script is asked about.
@@ -36,10 +40,16 @@ final class Outcome: @unchecked Sendable {
 
     init(_ result: Result<Response, NightjarError>) { self.result = result }
 
+    /// Of a refresh.
+    init() { isPending = true }
+
     deinit {
         for text in texts { text.bytes.deallocate() }
         for url in redirectURLs { url.deallocate() }
     }
+
+    /// Nothing comes any more.
+    var isEnded: Bool { task == nil && !isPending }
 
     /// Whether the script is asked about something.
     var isQuestion: Bool { hop != nil || retry != nil || isToPrompt }
@@ -177,6 +187,13 @@ final class Outcome: @unchecked Sendable {
     private static func sentence(_ error: NightjarError) -> String {
         error.url.map { "\(error.message) (\($0))" } ?? error.message
     }
+}
+
+/// What comes of fetching anew the stored answer of one call, and who waits for that. Belongs to the thread of its engine.
+final class OutcomeRefresh: @unchecked Sendable {
+    /// Nil while nobody knows; nil within: nothing is fetched.
+    var end: Result<Response, NightjarError>??
+    var listeners: [Outcome] = []
 }
 
 // MARK: Ownership

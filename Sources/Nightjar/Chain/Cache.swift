@@ -115,7 +115,11 @@ final class Cache: Stage, @unchecked Sendable {
         let asked = CacheRequest(
             call.request.method, fields, policy: policy, wantsDecoded: call.options.decompresses,
             fingerprint: CachePartition.fingerprint)
-        guard asked.concernsCache else { return .proceed }
+        guard asked.concernsCache else {
+            // What is planted is never asked of a server.
+            guard call.options.planted == nil else { return refuse(.request) }
+            return .proceed
+        }
         let key = CacheKey(
             url: call.request.url.cacheAddress, partition: .of(call.request, fields, login: call.login?.partition))
         let progress = Progress(
@@ -136,7 +140,7 @@ final class Cache: Stage, @unchecked Sendable {
         switch decision {
         case .answer(let answer): return give(answer, progress, call)
         case .answerAndRefresh(let answer, let fetch):
-            refresh(fetch, progress, call)
+            refresh(fetch, progress.entries[answer.index].response, progress, call)
             return give(answer, progress, call)
         case .validate, .fetch, .refuse: break
         }
@@ -475,8 +479,9 @@ final class Cache: Stage, @unchecked Sendable {
 
     // MARK: Refreshing
 
-    /// Fetches anew what has been answered from the store, with nobody waiting for it.
-    private func refresh(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) {
+    /// Fetches anew what has been answered from the store, with nobody waiting for it. Of a redirect the caller does not
+    /// hear: it leads to what it wants.
+    private func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
         guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
             refreshing.insert(progress.key).inserted
         else { return }
@@ -491,7 +496,8 @@ final class Cache: Stage, @unchecked Sendable {
             own.fetch = fetch
             own.isDecided = true
             own.isRefresh = true
-            call.refresh(plain, own)
+            let isRedirect = 300..<400 ~= stored.status
+            if !call.refresh(plain, own, isHeard: !isRedirect) { refreshing.remove(progress.key) }
         } catch {
             refreshing.remove(progress.key)
         }
@@ -517,9 +523,12 @@ final class Cache: Stage, @unchecked Sendable {
                 Response(
                     head: planted.head, body: planted.body, url: call.request.url, attempts: 0, source: .cache,
                     sent: call.request))
-        case .refuse(let refusal):
-            return .fail(NightjarError(.invalidArgument, "the answer cannot be stored: \(refusal.sentence)"))
+        case .refuse(let refusal): return refuse(refusal)
         }
+    }
+
+    private func refuse(_ refusal: Storability.Refusal) -> Verdict {
+        .fail(NightjarError(.invalidArgument, "the answer cannot be stored: \(refusal.sentence)"))
     }
 
     /// What runs on the loop alone, on its way there.
