@@ -32,6 +32,7 @@ public final class Client: Sendable {
     /// Where its answers are kept; nil: they are not.
     public let cache: CacheStorage?
     let cachePolicy: CachePolicy
+    private let fresh: FreshAnswers?
     /// The same for the cache on disk.
     private let cacheListener: Int?
     /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
@@ -66,6 +67,8 @@ public final class Client: Sendable {
         cache = try configuration.openCache()
         configuration.cache = cache
         cachePolicy = configuration.cachePolicy
+        configuration.freshAnswers = configuration.makeFreshAnswers()
+        fresh = configuration.freshAnswers
         hooks = configuration.hooks
         auth = configuration.auth
         let thread = try LoopThread()
@@ -107,12 +110,41 @@ public final class Client: Sendable {
     @discardableResult
     public func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
-    ) throws(NightjarError) -> ClientTask { try start(request, on: queue, handlers, planting: nil) }
+    ) throws(NightjarError) -> ClientTask {
+        let (task, answer) = try makeTask(request, on: queue, handlers)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        if let queue, let answer {
+            task.markFinished()
+            var events = [QueueEvent.finished(task, .success(answer))]
+            queue.post(&events)
+        } else {
+            try submit(task)
+        }
+        return task
+    }
+
+    private func submit(_ task: ClientTask) throws(NightjarError) {
+        guard loop.submit(.start(task)) else {
+            task.queue?.forget(task)
+            throw NightjarError(.closed, "the client is closed")
+        }
+    }
 
     /// - Parameter planted: goes into the cache in place of a server's answer.
     func start(
-        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer?
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer
     ) throws(NightjarError) -> ClientTask {
+        let (task, _) = try makeTask(request, on: queue, handlers, planting: planted)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        try submit(task)
+        return task
+    }
+
+    /// - Parameter planted: goes into the cache in place of a server's answer.
+    /// - Returns: the answer too, where it is at hand.
+    private func makeTask(
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer? = nil
+    ) throws(NightjarError) -> (ClientTask, Response?) {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
             throw NightjarError(
@@ -131,13 +163,16 @@ public final class Client: Sendable {
                 && request.headers.firstIndex(of: "Authorization") == nil,
             hooks: hooks)
         let prepared = try prepare(request, idle: options.timeouts.idle)
-        let task = ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop)
-        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        guard loop.submit(.start(task)) else {
-            queue?.forget(task)
-            throw NightjarError(.closed, "the client is closed")
-        }
-        return task
+        let answer = queue == nil ? nil : freshAnswer(prepared, options, handlers)
+        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop), answer)
+    }
+
+    private func freshAnswer(
+        _ prepared: PreparedRequest, _ options: CallOptions, _ handlers: TaskHandlers
+    ) -> Response? {
+        guard let fresh, options.cache != nil, prepared.method == .get, options.hasNoSay, handlers.isForWholeAnswers
+        else { return nil }
+        return fresh.find(prepared, fresh.options(of: options), maximumBody: options.maximumBody)
     }
 
     private func unknown(group: String) -> NightjarError {
@@ -202,7 +237,14 @@ public final class Client: Sendable {
             finished(task, result)
         }
         do throws(NightjarError) {
-            _ = try start(request, on: queue, told, planting: planted)
+            let (task, answer) = try makeTask(request, on: queue, told, planting: planted)
+            if let answer {
+                task.markFinished()
+                told.finished(task, .success(answer))
+            } else {
+                guard queue.register(task) else { throw NightjarError(.closed, "the queue is closed") }
+                try submit(task)
+            }
         } catch {
             blockingQueues.withLock { $0.append(queue) }
             throw error
@@ -230,6 +272,7 @@ public final class Client: Sendable {
     /// Later calls fail with `closed`. On the client's own thread it returns at once. In a forked child it does nothing: the threads are the parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
+        fresh?.close()
         loop.stop()
         if let cookieListener { cookies?.unlisten(cookieListener) }
         // What is on its way to the disk is there when this returns.

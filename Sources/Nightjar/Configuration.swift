@@ -42,6 +42,8 @@ public struct Configuration: Sendable {
     public var cache: CacheStorage?
     /// The cache that `Client.init` makes, where ``cache`` is nil.
     public var cacheSettings: CacheStorage.Settings?
+    /// Made by `Client.init`.
+    var freshAnswers: FreshAnswers?
     /// How calls use the cache that do not say it themselves.
     public var cachePolicy = CachePolicy.protocol
     /// Whether the client leaves nothing on disk. It then refuses what would.
@@ -105,6 +107,16 @@ extension Configuration {
             return cache
         }
         return try cacheSettings.map { settings throws(NightjarError) in try CacheStorage(settings) }
+    }
+}
+
+extension Configuration {
+    /// Answers for the threads of callers; nil where hooks, observers, cookies or a log see each call, and where a challenge
+    /// makes another request of it.
+    func makeFreshAnswers() -> FreshAnswers? {
+        if case .digest = auth { return nil }
+        guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
+        return cache.map(FreshAnswers.init)
     }
 }
 

@@ -42,13 +42,11 @@ final class Engine: @unchecked Sendable {
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         var handlers = TaskHandlers { [self] task, result in
-            if !task.isRefreshing { end(outcome.refresh, with: nil) }
+            if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
             finished(outcome, result)
         }
         if wishes.hearsOfRefresh || client.mayRefresh(request) {
-            let refresh = OutcomeRefresh()
-            outcome.refresh = refresh
-            handlers.refreshed = { [self] result in end(refresh, with: result) }
+            handlers.refreshed = { [self] result in endRefresh(of: outcome, with: result) }
         }
         if wishes.isStreamed { receive(outcome, by: &handlers) }
         if case .stream = request.body { send(outcome, restarts: wishes.restartsBody, by: &handlers) }
@@ -109,22 +107,21 @@ final class Engine: @unchecked Sendable {
     ///
     /// - Returns: nil where nothing is fetched.
     func refresh(of call: Outcome) -> Outcome? {
-        guard let refresh = call.refresh, call.task?.isRefreshing ?? true else { return nil }
-        switch refresh.end {
+        switch call.refreshed {
         case .none:
+            guard call.task?.isRefreshing ?? true else { return nil }
             let outcome = Outcome()
-            refresh.listeners.append(outcome)
+            call.refreshListeners.append(outcome)
             add(outcome)
             return outcome
         case .some(let result): return result.map { Outcome($0) }
         }
     }
 
-    private func end(_ refresh: OutcomeRefresh?, with result: Result<Response, NightjarError>?) {
-        guard let refresh, refresh.end == nil else { return }
-        refresh.end = .some(result)
-        let listeners = refresh.listeners
-        refresh.listeners = []
+    private func endRefresh(of call: Outcome, with result: Result<Response, NightjarError>?) {
+        call.refreshed = .some(result)
+        let listeners = call.refreshListeners
+        call.refreshListeners = []
         for outcome in listeners {
             switch result {
             case .success(let response): finished(outcome, .success(response))

@@ -17,8 +17,11 @@ final class Outcome: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
     /// It stands for what comes of a refresh, which no task of its own brings.
     var isPending = false
-    /// Of a call: what comes of fetching anew the stored answer that it may be given.
-    var refresh: OutcomeRefresh?
+    /// What came of fetching anew the stored answer that the call was given; nil within: nothing was fetched. Nil while nobody
+    /// knows, of calls alone.
+    var refreshed: Result<Response, NightjarError>??
+    /// Who waits for that.
+    var refreshListeners: [Outcome] = []
     /// The redirect that the script is asked about.
     var hop: RedirectHop?
     /// The failed attempt that the script is asked about.
@@ -38,7 +41,10 @@ final class Outcome: @unchecked Sendable {
 
     init(wait: OpaquePointer) { self.wait = wait }
 
-    init(_ result: Result<Response, NightjarError>) { self.result = result }
+    init(_ result: Result<Response, NightjarError>) {
+        self.result = result
+        refreshed = .some(nil)
+    }
 
     /// Of a refresh.
     init() { isPending = true }
@@ -187,13 +193,6 @@ final class Outcome: @unchecked Sendable {
     private static func sentence(_ error: NightjarError) -> String {
         error.url.map { "\(error.message) (\($0))" } ?? error.message
     }
-}
-
-/// What comes of fetching anew the stored answer of one call, and who waits for that. Belongs to the thread of its engine.
-final class OutcomeRefresh: @unchecked Sendable {
-    /// Nil while nobody knows; nil within: nothing is fetched.
-    var end: Result<Response, NightjarError>??
-    var listeners: [Outcome] = []
 }
 
 // MARK: Ownership

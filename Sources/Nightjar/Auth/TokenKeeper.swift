@@ -280,7 +280,9 @@ final class TokenKeeper: @unchecked Sendable {
         self.token = token
         authorization = token.authorization ?? ""
         line = try? FieldLine("Authorization", authorization)
+        let before = partition
         partition = token.lineage.map { CachePartition(lineage: $0) }
+        if partition != before || partition == nil { loop.chain.stage(Cache.self)?.loginChanged() }
         failure = nil
         isSignedOut = false
     }
@@ -291,6 +293,7 @@ final class TokenKeeper: @unchecked Sendable {
         authorization = ""
         line = nil
         partition = nil
+        loop.chain.stage(Cache.self)?.loginChanged()
         renewals.unsaved = nil
     }
 

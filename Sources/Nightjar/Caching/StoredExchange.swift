@@ -3,12 +3,12 @@ import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
 
-/// A stored answer that is too large for memory, given to a call as an exchange with a server would: a part at a time, read
-/// from the disk while the call goes on taking it. On the loop.
+/// A stored answer, given to a call as an exchange with a server would: what is large a part at a time, read from the disk
+/// while the call goes on taking it. On the loop.
 final class StoredExchange: Exchange, @unchecked Sendable {
     private let head: ResponseHead
     private let trailers: Headers
-    private let body: BodyReader
+    private let body: Content
     /// Bytes that are still to come.
     private var remaining: Int
     private let workers: WorkerThreads
@@ -16,10 +16,14 @@ final class StoredExchange: Exchange, @unchecked Sendable {
     private var isPaused = false
     private var isReading = false
 
-    /// - Parameters:
-    ///   - body: at its beginning, or where a part of it begins.
-    ///   - count: bytes of it.
-    init(_ head: ResponseHead, _ trailers: Headers, _ body: BodyReader, count: Int, readBy workers: WorkerThreads) {
+    enum Content {
+        case memory(ByteBuffer)
+        /// At its beginning, or where a part of it begins.
+        case disk(BodyReader)
+    }
+
+    /// - Parameter count: bytes of content.
+    init(_ head: ResponseHead, _ trailers: Headers, _ body: Content, count: Int, readBy workers: WorkerThreads) {
         self.head = head
         self.trailers = trailers
         self.body = body
@@ -40,9 +44,16 @@ final class StoredExchange: Exchange, @unchecked Sendable {
             self.receiver = nil
             return receiver.exchangeFinished(trailers: trailers)
         }
-        isReading = true
-        let (body, count) = (body, min(remaining, StoredExchange.part))
-        workers.run({ () throws(NightjarError) in try body.read(upTo: count) }) { [self] in took($0) }
+        switch body {
+        case .memory(let bytes):
+            remaining = 0
+            receiver.exchangeReceived(body: bytes)
+            readOn()
+        case .disk(let body):
+            isReading = true
+            let count = min(remaining, StoredExchange.part)
+            workers.run({ () throws(NightjarError) in try body.read(upTo: count) }) { [self] in took($0) }
+        }
     }
 
     private func took(_ result: Result<ByteBuffer?, NightjarError>) {

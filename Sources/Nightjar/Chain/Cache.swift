@@ -13,6 +13,8 @@ import NightjarStorage
 final class Cache: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
     private let storage: CacheStorage
+    /// Nil where those above would have a say in what is given.
+    private let fresh: FreshAnswers?
     private var fetches = SharedFetches<CacheKey>()
     /// Who is in line, or leads one.
     private var members: [SharedFetches<CacheKey>.Member: Call] = [:]
@@ -21,7 +23,10 @@ final class Cache: Stage, @unchecked Sendable {
     private var refreshing: Set<CacheKey> = []
     private var writes = RecentWrites()
 
-    init(_ storage: CacheStorage) { self.storage = storage }
+    init(_ storage: CacheStorage, _ fresh: FreshAnswers?) {
+        self.storage = storage
+        self.fresh = fresh
+    }
 
     /// What one exchange of a call has to do with the cache.
     final class Progress {
@@ -51,6 +56,8 @@ final class Cache: Stage, @unchecked Sendable {
         fileprivate var announced: Int?
         fileprivate var fill: CacheFill?
         fileprivate let storage: CacheStorage
+        /// The entry that the answer is of, where any thread may give it again.
+        fileprivate var plainHit: MemoryCache.Entry?
         /// Where the answer came from.
         fileprivate(set) var source = ResponseSource.network
 
@@ -240,25 +247,34 @@ final class Cache: Stage, @unchecked Sendable {
         switch entry {
         case .memory(let entry):
             storage.memory.use(entry)
+            if answer.isPlain, call.isPlain { progress.plainHit = entry }
             var content = count == 0 ? ByteBuffer() : entry.body
             if case .part(let range) = answer.form {
                 content =
                     entry.body.getSlice(at: entry.body.readerIndex + range.lowerBound, length: range.count) ?? content
             }
-            return .answer(
-                call.settle(
-                    Response(
-                        head: head, body: content, trailers: stored.trailers, url: call.request.url,
-                        attempts: call.attempts, timing: call.timing, source: progress.source, sent: call.request)))
+            return give(head, stored.trailers, content, progress, call)
         case .disk(let entry) where count > 0:
             return replay(entry, head, stored.trailers, answer, count, progress, call)
-        case .disk:
-            return .answer(
-                call.settle(
-                    Response(
-                        head: head, body: ByteBuffer(), trailers: stored.trailers, url: call.request.url,
-                        attempts: call.attempts, timing: call.timing, source: progress.source, sent: call.request)))
+        case .disk: return give(head, stored.trailers, ByteBuffer(), progress, call)
         }
+    }
+
+    private func give(
+        _ head: ResponseHead, _ trailers: Headers, _ content: ByteBuffer, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        guard 200..<300 ~= head.status || head.status == 304 else {
+            // Those above may do something with it, and decide so by its head.
+            progress.reading = .replay
+            return .replay(
+                StoredExchange(
+                    head, trailers, .memory(content), count: content.readableBytes, readBy: call.loop.workers))
+        }
+        return .answer(
+            call.settle(
+                Response(
+                    head: head, body: content, trailers: trailers, url: call.request.url, attempts: call.attempts,
+                    timing: call.timing, source: progress.source, sent: call.request)))
     }
 
     private func replay(
@@ -270,7 +286,7 @@ final class Cache: Stage, @unchecked Sendable {
             guard let body else { return call.goOn(fetchAnew(progress, call)) }
             if case .part(let range) = answer.form { body.seek(to: range.lowerBound) }
             progress.reading = .replay
-            call.goOn(.replay(StoredExchange(head, trailers, body, count: count, readBy: call.loop.workers)))
+            call.goOn(.replay(StoredExchange(head, trailers, .disk(body), count: count, readBy: call.loop.workers)))
         }
         guard storage.open(entry, on: call.loop.eventLoop, then: { opened.body($0) }) else {
             return fetchAnew(progress, call)
@@ -430,7 +446,12 @@ final class Cache: Stage, @unchecked Sendable {
         return give(answer, progress, call)
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) { leave(call) }
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        if let fresh, let entry = call.caching?.plainHit, case .success(let response) = result {
+            fresh.keep(response, for: call.task.request, fresh.options(of: call.options), of: entry)
+        }
+        leave(call)
+    }
 
     // MARK: Sharing
 
@@ -509,6 +530,9 @@ final class Cache: Stage, @unchecked Sendable {
     /// login is another.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
+    /// What goes with the client's token is another's from now on.
+    func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
+
     /// Puts an answer here that no server has sent.
     private func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {
         let now = WallClock.now()
@@ -545,6 +569,19 @@ final class Cache: Stage, @unchecked Sendable {
     private static let patience = Duration.seconds(5)
     /// At a time, of one client.
     private static let mostRefreshed = 64
+}
+
+extension CacheAnswer {
+    /// The whole, and for a while yet.
+    fileprivate var isPlain: Bool { because == .fresh && form == .whole && timeToLive > 0 }
+}
+
+extension Call {
+    /// Nothing has been decided for this one that another would not get.
+    fileprivate var isPlain: Bool {
+        attempts == 0 && redirects == nil && request.method == .get && task.handlers.isForWholeAnswers
+            && options.hasNoSay
+    }
 }
 
 extension NightjarError {

@@ -48,7 +48,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     func outgoing(_ call: Call) -> Verdict {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
-            call.task.handlers.isForWholeAnswers
+            call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
         else { return .proceed }
         let key = Key(
             request: call.request, options: call.options,
@@ -110,8 +110,8 @@ extension Response {
 
 extension TaskHandlers {
     /// Nothing is asked or told before the end.
-    fileprivate var isForWholeAnswers: Bool {
-        body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil
+    var isForWholeAnswers: Bool {
+        body == nil && head == nil && redirect == nil && retry == nil
     }
 }
 

@@ -85,8 +85,15 @@ public final class MemoryCache: Sendable {
     }
 
     /// Which of several variants was the answer.
-    public func use(_ entry: Entry) {
-        state.withLock { if $0.isThere(entry) { $0.queue.touch(entry.slot) } }
+    ///
+    /// - Returns: false when it is not there any more.
+    @discardableResult
+    public func use(_ entry: Entry) -> Bool {
+        state.withLock { state in
+            guard state.isThere(entry) else { return false }
+            state.queue.touch(entry.slot)
+            return true
+        }
     }
 
     public var statistics: Statistics {
