@@ -36,6 +36,10 @@ struct BoundedTable<Key: Hashable, Value> {
         change(&values[key, default: fallback()])
     }
 
+    mutating func remove(_ key: Key) {
+        if values.removeValue(forKey: key) != nil { order.removeAll { $0 == key } }
+    }
+
     mutating func removeAll() {
         values = [:]
         order.removeAll()

@@ -32,7 +32,7 @@ struct Control {
     /// Does what its members say, and answers with what is in force then:
     ///
     /// - `"reset": true`: everything as it was at the start: data, logins, orders, windows, counters, no outage;
-    /// - `"outage": "none"`, `"503"` or `"drop"`: what all of `/v1` answers from then on, to requests that come then;
+    /// - `"outage": "none"`, `"503"` or `"drop"`: what all of `/v1`, `/news` and `/me` answers from then on;
     /// - `"expire_access_tokens": true`: every access token issued so far expires now.
     private func control(_ request: Request) throws(Problem) -> Response {
         let document = try request.jsonObject()

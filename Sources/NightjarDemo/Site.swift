@@ -42,6 +42,7 @@ final class Site {
         states.append(tokens)
         Site.addAuth(to: &router, &states, tokens, store, ledger)
         Site.addFaults(to: &router, &states, ledger)
+        Site.addCaching(to: &router, &states, tokens, store, seed: seed)
         Bodies().add(to: &router)
         Answers().add(to: &router)
         Redirects().add(to: &router)
@@ -78,6 +79,16 @@ final class Site {
         states += [refreshes, devices, codes, digest] as [any Resettable]
     }
 
+    /// What caches keep.
+    private static func addCaching(
+        to router: inout Router, _ states: inout [any Resettable], _ tokens: Tokens, _ store: Store, seed: UInt64
+    ) {
+        let (table, news) = (CacheTable(), News(seed: seed, tokens: tokens, store: store))
+        CacheResources(table: table, asker: Asker(tokens: tokens, store: store)).add(to: &router)
+        news.add(to: &router)
+        states += [table, news] as [any Resettable]
+    }
+
     /// What goes wrong on request.
     private static func addFaults(to router: inout Router, _ states: inout [any Resettable], _ ledger: Ledger) {
         let (limits, flaky, orders) = (Limits(ledger: ledger), Flaky(), Orders(ledger: ledger))
@@ -103,7 +114,7 @@ final class Site {
             if let key = target.query.first(where: { $0.name == "key" })?.value {
                 plan.subject += "?key=\(String(decoding: key.utf8.prefix(100), as: UTF8.self))"
             }
-            if plan.isOfAPI, let answer = outage.answer {
+            if Site.hasOutages.contains(target.segments.first ?? ""), let answer = outage.answer {
                 ledger.note { $0.outageRequests += 1 }
                 plan.action = .answer(answer)
             }
@@ -112,6 +123,9 @@ final class Site {
             return Plan(route: "*", action: .answer(error.response), subject: "*")
         }
     }
+
+    /// The first segments of the paths that an outage is of.
+    private static let hasOutages = ["v1", "news", "me"]
 
     private func route(_ head: HTTPRequestHead, _ target: Target, connection: Int, numberOnConnection: Int) -> Plan {
         switch router.match(head.method, target.segments) {
@@ -150,6 +164,7 @@ final class Site {
             ],
             "basic_and_digest": ["user": .string(Protected.user), "password": .string(Protected.password)],
             "api_key": .string(Protected.apiKey),
+            "cache": CacheResources.parameters,
         ]
     }
 }

@@ -35,6 +35,8 @@ public struct DemoStatistics: Sendable {
     public internal(set) var requests: [String: Int] = [:]
     /// Final answers by status code.
     public internal(set) var statuses: [Int: Int] = [:]
+    /// By path, without the query: of the last ``DemoStatistics/pathsKept`` ones that were new.
+    public internal(set) var paths: [String: PathCount] = [:]
     public internal(set) var connectionsOpened = 0
     public internal(set) var connectionsOpen = 0
     /// Read from sockets, framing and heads included.
@@ -63,11 +65,25 @@ public struct DemoStatistics: Sendable {
     public static let exchangesKept = 100
     public static let bodyKept = 16 * 1024
     public static let secondsKept = 120
+    public static let pathsKept = 1000
 
     public var requestCount: Int { requests.values.reduce(0, +) }
 }
 
 extension DemoStatistics {
+    /// What a cache in front of a path lets through.
+    public struct PathCount: Sendable, Equatable {
+        public internal(set) var requests = 0
+        /// Those with If-None-Match or If-Modified-Since.
+        public internal(set) var conditional = 0
+        /// Those with Range.
+        public internal(set) var ranged = 0
+        /// Answers of 304.
+        public internal(set) var notModified = 0
+        /// Answers of 206.
+        public internal(set) var partial = 0
+    }
+
     /// What became of credentials.
     public struct Auth: Sendable {
         /// By password, device code or authorization code.
@@ -107,6 +123,13 @@ final class Ledger: Sendable {
         var lastExchange = 0
         var lastConnection = 0
         var load = Load()
+        var paths = BoundedTable<String, DemoStatistics.PathCount>(capacity: DemoStatistics.pathsKept)
+    }
+
+    /// One exchange, for the calls below.
+    struct Ticket {
+        let number: Int
+        let path: String
     }
 
     private let state = Mutex(State())
@@ -115,6 +138,7 @@ final class Ledger: Sendable {
         state.withLock { state in
             var statistics = state.statistics
             state.load.report(to: &statistics, now: .now())
+            for (path, count) in state.paths.entries { statistics.paths[path] = count }
             return statistics
         }
     }
@@ -126,6 +150,7 @@ final class Ledger: Sendable {
             state.statistics = DemoStatistics()
             state.statistics.connectionsOpen = open
             state.load.reset(now: .now())
+            state.paths.removeAll()
         }
     }
 
@@ -158,11 +183,12 @@ final class Ledger: Sendable {
 
     // MARK: Exchanges
 
-    /// - Returns: the exchange's number, for the calls below.
-    func began(_ head: HTTPRequestHead, _ plan: Site.Plan, connection: Int, numberOnConnection: Int) -> Int {
+    func began(_ head: HTTPRequestHead, _ plan: Site.Plan, connection: Int, numberOnConnection: Int) -> Ticket {
         let route = plan.route
+        let path = Ledger.path(of: head.uri)
         return state.withLock { state in
             state.lastExchange += 1
+            state.paths.update(path, or: .init()) { $0.count(head.headers) }
             state.load.began(plan.subject, isOfAPI: plan.isOfAPI, now: .now())
             // The network chooses the method, so only the ones that are known get a counter of their own.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
@@ -175,11 +201,11 @@ final class Ledger: Sendable {
                     number: state.lastExchange, connection: connection, numberOnConnection: numberOnConnection,
                     method: head.method.rawValue, target: head.uri, route: route,
                     headers: head.headers.map { ($0.name, $0.value) }))
-            return state.lastExchange
+            return Ticket(number: state.lastExchange, path: path)
         }
     }
 
-    func received(_ bytes: ByteBuffer, of exchange: Int) {
+    func received(_ bytes: ByteBuffer, of exchange: Ticket) {
         update(exchange) { entry in
             let room = DemoStatistics.bodyKept - entry.body.count
             entry.body += bytes.readableBytesView.prefix(room)
@@ -187,12 +213,18 @@ final class Ledger: Sendable {
         }
     }
 
-    func completed(_ exchange: Int) {
+    func completed(_ exchange: Ticket) {
         update(exchange) { $0.isComplete = true }
     }
 
-    func answered(_ status: Int, to exchange: Int) {
-        state.withLock { $0.statistics.statuses[status, default: 0] += 1 }
+    func answered(_ status: Int, to exchange: Ticket) {
+        state.withLock { state in
+            state.statistics.statuses[status, default: 0] += 1
+            guard status == 304 || status == 206, state.paths[exchange.path] != nil else { return }
+            state.paths.update(exchange.path, or: .init()) { count in
+                if status == 304 { count.notModified += 1 } else { count.partial += 1 }
+            }
+        }
         update(exchange) { $0.status = status }
     }
 
@@ -203,12 +235,28 @@ final class Ledger: Sendable {
         state.withLock { $0.load.ended(subject, isAbandoned: isAbandoned) }
     }
 
+    /// A client chooses paths, so only the beginning of a long one is kept.
+    private static func path(of target: String) -> String {
+        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        return String(decoding: path.prefix(200), as: UTF8.self)
+    }
+
     /// Does nothing where the log has moved on.
-    private func update(_ number: Int, _ change: (inout DemoStatistics.Exchange) -> Void) {
+    private func update(_ ticket: Ticket, _ change: (inout DemoStatistics.Exchange) -> Void) {
         state.withLock { state in
-            guard let index = state.statistics.exchanges.lastIndex(where: { $0.number == number }) else { return }
+            guard let index = state.statistics.exchanges.lastIndex(where: { $0.number == ticket.number }) else {
+                return
+            }
             change(&state.statistics.exchanges[index])
         }
+    }
+}
+
+extension DemoStatistics.PathCount {
+    fileprivate mutating func count(_ headers: HTTPHeaders) {
+        requests += 1
+        if headers.contains(name: "if-none-match") || headers.contains(name: "if-modified-since") { conditional += 1 }
+        if headers.contains(name: "range") { ranged += 1 }
     }
 }
 

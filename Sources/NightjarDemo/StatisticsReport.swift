@@ -5,6 +5,8 @@ extension DemoStatistics {
             "requests": JSON.counts(requests),
             "statuses": .object(
                 statuses.sorted { $0.key < $1.key }.map { .init(name: String($0.key), value: .int($0.value)) }),
+            "paths": .object(
+                paths.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value.json) }),
             "connections": ["opened": .int(connectionsOpened), "open": .int(connectionsOpen)],
             "bytes": ["in": .int(bytesIn), "out": .int(bytesOut)],
             "auth": auth.json,
@@ -16,6 +18,18 @@ extension DemoStatistics {
             "in_progress_max": JSON.counts(inProgressMax),
             "abandoned": JSON.counts(abandoned),
             "log": .array(exchanges.map(\.json)),
+        ]
+    }
+}
+
+extension DemoStatistics.PathCount {
+    fileprivate var json: JSON {
+        [
+            "requests": .int(requests),
+            "conditional": .int(conditional),
+            "ranged": .int(ranged),
+            "not_modified": .int(notModified),
+            "partial": .int(partial),
         ]
     }
 }

@@ -36,44 +36,50 @@ struct Articles {
         if let words = request.query("q")?.lowercased() {
             rows = rows.filter { "\($0.title)\n\($0.summary ?? "")".lowercased().contains(words) }
         }
-        return page.response(of: sort(rows), json)
+        return try page.response(of: sort(rows), json, to: request)
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        .json(json(try store.article(request.id(of: "article"))))
+        try representation(store.article(request.id(of: "article"))).answer(request)
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {
         let draft = try Draft(request.jsonObject(), store)
         let now = CalendarTime.now()
         let article = try store.articles.insert { id in draft.article(id: id, createdAt: now, updatedAt: now) }
-        var response = Response.json(json(article), status: .created)
-        response.headers.add(name: "Location", value: "/v1/articles/\(article.id)")
-        return response
+        return representation(article).created(at: "/v1/articles/\(article.id)")
     }
 
     private func replace(_ request: Request) throws(Problem) -> Response {
-        try update(store.article(request.id(of: "article")), to: request.jsonObject())
+        let article = try store.article(request.id(of: "article"))
+        try representation(article).checkChange(request)
+        return try .json(json(update(article, to: request.jsonObject())))
     }
 
     private func patch(_ request: Request) throws(Problem) -> Response {
         let article = try store.article(request.id(of: "article"))
-        return try update(article, to: request.patched(json(article)))
+        try representation(article).checkChange(request)
+        return try representation(update(article, to: request.patched(json(article)))).changed(request)
     }
 
-    private func update(_ article: Article, to document: JSON) throws(Problem) -> Response {
+    private func update(_ article: Article, to document: JSON) throws(Problem) -> Article {
         let draft = try Draft(document, store)
         let updated = draft.article(id: article.id, createdAt: article.createdAt, updatedAt: CalendarTime.now())
         store.articles.replace(updated)
-        return .json(json(updated))
+        return updated
     }
 
     /// Takes its comments with it.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let article = try store.article(request.id(of: "article"))
+        try representation(article).checkChange(request)
         store.articles.remove(article.id)
         store.comments.removeAll { $0.articleID == article.id }
         return Response(.noContent)
+    }
+
+    private func representation(_ article: Article) -> Representation {
+        .json(json(article), control: Representation.validated, modified: article.updatedAt)
     }
 
     private func json(_ article: Article) -> JSON {

@@ -6,6 +6,16 @@ struct Avatar {
     let filename: String?
     let contentType: String
     let bytes: [UInt8]
+    /// Seconds since 1970.
+    let updatedAt: Int
+
+    var representation: Representation {
+        var representation = Representation(
+            headers: ["Content-Type": contentType, "Cache-Control": Representation.validated],
+            content: ByteBuffer(bytes: bytes), tag: EntityTag(of: bytes), modified: updatedAt)
+        representation.hasRanges = true
+        return representation
+    }
 }
 
 /// `/v1/users/{id}/avatar`: uploaded as `multipart/form-data` with one part named `avatar`, which is an image.
@@ -27,12 +37,12 @@ struct Avatars {
         guard let avatar = store.avatars[user.id] else {
             throw Problem(.notFound, "user \(user.id) has no avatar")
         }
-        return Response(
-            .ok, headers: ["Content-Type": avatar.contentType], body: .bytes(ByteBuffer(bytes: avatar.bytes)))
+        return try avatar.representation.answer(request)
     }
 
     private func replace(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
+        try store.avatars[user.id]?.representation.checkChange(request)
         let avatar = try upload(request)
         let isNew = store.avatars.updateValue(avatar, forKey: user.id) == nil
         var checksum = CRC32()
@@ -50,9 +60,11 @@ struct Avatars {
 
     private func delete(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
-        guard store.avatars.removeValue(forKey: user.id) != nil else {
+        guard let avatar = store.avatars[user.id] else {
             throw Problem(.notFound, "user \(user.id) has no avatar")
         }
+        try avatar.representation.checkChange(request)
+        store.avatars[user.id] = nil
         return Response(.noContent)
     }
 
@@ -87,7 +99,9 @@ struct Avatars {
         guard (1...Avatars.limit).contains(picture.bytes.count) else {
             throw Avatars.refusal("must have 1 to \(Avatars.limit) bytes, not \(picture.bytes.count)")
         }
-        return Avatar(filename: picture.head.filename, contentType: contentType, bytes: picture.bytes)
+        return Avatar(
+            filename: picture.head.filename, contentType: contentType, bytes: picture.bytes,
+            updatedAt: CalendarTime.now())
     }
 
     private static func refusal(_ detail: String) -> Problem {

@@ -35,11 +35,11 @@ struct Comments {
             let id = Int(author) ?? store.users.rows.first { $0.handle == author }?.id
             rows = rows.filter { $0.authorID == id }
         }
-        return page.response(of: sort(rows), json)
+        return try page.response(of: sort(rows), json, to: request)
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        .json(json(try store.comment(request.id(of: "comment"))))
+        try representation(store.comment(request.id(of: "comment"))).answer(request)
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {
@@ -51,34 +51,40 @@ struct Comments {
                 id: id, articleID: article.id, authorID: draft.authorID, body: draft.body, createdAt: now,
                 updatedAt: now)
         }
-        var response = Response.json(json(comment), status: .created)
-        response.headers.add(name: "Location", value: "/v1/comments/\(comment.id)")
-        return response
+        return representation(comment).created(at: "/v1/comments/\(comment.id)")
     }
 
     private func replace(_ request: Request) throws(Problem) -> Response {
-        try update(store.comment(request.id(of: "comment")), to: request.jsonObject())
+        let comment = try store.comment(request.id(of: "comment"))
+        try representation(comment).checkChange(request)
+        return try .json(json(update(comment, to: request.jsonObject())))
     }
 
     private func patch(_ request: Request) throws(Problem) -> Response {
         let comment = try store.comment(request.id(of: "comment"))
-        return try update(comment, to: request.patched(json(comment)))
+        try representation(comment).checkChange(request)
+        return try representation(update(comment, to: request.patched(json(comment)))).changed(request)
     }
 
-    private func update(_ comment: Comment, to document: JSON) throws(Problem) -> Response {
+    private func update(_ comment: Comment, to document: JSON) throws(Problem) -> Comment {
         let draft = try Draft(document, store)
         var updated = comment
         updated.authorID = draft.authorID
         updated.body = draft.body
         updated.updatedAt = CalendarTime.now()
         store.comments.replace(updated)
-        return .json(json(updated))
+        return updated
     }
 
     private func delete(_ request: Request) throws(Problem) -> Response {
         let comment = try store.comment(request.id(of: "comment"))
+        try representation(comment).checkChange(request)
         store.comments.remove(comment.id)
         return Response(.noContent)
+    }
+
+    private func representation(_ comment: Comment) -> Representation {
+        .json(json(comment), control: Representation.validated, modified: comment.updatedAt)
     }
 
     private func json(_ comment: Comment) -> JSON {

@@ -11,16 +11,19 @@ struct Page {
         size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
     }
 
-    /// The page of `rows`; empty beyond the last.
-    func response<Element>(of rows: [Element], _ json: (Element) -> JSON) -> Response {
+    /// The page of `rows`; empty beyond the last. There is no Last-Modified: what is deleted from a list leaves no time.
+    func response<Element>(
+        of rows: [Element], _ json: (Element) -> JSON, to request: Request
+    ) throws(Problem) -> Response {
         let results = rows.dropFirst((number - 1) * size).prefix(size).map(json)
-        return .json([
+        let document: JSON = [
             "results": .array(results),
             "page": .int(number),
             "per_page": .int(size),
             "total": .int(rows.count),
             "total_pages": .int((rows.count + size - 1) / size),
-        ])
+        ]
+        return try Representation.json(document, control: Representation.validated).answer(request)
     }
 }
 

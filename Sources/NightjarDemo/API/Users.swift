@@ -28,41 +28,43 @@ struct Users {
         if let words = request.query("q")?.lowercased() {
             rows = rows.filter { $0.name.lowercased().contains(words) }
         }
-        return page.response(of: sort(rows), Users.json)
+        return try page.response(of: sort(rows), Users.json, to: request)
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        .json(Users.json(try store.user(request.id(of: "user"))))
+        try Users.representation(store.user(request.id(of: "user"))).answer(request)
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {
         let draft = try Draft(request.jsonObject(), store, replacing: nil)
         let now = CalendarTime.now()
         let user = try store.users.insert { id in draft.user(id: id, createdAt: now, updatedAt: now) }
-        var response = Response.json(Users.json(user), status: .created)
-        response.headers.add(name: "Location", value: "/v1/users/\(user.id)")
-        return response
+        return Users.representation(user).created(at: "/v1/users/\(user.id)")
     }
 
     private func replace(_ request: Request) throws(Problem) -> Response {
-        try update(store.user(request.id(of: "user")), to: request.jsonObject())
+        let user = try store.user(request.id(of: "user"))
+        try Users.representation(user).checkChange(request)
+        return try .json(Users.json(update(user, to: request.jsonObject())))
     }
 
     private func patch(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
-        return try update(user, to: request.patched(Users.json(user)))
+        try Users.representation(user).checkChange(request)
+        return try Users.representation(update(user, to: request.patched(Users.json(user)))).changed(request)
     }
 
-    private func update(_ user: User, to document: JSON) throws(Problem) -> Response {
+    private func update(_ user: User, to document: JSON) throws(Problem) -> User {
         let draft = try Draft(document, store, replacing: user.id)
         let updated = draft.user(id: user.id, createdAt: user.createdAt, updatedAt: CalendarTime.now())
         store.users.replace(updated)
-        return .json(Users.json(updated))
+        return updated
     }
 
     /// Refused while anything names the user as its author.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
+        try Users.representation(user).checkChange(request)
         let isAuthor =
             store.articles.rows.contains { $0.authorID == user.id }
             || store.comments.rows.contains { $0.authorID == user.id }
@@ -72,6 +74,10 @@ struct Users {
         store.users.remove(user.id)
         store.avatars[user.id] = nil
         return Response(.noContent)
+    }
+
+    static func representation(_ user: User, control: String = Representation.validated) -> Representation {
+        .json(json(user), control: control, modified: user.updatedAt)
     }
 
     static func json(_ user: User) -> JSON {

@@ -22,14 +22,21 @@ struct Protected {
     /// The user that the bearer token stands for; a client that came with its own credentials is told its name.
     private func me(_ request: Request) throws(Problem) -> Response {
         switch try tokens.bearer(request).holder {
-        case .user(let id): .json(Users.json(try store.user(id)))
-        case .client: .json(["client_id": .string(OAuthClient.id)])
+        case .user(let id):
+            var representation = Users.representation(try store.user(id), control: Representation.validatedPrivate)
+            representation.headers.add(name: "Vary", value: "Authorization")
+            return try representation.answer(request)
+        case .client:
+            return .json(["client_id": .string(OAuthClient.id)])
         }
     }
 
     private func articles(_ request: Request) throws(Problem) -> Response {
         _ = try tokens.bearer(request)
-        return try Articles(store: store).list(request)
+        var response = try Articles(store: store).list(request)
+        response.headers.replaceOrAdd(name: "Cache-Control", value: Representation.validatedPrivate)
+        response.headers.add(name: "Vary", value: "Authorization")
+        return response
     }
 
     private func basic(_ request: Request) throws(Problem) -> Response {

@@ -24,6 +24,32 @@ struct CalendarTime {
         return "\(day), \(two(fields.tm_mday)) \(month) \(four(Int(fields.tm_year) + 1900)) \(clock) GMT"
     }
 
+    /// Reads an HTTP date in any of its three forms (RFC 9110 section 5.6.7); nil where it is none. The day of the week is
+    /// not looked at.
+    static func seconds(httpDate text: String) -> Int? {
+        var words = text.split { $0 == " " || $0 == "," || $0 == "-" }
+        // asctime's form: its year comes last, and no zone.
+        if words.count == 5, words[3].contains(":") {
+            words = [words[0], words[2], words[1], words[4], words[3], "GMT"]
+        }
+        guard words.count == 6, words[5] == "GMT", let day = Int32(words[1]), (1...31).contains(day),
+            let month = months.firstIndex(of: String(words[2])), var year = Int32(words[3]), (0...9999).contains(year)
+        else { return nil }
+        // RFC 850's two digits; the rule about fifty years matters to nobody here.
+        if words[3].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
+        let clock = words[4].split(separator: ":").map { Int32($0) ?? -1 }
+        guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])
+        else { return nil }
+        var fields = tm()
+        fields.tm_year = year - 1900
+        fields.tm_mon = Int32(month)
+        fields.tm_mday = day
+        fields.tm_hour = clock[0]
+        fields.tm_min = clock[1]
+        fields.tm_sec = clock[2]
+        return Int(timegm(&fields))
+    }
+
     private var clock: String { "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec))" }
 
     private func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -32,8 +32,8 @@ final class Connection: ChannelDuplexHandler {
     private let writer: ResponseWriter
     private var number = 0
     private var requestCount = 0
-    /// The ledger's number of the exchange under way; nil on the control plane.
-    private var exchange: Int?
+    /// The exchange under way, to the ledger; nil on the control plane.
+    private var exchange: Ledger.Ticket?
     /// What the exchange under way is counted under; it is nil where `exchange` is.
     private var subject: String?
     /// Of exchanges whose answer has not been written whole.
@@ -104,7 +104,7 @@ final class Connection: ChannelDuplexHandler {
         }
         incoming = .ignoring
         // A request that could not be read has no entry in the log, but its answer counts.
-        exchange = exchange ?? 0
+        exchange = exchange ?? Ledger.Ticket(number: 0, path: "*")
         let problem = Problem(.badRequest, "the request is not HTTP/1.1: \(error)")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "*")
         respond(problem.response, to: head, closing: true, context)

@@ -16,6 +16,9 @@ struct Request {
 
     // MARK: Query and path
 
+    /// The path as it came, without the query.
+    var path: String { String(head.uri.prefix { $0 != "?" }) }
+
     /// The first value of that name.
     func query(_ name: String) -> String? {
         target.query.first { $0.name == name }?.value

@@ -15,6 +15,8 @@ struct Response {
     var body: Body
     /// Sent before the answer, each a 1xx.
     var interim: [HTTPResponseHead] = []
+    /// How the Date field lies, for tests of clocks that disagree.
+    var date = DateField.now
     /// How long the answer is held back.
     var delay: TimeAmount = .zero
     /// The connection closes behind the answer even if the client would keep it.
@@ -42,6 +44,14 @@ struct Response {
     }
 }
 
+/// What an answer's Date says.
+enum DateField {
+    case now
+    /// So many seconds from now.
+    case offset(Int)
+    case absent
+}
+
 /// Makes a body piece by piece, asked only when the peer takes more: a slow reader costs no memory.
 protocol BodySource {
     mutating func next() -> BodyPart
@@ -51,6 +61,8 @@ enum BodyPart {
     case bytes(ByteBuffer)
     /// What was given so far is sent, and the source is asked again after that time.
     case wait(TimeAmount)
+    /// What was given so far is sent, and the connection closes in the middle of the body.
+    case cut
     /// - Parameter trailers: sent only where the body is chunked.
     case end(trailers: HTTPHeaders?)
 }

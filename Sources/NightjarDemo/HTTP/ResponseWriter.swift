@@ -75,7 +75,13 @@ final class ResponseWriter {
         _ response: Response, _ request: HTTPRequestHead, keepsAlive: Bool, _ context: ChannelHandlerContext
     ) {
         var head = HTTPResponseHead(version: request.version, status: response.status, headers: response.headers)
-        head.headers.replaceOrAdd(name: "Date", value: clock.now)
+        switch response.date {
+        case .now: head.headers.replaceOrAdd(name: "Date", value: clock.now)
+        case .offset(let seconds):
+            let date = CalendarTime(seconds: CalendarTime.now() + seconds)
+            head.headers.replaceOrAdd(name: "Date", value: date.httpDate)
+        case .absent: break
+        }
         let length: Int? =
             switch response.body {
             case .bytes(let bytes): bytes.readableBytes
@@ -124,6 +130,9 @@ final class ResponseWriter {
                     pump(context)
                 }
                 return
+            case .cut:
+                cut(context)
+                return
             case .end(let trailers):
                 end(trailers: trailers, context)
                 return
@@ -139,6 +148,15 @@ final class ResponseWriter {
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { completion(context) }
         context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(trailers)), promise: written)
+    }
+
+    /// Ends the response where it is; the connection is one that closes behind it.
+    private func cut(_ context: ChannelHandlerContext) {
+        guard let completion = sending?.completion else { return }
+        cancel()
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { completion(context) }
+        context.writeAndFlush(NIOAny(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer()))), promise: written)
     }
 
     private func write(_ part: HTTPServerResponsePart, _ context: ChannelHandlerContext) {

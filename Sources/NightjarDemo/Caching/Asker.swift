@@ -1,0 +1,37 @@
+import NIOHTTP1
+
+/// Who a request comes from, for answers that only one may see.
+struct Asker {
+    let tokens: Tokens
+    let store: Store
+
+    /// The user of a bearer token or of Basic, whatever the password, or what the cookie `user` says; nil where none of
+    /// them is there.
+    func name(_ request: Request) throws(Problem) -> String? {
+        if let credentials = Credentials(request.head.headers) {
+            if let basic = credentials.basic { return basic.name }
+            switch try tokens.bearer(request).holder {
+            case .user(let id): return try store.user(id).handle
+            case .client: return OAuthClient.id
+            }
+        }
+        for pair in request.head.headers["cookie"].flatMap({ $0.split(separator: ";") }) {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if halves.count == 2, halves[0].trimmed == "user" { return String(halves[1].trimmed.prefix(100)) }
+        }
+        return nil
+    }
+
+    /// - Parameter allowed: `user` for anyone who has a name, or the only one who may see it.
+    func require(_ allowed: String, _ request: Request) throws(Problem) -> String {
+        guard let name = try name(request) else {
+            throw Problem(
+                .unauthorized, "this is private: ask with Basic, with a bearer token or with a cookie named user",
+                headers: ["WWW-Authenticate": "Basic realm=\"\(Protected.realm)\", charset=\"UTF-8\""])
+        }
+        guard allowed == "user" || allowed == name else {
+            throw Problem(.forbidden, "this is private, and not yours")
+        }
+        return name
+    }
+}

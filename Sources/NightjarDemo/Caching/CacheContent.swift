@@ -1,0 +1,135 @@
+import NIOCore
+
+/// A body of `/cache/{name}` of a given length: a line that says what it is, bytes of ``DemoContent`` from a place that
+/// is that line's own, and a last line with the checksum of all before it. Bytes of another version or another variant
+/// in it show, and so does a missing or doubled piece.
+struct CacheContent: RangedContent {
+    let length: Int
+    private let head: ByteBuffer
+    /// Where in the pattern the bytes begin.
+    private let start: Int
+
+    /// `crc32 `, eight hexadecimal digits, a newline.
+    static let checksumLine = 15
+
+    /// 64 MiB.
+    static let lengths = 0...(64 << 20)
+
+    /// - Parameters:
+    ///   - title: what the body is of, on one line.
+    ///   - length: one that is shorter than the checksum's line has only the beginning of that.
+    init(title: [UInt8], length: Int) {
+        self.length = length
+        head = ByteBuffer(bytes: title + [UInt8(ascii: "\n")])
+        var place = CRC32()
+        place.update(head)
+        start = Int(place.value) % DemoContent.period
+    }
+
+    func body(in range: Range<Int>) -> Response.Body {
+        .source(source(range), length: range.count)
+    }
+
+    func source(_ range: Range<Int>) -> Source { Source(content: self, range: range) }
+
+    /// The length without the checksum's line.
+    private var covered: Int { max(0, length - CacheContent.checksumLine) }
+
+    /// What is there from `offset`, at most `count` bytes and maybe fewer; `offset` is below `covered`.
+    private func piece(at offset: Int, atMost count: Int) -> ByteBuffer {
+        let count = min(count, covered - offset)
+        let inHead = head.readableBytes - offset
+        if inHead > 0 {
+            return head.getSlice(at: head.readerIndex + offset, length: min(count, inHead)) ?? ByteBuffer()
+        }
+        return DemoContent.slice(at: start + offset, count: min(count, DemoContent.period))
+    }
+
+    /// Sends a part. The checksum needs what stands before the part too, so that is made and not sent.
+    struct Source: BodySource {
+        private let content: CacheContent
+        private let range: Range<Int>
+        private var offset = 0
+        private var checksum = CRC32()
+
+        /// How much is passed over before others on the loop get their turn, in bytes.
+        private static let stride = 1 << 20
+
+        init(content: CacheContent, range: Range<Int>) {
+            self.content = content
+            self.range = range
+        }
+
+        mutating func next() -> BodyPart {
+            var passed = 0
+            while offset < min(range.upperBound, content.covered) {
+                let part = content.piece(at: offset, atMost: range.upperBound - offset)
+                checksum.update(part)
+                let skipped = min(max(0, range.lowerBound - offset), part.readableBytes)
+                offset += part.readableBytes
+                if skipped < part.readableBytes {
+                    return .bytes(
+                        part.getSlice(at: part.readerIndex + skipped, length: part.readableBytes - skipped) ?? part)
+                }
+                passed += part.readableBytes
+                if passed > Source.stride { return .wait(.microseconds(1)) }
+            }
+            guard offset < range.upperBound else { return .end(trailers: nil) }
+            let line = Array("crc32 \(checksum.text)\n".utf8)
+            let from = max(offset, range.lowerBound) - content.covered
+            let to = range.upperBound - content.covered
+            offset = range.upperBound
+            return .bytes(ByteBuffer(bytes: line[from..<min(to, line.count)]))
+        }
+    }
+}
+
+extension DemoContent {
+    /// Whether `body` is a whole one of `/cache/{name}?length=`: its last line is the checksum of what stands before it.
+    public static func isIntact(_ body: [UInt8]) -> Bool {
+        guard body.count >= CacheContent.checksumLine else { return false }
+        let content = body.dropLast(CacheContent.checksumLine)
+        var checksum = CRC32()
+        checksum.update(ByteBuffer(bytes: content))
+        return body.suffix(CacheContent.checksumLine).elementsEqual("crc32 \(checksum.text)\n".utf8)
+    }
+}
+
+/// Sends another source's bytes up to a place, and cuts the connection there.
+struct CutSource: BodySource {
+    private var source: any BodySource
+    private var left: Int
+
+    init(_ source: any BodySource, after count: Int) {
+        self.source = source
+        left = count
+    }
+
+    mutating func next() -> BodyPart {
+        guard left > 0 else { return .cut }
+        switch source.next() {
+        case .bytes(let bytes):
+            let count = min(left, bytes.readableBytes)
+            left -= count
+            return .bytes(bytes.getSlice(at: bytes.readerIndex, length: count) ?? bytes)
+        case .end: return .cut
+        case .wait(let pause): return .wait(pause)
+        case .cut: return .cut
+        }
+    }
+}
+
+/// Bytes at hand as a source, in pieces of 16 KiB.
+struct BufferSource: BodySource {
+    private var bytes: ByteBuffer
+
+    init(_ bytes: ByteBuffer) {
+        self.bytes = bytes
+    }
+
+    mutating func next() -> BodyPart {
+        let count = min(bytes.readableBytes, 16 * 1024)
+        guard count > 0, let piece = bytes.readSlice(length: count) else { return .end(trailers: nil) }
+        return .bytes(piece)
+    }
+}

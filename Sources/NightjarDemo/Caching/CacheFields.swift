@@ -1,0 +1,100 @@
+import NIOHTTP1
+
+/// The header fields that a query under `/cache` asks for. Nothing is sent that it does not ask for.
+///
+/// - `control`, repeated: a Cache-Control field each, as it stands;
+/// - `expires`: seconds from the Date that is sent, or `garbage`, which sends `0`;
+/// - `age`: an Age field, as it stands, so that it can be wrong;
+/// - `date`: seconds from now, or `none`;
+/// - `modified`: how many seconds before the last change of the name Last-Modified lies;
+/// - `vary`: fields, with commas between them; or `*`;
+/// - `field`, repeated: `Name:value`, as it stands.
+struct CacheFields {
+    let headers: HTTPHeaders
+    let date: DateField
+    /// How many seconds before the change it lies.
+    let modified: Int?
+    /// As they stand in the query, without `*`.
+    let varying: [String]
+
+    /// Some thirty years each way.
+    private static let offsets = -1_000_000_000...1_000_000_000
+    private static let fieldLimit = 1000
+    private static let fieldsLimit = 8
+
+    init(_ request: Request) throws(Problem) {
+        var headers = HTTPHeaders()
+        for control in try CacheFields.values(request, "control") {
+            headers.add(name: "Cache-Control", value: control)
+        }
+        switch request.query("date") {
+        case nil: date = .now
+        case "none": date = .absent
+        default: date = .offset(try request.query("date", in: CacheFields.offsets, or: 0))
+        }
+        if request.query("expires") == "garbage" {
+            headers.add(name: "Expires", value: "0")
+        } else if request.query("expires") != nil {
+            let seconds = try request.query("expires", in: CacheFields.offsets, or: 0)
+            let offset = if case .offset(let offset) = date { offset } else { 0 }
+            let expires = CalendarTime(seconds: CalendarTime.now() + offset + seconds)
+            headers.add(name: "Expires", value: expires.httpDate)
+        }
+        for age in try CacheFields.values(request, "age") { headers.add(name: "Age", value: age) }
+        modified =
+            request.query("modified") == nil ? nil : try request.query("modified", in: CacheFields.offsets, or: 0)
+        let names = try CacheFields.values(request, "vary").flatMap { $0.split(separator: ",").map(\.trimmed) }
+        guard names.count <= CacheFields.fieldsLimit, names.allSatisfy({ $0 == "*" || CacheFields.isToken($0) }) else {
+            throw Problem.query("vary", "must be at most \(CacheFields.fieldsLimit) names of fields, or *")
+        }
+        if !names.isEmpty { headers.add(name: "Vary", value: names.joined(separator: ", ")) }
+        varying = names.filter { $0 != "*" }.map(String.init)
+        try CacheFields.addOthers(request, to: &headers)
+        self.headers = headers
+    }
+
+    private static func addOthers(_ request: Request, to headers: inout HTTPHeaders) throws(Problem) {
+        for field in try values(request, "field") {
+            let halves = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, isToken(halves[0]), !ownFields.contains(halves[0].lowercased()) else {
+                throw Problem.query("field", "must be Name:value, and none of \(ownFields.joined(separator: ", "))")
+            }
+            headers.add(name: String(halves[0]), value: String(halves[1].trimmed))
+        }
+    }
+
+    /// A text for a field, of the query's parameter of that name.
+    static func value(_ request: Request, _ name: String) throws(Problem) -> String? {
+        try values(request, name).first
+    }
+
+    private static func values(_ request: Request, _ name: String) throws(Problem) -> [String] {
+        let values = request.queryValues(name)
+        guard values.count <= fieldsLimit else { throw Problem.query(name, "must not stand there so often") }
+        let isFit = values.allSatisfy { value in
+            value.utf8.count <= fieldLimit && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        }
+        guard isFit else {
+            throw Problem.query(name, "must have at most \(fieldLimit) bytes and no control characters")
+        }
+        return values
+    }
+
+    private static func isToken(_ text: Substring) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// Framing and what the connection does are the server's, and validators have parameters of their own.
+    private static let ownFields = [
+        "connection", "content-encoding", "content-length", "content-range", "content-type", "date", "etag", "expect",
+        "keep-alive", "last-modified", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+}

@@ -1,0 +1,160 @@
+import NIOCore
+import NIOHTTP1
+
+/// `/cache/{name}`: answers that are as cacheable as their query asks for (RFC 9111), under as many names as a test wants.
+///
+/// A name has a version, which changes when it is written to. See ``CacheFields`` for the fields that can be asked for,
+/// and ``CacheAnswer`` for what else.
+struct CacheResources {
+    let table: CacheTable
+    let asker: Asker
+
+    func add(to router: inout Router) {
+        router.on(.GET, "/cache/{name}", read)
+        for method in [HTTPMethod.POST, .PUT, .PATCH] { router.on(method, "/cache/{name}", write) }
+        router.on(.DELETE, "/cache/{name}", forget)
+        router.onAny("/cache/{name}/redirect", redirect)
+        router.onAny("/cache/{name}/clear", clear)
+        router.on(.GET, "/cache/{name}/missing") { request throws(Problem) in try error(request, .notFound) }
+        router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
+    }
+
+    /// A read is counted under the name, also one that is answered with 304 or fails: `fail=3` answers the third and all
+    /// later ones with 503, or with `failure`, which is another status or `drop`.
+    private func read(_ request: Request) throws(Problem) -> Response {
+        let name = try name(request)
+        let plan = try CacheAnswer(request, asker)
+        let failure = try request.query("failure", oneOf: ["503", "500", "502", "504", "404", "drop"])
+        let firstFailure = try request.query("fail", in: 1...1_000_000, or: Int.max)
+        let entry = table.read(name)
+        var response: Response
+        if entry.reads < firstFailure {
+            response = try plan.response(to: request, name: name, entry)
+        } else if let status = Int(failure) {
+            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was asked for").response
+        } else {
+            response = .dropped
+        }
+        response.headers.add(name: "Demo-Read", value: String(entry.reads))
+        response.delay = plan.delay
+        return response
+    }
+
+    /// Adds one to the version, unless the answer is to be an error by `status`; the body is not looked at. `location` and
+    /// `content-location` are fields of the answer.
+    private func write(_ request: Request) throws(Problem) -> Response {
+        let name = try name(request)
+        let fields = try CacheFields(request)
+        let status = try request.query("status", in: 200...599, or: 200)
+        let delay = try request.queryDuration("delay", atMost: CacheAnswer.maximumDelay, or: 0)
+        let locations = try locations(request)
+        let entry = status < 400 ? table.change(name) : table[name]
+        var response = Response.json(
+            ["name": .string(name), "version": .int(entry.version)], status: HTTPResponseStatus(statusCode: status))
+        response.headers.add(contentsOf: fields.headers)
+        response.headers.add(contentsOf: locations)
+        response.date = fields.date
+        response.delay = delay
+        return response
+    }
+
+    /// Forgets the name: its next version is the first. `status`, `location` and `content-location` as for a write.
+    private func forget(_ request: Request) throws(Problem) -> Response {
+        let name = try name(request)
+        let status = try request.query("status", in: 200...599, or: 204)
+        let locations = try locations(request)
+        if status < 400 { table.forget(name) }
+        return Response(HTTPResponseStatus(statusCode: status), headers: locations)
+    }
+
+    /// To `to`, which is the name itself by default.
+    private func redirect(_ request: Request) throws(Problem) -> Response {
+        let name = try name(request)
+        let status = try request.query("status", oneOf: ["302", "301", "303", "307", "308"])
+        let fields = try CacheFields(request)
+        let location = try CacheFields.value(request, "to") ?? "/cache/\(Target.encode(name))"
+        var response = Response.json(
+            ["location": .string(location)], status: HTTPResponseStatus(statusCode: Int(status) ?? 302))
+        response.headers.add(contentsOf: fields.headers)
+        response.headers.add(name: "Location", value: location)
+        response.date = fields.date
+        return response
+    }
+
+    /// Tells a client to drop what it has of this origin: `types`, which is `cache` by default.
+    private func clear(_ request: Request) throws(Problem) -> Response {
+        _ = try name(request)
+        let types = (request.query("types") ?? "cache").split(separator: ",").map(String.init)
+        let known = ["cache", "cookies", "storage", "executionContexts", "*"]
+        guard !types.isEmpty, types.count <= known.count, types.allSatisfy(known.contains) else {
+            throw Problem.query("types", "must be some of \(known.joined(separator: ", ")), with commas between them")
+        }
+        var response = Response.json(["cleared": .array(types.map(JSON.string))])
+        response.headers.add(name: "Cache-Control", value: "no-store")
+        response.headers.add(name: "Clear-Site-Data", value: types.map { "\"\($0)\"" }.joined(separator: ", "))
+        return response
+    }
+
+    /// An error that may be stored: for a minute, where the query asks for nothing else.
+    private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
+        let entry = table.read(try name(request))
+        let fields = try CacheFields(request)
+        var response = Problem(status, "this answer was asked for").response
+        response.headers.add(contentsOf: fields.headers)
+        if fields.headers.isEmpty { response.headers.add(name: "Cache-Control", value: "max-age=60") }
+        response.headers.add(name: "Demo-Read", value: String(entry.reads))
+        response.date = fields.date
+        return response
+    }
+
+    /// For the server's table of contents.
+    static let parameters: JSON = [
+        "GET /cache/{name}": [
+            "control": "Cache-Control, as it stands; repeated: one field each",
+            "expires": "seconds from Date, or garbage",
+            "age": "Age, as it stands",
+            "date": "seconds from now, or none",
+            "modified": "Last-Modified: seconds before the name's last change",
+            "etag": "none, strong or weak",
+            "vary": "fields, with commas between them, or *; the body says their values",
+            "field": "Name:value, as it stands; repeated",
+            "status": "200 to 599",
+            "length": "of the body, to 67108864; its last line is its checksum",
+            "seed": "a number, for another body",
+            "gzip": "1: for those who accept it",
+            "chunked": "1: without Content-Length",
+            "cut": "bytes of the body, then the connection ends",
+            "delay": "seconds, to 60",
+            "fail": "the n-th read and all later ones fail",
+            "failure": "503, 500, 502, 504, 404 or drop",
+            "private-to": "user: to anyone with a name; or the name of the only one",
+        ],
+        "POST, PUT, PATCH, DELETE /cache/{name}": [
+            "status": "200 to 599; from 400 on nothing changes",
+            "location": "Location, as it stands",
+            "content-location": "Content-Location, as it stands",
+        ],
+        "ANY /cache/{name}/redirect": [
+            "to": "Location, as it stands; the name by default",
+            "status": "302, 301, 303, 307 or 308; fields as above",
+        ],
+        "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, *"],
+        "GET /cache/{name}/missing, /cache/{name}/gone": ["control": "max-age=60 by default; fields as above"],
+    ]
+
+    private func name(_ request: Request) throws(Problem) -> String {
+        let name = request.parameters["name"] ?? ""
+        guard (1...100).contains(name.utf8.count) else {
+            throw Problem(.notFound, "{name} must have 1 to 100 bytes")
+        }
+        return name
+    }
+
+    private func locations(_ request: Request) throws(Problem) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        for (parameter, field) in [("location", "Location"), ("content-location", "Content-Location")] {
+            if let value = try CacheFields.value(request, parameter) { headers.add(name: field, value: value) }
+        }
+        return headers
+    }
+}

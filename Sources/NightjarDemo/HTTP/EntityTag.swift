@@ -1,0 +1,81 @@
+import NIOHTTP1
+
+/// A validator that names one representation: RFC 9110 section 8.8.3.
+struct EntityTag: Equatable {
+    let isWeak: Bool
+    /// Without the quotes.
+    let opaque: String
+
+    /// A strong one, made from the representation's bytes.
+    init(of bytes: [UInt8]) {
+        isWeak = false
+        opaque = EntityTag.fingerprint(bytes)
+    }
+
+    init(isWeak: Bool, opaque: String) {
+        self.isWeak = isWeak
+        self.opaque = opaque
+    }
+
+    /// As it stands in a field.
+    var text: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
+
+    /// Section 8.8.3.2: for If-Match and If-Range.
+    func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
+
+    /// Section 8.8.3.2: for If-None-Match.
+    func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
+
+    /// 16 hexadecimal digits.
+    static func fingerprint(_ bytes: [UInt8]) -> String {
+        Hash.sha256(bytes).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// What a list of tags names.
+    enum Selection: Equatable {
+        case any
+        case tags([EntityTag])
+    }
+
+    /// The value of an If-Match or If-None-Match field; nil where the field is missing. What breaks the grammar ends the
+    /// list, so that it matches less rather than more.
+    static func selection(_ headers: HTTPHeaders, _ name: String) -> Selection? {
+        let fields = headers[name]
+        guard !fields.isEmpty else { return nil }
+        var rest = fields.joined(separator: ",")[...]
+        if rest.trimmed == "*" { return .any }
+        var tags: [EntityTag] = []
+        while true {
+            rest = rest.drop { $0 == "," || $0 == " " || $0 == "\t" }
+            guard let tag = take(&rest) else { return .tags(tags) }
+            tags.append(tag)
+        }
+    }
+
+    /// One tag and nothing else.
+    init?(_ text: String) {
+        var rest = text.trimmed
+        guard let tag = EntityTag.take(&rest), rest.isEmpty else { return nil }
+        self = tag
+    }
+
+    private static func take(_ rest: inout Substring) -> EntityTag? {
+        let isWeak = rest.hasPrefix("W/")
+        var inner = isWeak ? rest.dropFirst(2) : rest
+        guard inner.popFirst() == "\"" else { return nil }
+        let opaque = inner.prefix { $0 != "\"" }
+        inner = inner.dropFirst(opaque.count)
+        guard inner.popFirst() == "\"" else { return nil }
+        rest = inner
+        return EntityTag(isWeak: isWeak, opaque: String(opaque))
+    }
+}
+
+extension StringProtocol {
+    /// Without the spaces and tabs around it.
+    var trimmed: Substring {
+        var text = Substring(self).drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,205 @@
+import NIOCore
+import NIOHTTP1
+
+/// What a resource has to give at this moment, with what tells it from what it gave before. Knows the conditions and
+/// ranges of a request: RFC 9110 sections 13 and 14.
+struct Representation {
+    /// Content-Type, Cache-Control, Vary and what else goes with it.
+    var headers: HTTPHeaders
+    var content: any RangedContent
+    var tag: EntityTag?
+    /// Seconds since 1970.
+    var modified: Int?
+    /// Whether parts of it are served.
+    var hasRanges = false
+
+    init(headers: HTTPHeaders, content: any RangedContent, tag: EntityTag? = nil, modified: Int? = nil) {
+        self.headers = headers
+        self.content = content
+        self.tag = tag
+        self.modified = modified
+    }
+
+    /// Cache-Control of what any client may change at any time: it is kept, and never used without asking.
+    static let validated = "no-cache"
+    /// The same for what only one user sees.
+    static let validatedPrivate = "private, no-cache"
+
+    /// A document with a strong tag, made from its bytes.
+    static func json(_ document: JSON, control: String, modified: Int? = nil) -> Representation {
+        let bytes = document.formatted()
+        return Representation(
+            headers: ["Content-Type": "application/json", "Cache-Control": control],
+            content: ByteBuffer(bytes: bytes), tag: EntityTag(of: bytes), modified: modified)
+    }
+
+    /// The answer to a request: 200, 206, 304, 412 or 416, in the order of section 13.2.2.
+    func answer(_ request: Request) throws(Problem) -> Response {
+        let fields = request.head.headers
+        try checkChange(fields, isSafe: true)
+        let isRead = request.head.method == .GET || request.head.method == .HEAD
+        if isRead, isUnchanged(for: fields) { return notModified }
+        let length = content.length
+        var response = Response(.ok, headers: described, body: content.body(in: 0..<length))
+        guard hasRanges else { return response }
+        response.headers.add(name: "Accept-Ranges", value: "bytes")
+        guard request.head.method == .GET, let text = fields.first(name: "range"), mayBePartial(fields) else {
+            return response
+        }
+        switch ByteRange.read(text, of: length) {
+        case .ignored:
+            break
+        case .range(let range):
+            response.status = .partialContent
+            response.headers.add(
+                name: "Content-Range", value: "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
+            response.body = content.body(in: range)
+        case .unsatisfiable:
+            throw Problem(
+                .rangeNotSatisfiable, "there are \(length) bytes, and none of them in that range",
+                headers: ["Content-Range": "bytes */\(length)"])
+        }
+        return response
+    }
+
+    /// Refuses a change by If-Match, If-Unmodified-Since or If-None-Match.
+    func checkChange(_ request: Request) throws(Problem) {
+        try checkChange(request.head.headers, isSafe: false)
+    }
+
+    /// 201, with the validators of what is now at `location`.
+    func created(at location: String) -> Response {
+        var response = Response(.created, headers: described, body: content.body(in: 0..<content.length))
+        response.headers.remove(name: "Cache-Control")
+        response.headers.add(name: "Location", value: location)
+        return response
+    }
+
+    /// 200 to a change, with what is there now. An answer to PUT must not have validators, because what is kept is not
+    /// byte by byte what was sent (RFC 9110 section 9.3.4); this is for PATCH.
+    func changed(_ request: Request) -> Response {
+        var response = Response(.ok, headers: described, body: content.body(in: 0..<content.length))
+        response.headers.remove(name: "Cache-Control")
+        response.headers.add(name: "Content-Location", value: request.path)
+        return response
+    }
+
+    /// The validators as fields, into an answer that is not the representation itself or was not asked under conditions.
+    func describe(_ headers: inout HTTPHeaders) {
+        if let tag { headers.replaceOrAdd(name: "ETag", value: tag.text) }
+        if let modified {
+            headers.replaceOrAdd(name: "Last-Modified", value: CalendarTime(seconds: modified).httpDate)
+        }
+    }
+
+    // MARK: Conditions
+
+    private func checkChange(_ fields: HTTPHeaders, isSafe: Bool) throws(Problem) {
+        if let selection = EntityTag.selection(fields, "if-match") {
+            let isMatch =
+                switch selection {
+                case .any: true
+                case .tags(let tags): tags.contains { tag?.matchesStrongly($0) == true }
+                }
+            guard isMatch else { throw failed("If-Match") }
+        } else if let modified, let date = fields.date("if-unmodified-since"), modified > date {
+            throw failed("If-Unmodified-Since")
+        }
+        if !isSafe, isNoneMatchFalse(fields) == true { throw failed("If-None-Match") }
+    }
+
+    private func isUnchanged(for fields: HTTPHeaders) -> Bool {
+        if let isMatch = isNoneMatchFalse(fields) { return isMatch }
+        guard let modified, let date = fields.date("if-modified-since") else { return false }
+        return modified <= date
+    }
+
+    /// Nil where there is no If-None-Match.
+    private func isNoneMatchFalse(_ fields: HTTPHeaders) -> Bool? {
+        switch EntityTag.selection(fields, "if-none-match") {
+        case nil: nil
+        case .any: true
+        case .tags(let tags): tags.contains { tag?.matchesWeakly($0) == true }
+        }
+    }
+
+    /// Section 13.1.5. A time is strong enough once a second has passed since.
+    private func mayBePartial(_ fields: HTTPHeaders) -> Bool {
+        guard let text = fields.first(name: "if-range") else { return true }
+        if let given = EntityTag(text) { return tag?.matchesStrongly(given) == true }
+        guard let modified, let date = CalendarTime.seconds(httpDate: text) else { return false }
+        return modified == date && modified < CalendarTime.now()
+    }
+
+    private func failed(_ field: String) -> Problem {
+        Problem(.preconditionFailed, "\(field) does not hold: the resource is another than you know")
+    }
+
+    // MARK: Answers
+
+    private var described: HTTPHeaders {
+        var headers = headers
+        describe(&headers)
+        return headers
+    }
+
+    /// Without what describes a body that is not there (section 15.4.5).
+    private var notModified: Response {
+        var headers = described
+        for name in ["Content-Type", "Content-Encoding", "Content-Length"] { headers.remove(name: name) }
+        if tag != nil { headers.remove(name: "Last-Modified") }
+        return Response(.notModified, headers: headers)
+    }
+}
+
+/// Bytes of which any part can be sent.
+protocol RangedContent {
+    var length: Int { get }
+    /// - Parameter range: within `0..<length`.
+    func body(in range: Range<Int>) -> Response.Body
+}
+
+extension ByteBuffer: RangedContent {
+    var length: Int { readableBytes }
+
+    func body(in range: Range<Int>) -> Response.Body {
+        .bytes(getSlice(at: readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer())
+    }
+}
+
+/// A Range field of one range (RFC 9110 section 14.1.2). Several are answered with the whole, as a server may.
+enum ByteRange: Equatable {
+    case range(Range<Int>)
+    case unsatisfiable
+    /// Of another unit, malformed, or of several.
+    case ignored
+
+    static func read(_ text: String, of length: Int) -> ByteRange {
+        guard text.lowercased().hasPrefix("bytes=") else { return .ignored }
+        let halves = text.dropFirst(6).trimmed.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, halves.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
+            return .ignored
+        }
+        // More digits than a number has mean a place far behind the end.
+        let first = halves[0].isEmpty ? nil : Int(halves[0]) ?? Int.max
+        let last = halves[1].isEmpty ? nil : Int(halves[1]) ?? Int.max
+        switch (first, last) {
+        case (nil, nil):
+            return .ignored
+        case (nil, let count?):
+            return count == 0 || length == 0 ? .unsatisfiable : .range(max(0, length - count)..<length)
+        case (let first?, let last):
+            if let last, last < first { return .ignored }
+            guard first < length else { return .unsatisfiable }
+            return .range(first..<(min(last ?? length, length - 1) + 1))
+        }
+    }
+}
+
+extension HTTPHeaders {
+    /// Nil where the field is missing, repeated or no date.
+    fileprivate func date(_ name: String) -> Int? {
+        let fields = self[name]
+        return fields.count == 1 ? CalendarTime.seconds(httpDate: fields[0]) : nil
+    }
+}
