@@ -24,7 +24,8 @@ public func nj_client_send(
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
         guard request.hearsOfRefresh else {
-            return Handle.make(ResponseBox(try client.sendBlocking(request.request, handlers: request.handlers { _, _ in })))
+            return Handle.make(
+                ResponseBox(try client.sendBlocking(request.request, handlers: request.handlers { _, _ in })))
         }
         let ended = RefreshMark()
         let response = try client.sendBlocking(

@@ -36,12 +36,18 @@ public func njl_cache_flush(_ cache: OpaquePointer?) { Handle<CacheStorage>.borr
 
 @_cdecl("njl_cache_count") @implementation
 public func njl_cache_count(_ cache: OpaquePointer?) -> njl_cache_statistics {
-    let now = Handle<CacheStorage>.borrow(cache)?.statistics ?? CacheStorage.Statistics()
-    return njl_cache_statistics(
-        hits: Int64(now.hits), stale: Int64(now.stale), misses: Int64(now.misses),
-        validations: Int64(now.validations), bytes_saved: Int64(now.bytesSaved),
-        memory_entries: Int64(now.memoryEntries), memory_bytes: Int64(now.memoryBytes),
-        disk_entries: Int64(now.diskEntries), disk_bytes: Int64(now.diskBytes))
+    var numbers = njl_cache_statistics()
+    guard let now = Handle<CacheStorage>.borrow(cache)?.statistics else { return numbers }
+    numbers.hits = Int64(now.hits)
+    numbers.stale = Int64(now.stale)
+    numbers.misses = Int64(now.misses)
+    numbers.validations = Int64(now.validations)
+    numbers.bytes_saved = Int64(now.bytesSaved)
+    numbers.memory_entries = Int64(now.memoryEntries)
+    numbers.memory_bytes = Int64(now.memoryBytes)
+    numbers.disk_entries = Int64(now.diskEntries)
+    numbers.disk_bytes = Int64(now.diskBytes)
+    return numbers
 }
 
 @_cdecl("njl_call_refresh") @implementation

@@ -46,6 +46,7 @@ final class Engine: @unchecked Sendable {
             finished(outcome, result)
         }
         if wishes.hearsOfRefresh || client.mayRefresh(request) {
+            outcome.refreshed = nil
             handlers.refreshed = { [self] result in endRefresh(of: outcome, with: result) }
         }
         if wishes.isStreamed { receive(outcome, by: &handlers) }
@@ -79,7 +80,7 @@ final class Engine: @unchecked Sendable {
     /// Ends with neither response nor error where nothing is stored.
     func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.lookUp(request, on: queue) { [self] in finished(outcome, $0) }
+        outcome.task = try client.lookUp(request, on: queue) { [self] in completed(outcome, $0) }
         add(outcome)
         return outcome
     }
@@ -98,7 +99,7 @@ final class Engine: @unchecked Sendable {
         let outcome = Outcome(wait: wait)
         outcome.task = try client.insert(
             Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: request, on: queue
-        ) { [self] in finished(outcome, $0.map { nil }) }
+        ) { [self] in completed(outcome, $0.map { nil }) }
         add(outcome)
         return outcome
     }
@@ -124,9 +125,9 @@ final class Engine: @unchecked Sendable {
         call.refreshListeners = []
         for outcome in listeners {
             switch result {
-            case .success(let response): finished(outcome, .success(response))
-            case .failure(let error): finished(outcome, .failure(error))
-            case nil: finished(outcome, .success(nil))
+            case .success(let response): completed(outcome, .success(response))
+            case .failure(let error): completed(outcome, .failure(error))
+            case nil: completed(outcome, .success(nil))
             }
         }
     }
@@ -188,11 +189,11 @@ final class Engine: @unchecked Sendable {
     }
 
     private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
-        finished(outcome, result.map { .some($0) })
+        completed(outcome, result.map { .some($0) })
     }
 
     /// - Parameter result: without a response where there is none to have.
-    private func finished(_ outcome: Outcome, _ result: Result<Response?, NightjarError>) {
+    private func completed(_ outcome: Outcome, _ result: Result<Response?, NightjarError>) {
         forget(outcome)
         outcome.task = nil
         outcome.isPending = false

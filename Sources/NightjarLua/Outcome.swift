@@ -17,9 +17,9 @@ final class Outcome: @unchecked Sendable {
     var result: Result<Response, NightjarError>?
     /// It stands for what comes of a refresh, which no task of its own brings.
     var isPending = false
-    /// What came of fetching anew the stored answer that the call was given; nil within: nothing was fetched. Nil while nobody
-    /// knows, of calls alone.
-    var refreshed: Result<Response, NightjarError>??
+    /// What came of fetching anew the stored answer that the call was given; nil within: nothing is fetched. Nil while nobody
+    /// knows.
+    var refreshed: Result<Response, NightjarError>?? = .some(nil)
     /// Who waits for that.
     var refreshListeners: [Outcome] = []
     /// The redirect that the script is asked about.
@@ -41,10 +41,7 @@ final class Outcome: @unchecked Sendable {
 
     init(wait: OpaquePointer) { self.wait = wait }
 
-    init(_ result: Result<Response, NightjarError>) {
-        self.result = result
-        refreshed = .some(nil)
-    }
+    init(_ result: Result<Response, NightjarError>) { self.result = result }
 
     /// Of a refresh.
     init() { isPending = true }
