@@ -475,7 +475,7 @@ typedef enum nj_cache_policy {
   NJ_CACHE_REVALIDATE = 2,    /* what is stored is answered once the server has said that it still holds */
   NJ_CACHE_ELSE_LOAD = 3,     /* what is stored is answered whatever its age; otherwise the server is asked */
   NJ_CACHE_ONLY = 4,          /* the same, and otherwise the call fails with NJ_CACHE_MISS */
-  NJ_CACHE_OFFLINE_FIRST = 5, /* what is stored is answered at once, and fetched anew meanwhile where it is stale */
+  NJ_CACHE_OFFLINE_FIRST = 5, /* what is stored is answered at once, and fetched anew meanwhile unless it is fresh */
   NJ_CACHE_OFF = 6            /* of a request: nothing is looked up, and nothing stored */
 } nj_cache_policy;
 

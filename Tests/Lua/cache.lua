@@ -7,6 +7,13 @@ local equal = check.equal
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, cache = true }
 
+local function wait_until(condition)
+  for _ = 1, 5000 do
+    if condition() then return end
+    nightjar.sleep(0.001)
+  end
+  error("it never came to be", 2)
+end
 local function name(what) return "/cache/" .. what .. os.tmpname():gsub(".*/", "") end
 local fresh = { control = "max-age=60", etag = "strong" }
 local stale = { control = "max-age=0", etag = "strong" }
@@ -87,7 +94,7 @@ end)
 equal(answers[1].json.version, 3)
 equal(#heard, 0)
 equal(answers[1]:refreshed().json.version, 4)
-nightjar.sleep(0)
+wait_until(function() return #heard > 0 end)
 equal(heard[1], 4)
 equal(#heard, 1)
 api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
@@ -104,7 +111,7 @@ new, err = res:refreshed()
 equal(new, nil)
 equal(err.kind, "not_found")
 equal(err.status, 404)
-nightjar.sleep(0)
+wait_until(function() return told end)
 equal(told[1], nil)
 equal(told[2].kind, "not_found")
 

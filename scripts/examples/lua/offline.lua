@@ -23,7 +23,7 @@ local sources = {
 }
 
 -- A page that changes. Its fresh version comes to a function, as a task of its own, and the script goes on with the old one.
-local function show(res) print(("%-28s %s"):format(res.json.title, sources[res.source])) end
+local function show(res) print(("%-42s %s"):format(res.json.title, sources[res.source])) end
 local article = api:get("/v1/articles/1", {
   on_refresh = function(res, err)
     if err then print("  the article could not be fetched anew: " .. err.user_message)
@@ -35,7 +35,7 @@ show(article)
 
 -- A list that the server says to be good for a minute, and items that it says never to change.
 local news = api:get "/news"
-print(("%-28s %s"):format("news", sources[news.source]))
+print(("%-42s %s"):format("news", sources[news.source]))
 for index = 1, 3 do show(api:get(news.json.results[index].url)) end
 
 -- Where the fresh one is worth waiting for, there is that.
