@@ -200,6 +200,8 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzAuth",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Auth"),
+        .executableTarget(
+            name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

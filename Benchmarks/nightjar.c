@@ -19,7 +19,11 @@ static const char policies[] =
 static nj_config *configuration(const char *mode, const char *url) {
   nj_config *config = nj_config_new();
   nj_error *err = NULL;
-  const char *options = strcmp(mode, "policies") == 0 ? policies : strcmp(mode, "coalesce") == 0 ? "{\"coalesce\":true}" : NULL;
+  int is_cached = strcmp(mode, "cached") == 0 || strcmp(mode, "uncached") == 0;
+  const char *options = strcmp(mode, "policies") == 0   ? policies
+                        : strcmp(mode, "coalesce") == 0 ? "{\"coalesce\":true}"
+                        : is_cached                     ? "{\"cache\":true}"
+                                                        : NULL;
   if (options) {
     nj_config_set_base_url(config, url);
     if (nj_config_merge_json(config, options, strlen(options), &err) != NJ_OK)
@@ -132,9 +136,9 @@ int main(int argc, char **argv) {
   }
   queue = nj_queue_new();
   request = nj_request_new("GET", argv[2]);
-  if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "policies") == 0) many();
+  if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "policies") == 0 || strcmp(argv[1], "uncached") == 0) many();
   else if (strcmp(argv[1], "coalesce") == 0) coalesce();
-  else if (strcmp(argv[1], "blocking") == 0) blocking();
+  else if (strcmp(argv[1], "blocking") == 0 || strcmp(argv[1], "cached") == 0) blocking();
   else if (strcmp(argv[1], "handshake") == 0) handshake();
   else if (strcmp(argv[1], "download") == 0) download(argv[4]);
   else if (strcmp(argv[1], "memory-idle") == 0) memory(0);

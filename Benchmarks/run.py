@@ -83,6 +83,21 @@ def coalesce():
     server.shutdown()
 
 
+def cache_hit():
+    """A fresh answer of the memory cache: from C on one thread, and from Lua one call after the other."""
+    mine = [measure([f"{PREFIX}/nightjar-side", "cached", f"{HTTP}/cached", 300_000])["wall_us"] for _ in range(ROUNDS)]
+    report("cache-hit", statistics.median(mine), None, None, "wall_us_per_call", 3)
+    script = os.path.join("Benchmarks", "lua", "cached.lua")
+    rates = [measure([f"{PREFIX}/bin/nightjar", script, HTTP, 300_000])["calls_per_s"] for _ in range(ROUNDS)]
+    report("cache-hit-lua", statistics.median(rates), None, None, "calls_per_s", 300_000)
+
+
+def http1_cache():
+    """Calls whose answers cannot be stored, with the cache on and off."""
+    ours, _ = sides("many", f"{HTTP}/uncached", 100_000)
+    compare("http1-cache", "cpu_us", "cpu_us_per_request", 1.05, [ours[0], "uncached", *ours[2:]], ours, "cache off")
+
+
 def blocking():
     compare("blocking", "wall_us", "wall_us_per_request", 1.25, *sides("blocking", f"{HTTP}/1k", 20_000), "curl-easy")
 
@@ -178,7 +193,8 @@ def load():
 
 
 BENCHES = {
-    "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
+    "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
+    "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
     "lua": lua, "memory": memory, "load": load, "json": json_decode,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES

@@ -76,8 +76,8 @@ public final class ClientTask: @unchecked Sendable {
     private var isIncomplete = false
 
     init(
-        _ request: PreparedRequest, _ options: CallOptions, handlers: TaskHandlers, queue: CompletionQueue?,
-        client: ClientLoop
+        _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
+        queue: CompletionQueue?, client: ClientLoop
     ) {
         self.request = request
         self.options = options
@@ -216,25 +216,67 @@ public final class ClientTask: @unchecked Sendable {
     }
 }
 
-/// What a call is bounded by, the client's settings filled in.
-struct CallOptions: Sendable {
-    var timeouts: Timeouts
-    var maximumBody: Int
-    var expectedStatuses: [StatusRange]
-    var schema: JSONSchema?
+/// What a call is bounded by, the client's settings filled in. Shared by calls that are alike.
+final class CallOptions: Sendable {
+    let timeouts: Timeouts
+    /// The same as the loop counts.
+    let limits: Limits
+    let maximumBody: Int
+    let expectedStatuses: [StatusRange]
+    let schema: JSONSchema?
     /// Nil: the client's.
-    var redirect: RedirectSettings?
+    let redirect: RedirectSettings?
     /// Nil: the client's.
-    var retry: RetrySettings?
-    var decompresses: Bool
-    var usesCookies: Bool
-    var coalesces = false
+    let retry: RetrySettings?
+    let decompresses: Bool
+    let usesCookies: Bool
+    let coalesces: Bool
     /// Nil: not at all.
-    var cache: CachePolicy?
+    let cache: CachePolicy?
     /// Goes into the cache in place of what a server would answer.
-    var planted: PlantedAnswer?
-    var limitGroup: String?
+    let planted: PlantedAnswer?
+    let limitGroup: String?
     /// The client's token is for this call.
-    var usesLogin: Bool
-    var hooks: CallHooks?
+    let usesLogin: Bool
+    let hooks: CallHooks?
+
+    init(
+        timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
+        redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, decompresses: Bool, usesCookies: Bool,
+        coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
+        usesLogin: Bool, hooks: CallHooks? = nil
+    ) {
+        self.timeouts = timeouts
+        limits = Limits(
+            total: timeouts.total.map { .nanoseconds($0.nanosecondsClamped) },
+            idle: timeouts.idle.map { .nanoseconds($0.nanosecondsClamped) })
+        self.maximumBody = maximumBody
+        self.expectedStatuses = expectedStatuses
+        self.schema = schema
+        self.redirect = redirect
+        self.retry = retry
+        self.decompresses = decompresses
+        self.usesCookies = usesCookies
+        self.coalesces = coalesces
+        self.cache = cache
+        self.planted = planted
+        self.limitGroup = limitGroup
+        self.usesLogin = usesLogin
+        self.hooks = hooks
+    }
+
+    /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.
+    var ofSharedExchange: CallOptions {
+        CallOptions(
+            timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
+            expectedStatuses: expectedStatuses, schema: schema, redirect: redirect, retry: retry,
+            decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
+            limitGroup: limitGroup, usesLogin: usesLogin)
+    }
+
+    /// Lengths of time; nil: none.
+    struct Limits: Sendable {
+        let total: TimeAmount?
+        let idle: TimeAmount?
+    }
 }

@@ -58,6 +58,8 @@ public func nj_client_start(
                 }
             }
         }
-        return Handle.make(try client.start(request.request, on: queue, handlers))
+        return try request.withRequest { request throws(NightjarError) in
+            Handle.make(try client.start(request, on: queue, handlers))
+        }
     }
 }

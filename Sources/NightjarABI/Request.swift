@@ -38,6 +38,14 @@ final class RequestBox {
 
     var hearsOfRefresh: Bool { refreshed != nil }
 
+    /// Lends it, for a request is large and copying one is work.
+    @inline(__always)
+    func withRequest<Result>(
+        _ body: (inout Request) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        try body(&request)
+    }
+
     func handlers(
         finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
     ) -> TaskHandlers {

@@ -45,10 +45,15 @@ func permissions(_ path: String) -> mode_t? {
 /// Processes that use a store, all gone with this.
 final class TokenStoreWorkers {
     private var running: [Process] = []
+    private let program: String
 
-    static var path: String {
+    init(_ program: String = TokenStoreWorkers.path) { self.program = program }
+
+    static var path: String { path(of: "TokenStoreWorker") }
+
+    static func path(of program: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent("TokenStoreWorker").path
+            .appendingPathComponent(program).path
     }
 
     deinit { for process in running { end(process) } }
@@ -56,7 +61,7 @@ final class TokenStoreWorkers {
     @discardableResult
     func start(_ arguments: [String], output: String? = nil) throws -> Process {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.standardOutput =
             try output.map { path in

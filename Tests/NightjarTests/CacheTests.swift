@@ -353,6 +353,89 @@ extension String {
         #expect(bench.asked.map(\.target) == ["/a", "/b"])
     }
 
+    // MARK: On the caller's thread
+
+    @Test func whatWasWrittenToIsNotAnsweredOnTheCallersThreadEither() throws {
+        let bench = try Bench { number, asked in asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)") }
+        for _ in 0..<5 { #expect(String(buffer: try bench.get().body) == "1") }
+        var put = Request(.put, "/a")
+        put.body = .bytes(ByteBuffer(string: "x"))
+        _ = try bench.client.sendBlocking(put)
+        for _ in 0..<5 { #expect(String(buffer: try bench.get().body) == "3") }
+        bench.client.cache?.removeAll()
+        for _ in 0..<5 { #expect(String(buffer: try bench.get().body) == "4") }
+        #expect(bench.client.cache?.statistics.hits == 12)
+    }
+
+    @Test func anAnswerAgesOnTheCallersThreadToo() throws {
+        let bench = try Bench { _, _ in .init(200, Self.fresh) }
+        _ = try bench.get()
+        try eventually("its age was told", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
+        #expect(bench.asked.count == 1)
+    }
+
+    @Test func eachRequestIsToldAsItWasAndEachQueueHearsOfIt() throws {
+        let bench = try Bench { _, _ in .init(200, Self.fresh) }
+        for _ in 0..<3 { _ = try bench.get() }
+        let other = try bench.get("/a", [("X-Other", "1")])
+        #expect(other.source == .cache && other.request?.headers["X-Other"] == "1")
+        let results = Results()
+        for index in 0..<10 { try bench.start(Bench.request(.get, "/a"), results, index) }
+        #expect(results.count == 0)
+        bench.run { results.count == 10 }
+        #expect(results.responses.allSatisfy { $0.source == .cache })
+        bench.client.close()
+        #expect(kind { _ = try bench.get() } == .closed)
+    }
+
+    // MARK: Logins
+
+    private func bench(_ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer) throws -> Bench {
+        try Bench(
+            .init(),
+            {
+                try? $0.merge(
+                    json: """
+                        {"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a", "refresh_token": "r"}}
+                        """)
+            }, answer)
+    }
+
+    @Test func anotherLoginGetsNothingOfTheOneBefore() throws {
+        let bench = try bench { _, asked in .init(200, Self.fresh, asked.headers["Authorization"] ?? "nobody") }
+        for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer a") }
+        #expect(bench.asked.count == 1)
+        try bench.client.signIn(Token(access: "b"))
+        for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer b") }
+        #expect(bench.asked.count == 2)
+        try bench.client.signOut()
+        try eventually("the client was signed out") { kind { _ = try bench.get() } == .unauthorized }
+        #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .unauthorized)
+        #expect(bench.client.cache?.statistics.memoryEntries == 1)
+    }
+
+    @Test func aRenewedTokenIsTheSameLogin() throws {
+        let bench = try bench { _, asked in
+            switch (asked.target, asked.headers["Authorization"]) {
+            case ("/token", _): .init(200, [], #"{"access_token": "a2", "refresh_token": "r2", "expires_in": 600}"#)
+            case (_, "Bearer a2"), ("/a", _): .init(200, Self.fresh, asked.headers["Authorization"] ?? "")
+            default: .init(401)
+            }
+        }
+        #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
+        #expect(String(buffer: try bench.get("/b").body) == "Bearer a2")
+        // What was got with the old token is still this user's.
+        #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
+        #expect(bench.asked.map(\.target) == ["/a", "/b", "/token", "/b"])
+    }
+
+    /// It would stand in the way of the token that is got for it.
+    @Test func aRefusedCredentialIsNotStored() throws {
+        let bench = try Bench { number, _ in number == 1 ? .init(401, [("Cache-Control", "max-age=600")]) : .init() }
+        #expect(try bench.get().status == 401)
+        #expect(try bench.get().status == 200)
+    }
+
     // MARK: Policies
 
     @Test func eachPolicyDoesWhatItSays() throws {

@@ -182,6 +182,11 @@ public final class CacheStorage: Sendable {
         disk?.run { $0.invalidate(url: url) }
     }
 
+    func remove(_ key: CacheKey) {
+        memory.remove(key)
+        disk?.run { $0.remove(key) }
+    }
+
     /// Forgets what a login has got.
     func remove(_ partition: CachePartition) {
         memory.remove(partition)

@@ -344,6 +344,8 @@ final class Cache: Stage, @unchecked Sendable {
         case .refuse(let refusal):
             progress.reading = .nothing
             call.decide(.cache(.notStored(refusal), key: call.request.url))
+            // What it takes the place of holds no longer.
+            if head.status < 500, !progress.entries.isEmpty { storage.remove(progress.key) }
             release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
         }
         return .proceed

@@ -66,6 +66,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var credentialsAreDropped = false
     /// Why it went as it did, so far.
     private(set) var decisions: [Decision] = []
+    /// What the last exchange has brought, and how many of those decisions it knows.
+    private var completed: (response: Response, decisions: Int)?
     /// What a stage waits for, and which: nil where none does.
     private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
     /// The stage that is asked now.
@@ -104,6 +106,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// The answer that is being read comes from the cache.
+    var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
     var isInner: Bool { conclude != nil }
     /// Where the program's own code runs that this call needs; nil: on the loop.
@@ -271,11 +275,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// An inner call that does the rest of this one, from below the stage that is asked now. It has no end of its own: who
     /// waits for it, ends it. It is still to begin.
     func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
-        var options = options
-        options.timeouts.total = nil
-        options.hooks = nil
         let task = ClientTask(
-            request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
+            request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
         let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
         call.branchedFrom = self
         call.limits.idle = limits.idle
@@ -289,8 +290,6 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// - Parameter isHeard: the caller hears of it, if it wants to and of no other.
     /// - Returns: false when it cannot begin.
     func refresh(_ request: PreparedRequest, _ caching: Cache.Progress, isHeard: Bool) -> Bool {
-        var options = options
-        options.hooks = nil
         let expected = options.expectedStatuses
         let caller = task
         let isHeard = isHeard && !caller.isRefreshing
@@ -306,7 +305,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         // What nobody wants to have is not collected.
         if refreshed == nil { handlers.body = { _, _ in } }
         let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
-        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
+        let task = ClientTask(
+            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { return false }
         if isHeard { caller.isRefreshing = true }
         let call = Call(task, on: loop, chain: chain, below: asked - 1)
@@ -348,7 +348,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func explained(_ result: Result<Response, NightjarError>) -> Result<Response, NightjarError> {
         switch result {
         case .success(let response):
-            return decisions.isEmpty ? result : .success(response.explained(response.decisions + decisions))
+            let known = completed.map { $0.response === response ? $0.decisions : 0 } ?? 0
+            completed = nil
+            guard known < decisions.count else { return result }
+            return .success(response.explained(response.decisions + decisions[known...]))
         case .failure(var error):
             error = error.of(request, attempts: attempts).after(retry?.failures ?? [], decisions)
             return .failure(wasSentBefore ? error.mayHaveBeenProcessed : error)
@@ -357,6 +360,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Notes why the call goes as it does.
     func decide(_ what: Decision.What) {
+        if decisions.isEmpty { decisions.reserveCapacity(4) }
         decisions.append(
             Decision(what, attempt: attempts, moment: .nanoseconds((NIODeadline.now() - started).nanoseconds)))
     }
@@ -552,7 +556,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
             source: spring == chain.bottom ? .network : caching?.source ?? .cache,
-            redirects: redirects?.history ?? [], sent: request)
+            redirects: redirects?.history ?? [], decisions: decisions, sent: request)
+        completed = (response, decisions.count)
         ascend(response, from: spring)
     }
 

@@ -9,7 +9,6 @@ struct CacheFields {
     var entityTag: Int?
     var vary: Int?
     var connection: Int?
-    var hasSecondExpires = false
     /// Pragma says no-cache. Section 5.4 knows it in requests alone; who sends it here does not want guesses.
     var hasPragmaNoCache = false
 
@@ -28,9 +27,7 @@ struct CacheFields {
         case 4 where vary == nil && ASCII.isCaseless(name, "vary"): vary = index
         case 6 where ASCII.isCaseless(name, "pragma"):
             hasPragmaNoCache = hasPragmaNoCache || CacheFields.saysNoCache(value)
-        case 7 where ASCII.isCaseless(name, "expires"):
-            hasSecondExpires = expires != nil
-            expires = expires ?? index
+        case 7 where expires == nil && ASCII.isCaseless(name, "expires"): expires = index
         case 10 where connection == nil && ASCII.isCaseless(name, "connection"): connection = index
         case 13 where ASCII.isCaseless(name, "cache-control"): directives.add(value)
         case 13 where lastModified == nil && ASCII.isCaseless(name, "last-modified"): lastModified = index

@@ -3,11 +3,23 @@ public struct CacheKey: Hashable, Sendable {
     /// Absolute, as it was asked for, without user info and fragment. Its query may hold a secret: not to be shown.
     public let url: String
     public let partition: CachePartition
+    /// Tables are asked for one key more than once.
+    private let hash: Int
 
     public init(url: String, partition: CachePartition = .common) {
         self.url = url
         self.partition = partition
+        var hasher = Hasher()
+        hasher.combine(url)
+        hasher.combine(partition)
+        hash = hasher.finalize()
     }
+
+    public static func == (a: CacheKey, b: CacheKey) -> Bool {
+        a.hash == b.hash && a.partition == b.partition && a.url == b.url
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 /// Whose answers: those that were asked for with one credential are never given to who comes with another, or with none.

@@ -8,7 +8,7 @@ public enum CachePolicy: String, CaseIterable, Sendable {
     /// not asked for: RFC 8246.
     case revalidate = "revalidate"
     /// What is stored is answered whatever its age, also where the server wants it validated: the caller knows better.
-    /// Where nothing is, the server is asked.
+    /// Where nothing is, the server is asked. Errors are answered while they are fresh.
     case cacheElseLoad = "cache_else_load"
     /// The same, and where nothing is stored the call fails: `cache_miss`. The server is never asked.
     case cacheOnly = "cache_only"

@@ -32,10 +32,11 @@ extension CacheRequest {
 
     /// Section 4.3.1.
     func ask(
-        _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, because reason: CacheStatus.ForwardReason
+        _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, at now: Timestamp,
+        because reason: CacheStatus.ForwardReason
     ) -> CacheDecision {
         var fetch = CacheFetch(because: reason)
-        fetch.fallback = fallback(index, freshness)
+        fetch.fallback = fallback(index, freshness, at: now)
         let validators = Validators(candidates[index])
         if let tag = validators.tag {
             guard let list = tags(candidates, first: tag) else { return .fetch(fetch) }
@@ -78,9 +79,9 @@ extension CacheRequest {
     }
 
     /// RFC 5861 section 4. Not for who asks that the server be asked.
-    private func fallback(_ index: Int, _ freshness: Freshness) -> CacheFetch.Fallback? {
+    private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
         guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
-            !freshness.directives.forbidsStale,
+            !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),
             let window = [directives.staleIfError, freshness.directives.staleIfError].compactMap({ $0 }).max(),
             window > 0,
             let until = freshness.freshUntil?.later(by: .seconds(window))

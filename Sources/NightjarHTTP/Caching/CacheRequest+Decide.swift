@@ -36,14 +36,14 @@ extension CacheRequest {
         func answer(_ reason: CacheAnswer.Reason) -> CacheAnswer {
             self.answer(with: stored, index, freshness, at: now, because: reason)
         }
-        switch use(freshness, at: now.milliseconds) {
+        switch use(freshness, stored.status, at: now.milliseconds) {
         case .answer(let reason): return .answer(answer(reason))
         case .answerAndRefresh(let reason):
             if staysHere { return .answer(answer(reason)) }
             return .answerAndRefresh(answer(reason), refreshing(stored, index))
         case .ask(let reason):
             if staysHere { return .refuse(.stale) }
-            return ask(candidates, index, freshness, because: reason)
+            return ask(candidates, index, freshness, at: now, because: reason)
         }
     }
 
@@ -53,11 +53,12 @@ extension CacheRequest {
         case ask(CacheStatus.ForwardReason)
     }
 
-    private func use(_ freshness: Freshness, at now: Int64) -> Use {
+    private func use(_ freshness: Freshness, _ status: Int, at now: Int64) -> Use {
         // What was changed by a call of our own is shown by no policy.
         guard !freshness.isInvalidated else { return .ask(.stale) }
         let use = useByProtocol(freshness, at: now)
-        guard policy.ignoresAge, case .ask = use else { return use }
+        // An error that was stored once is no more than the server has said: it would never go away.
+        guard policy.ignoresAge, status < 400, case .ask = use else { return use }
         return policy == .offlineFirst ? .answerAndRefresh(.anyAge) : .answer(.anyAge)
     }
 

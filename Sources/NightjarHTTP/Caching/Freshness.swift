@@ -53,11 +53,12 @@ public struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// The first member of the first field; one that is no number of seconds says nothing. Section 5.1.
+    /// The first member of the first field, without what somebody has put behind a semicolon; one that is no number of seconds
+    /// says nothing. Section 5.1.
     private static func age(_ headers: Headers, _ fields: CacheFields) -> Int64 {
         guard let index = fields.age else { return 0 }
         return headers.withBytes(at: index) { _, value in
-            let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.count
+            let end = value.firstIndex { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") } ?? value.count
             return DeltaSeconds.read(EntityTag.trimmed(UnsafeRawBufferPointer(rebasing: value[..<end]))) ?? 0
         }
     }

@@ -42,8 +42,8 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
 
     /// A miss, or an answer that has to be validated.
     public mutating func wants(_ key: Key, _ member: Member) -> Place {
+        if !shunned.isEmpty, shunned.contains(key) { return .isAlone }
         guard var line = lines.removeValue(forKey: key) else {
-            if shunned.contains(key) { return .isAlone }
             lines[key] = Line(leader: member)
             return .leads
         }
@@ -66,6 +66,7 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Returns: those who go on, each for itself.
     public mutating func notStorable(_ key: Key, by member: Member) -> [Member] {
+        if shunned.contains(key) { return [] }
         if shunned.count >= SharedFetches.mostShunned { shunned.removeAll() }
         shunned.insert(key)
         return end(key, member)

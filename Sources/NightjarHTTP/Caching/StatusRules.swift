@@ -9,10 +9,11 @@ enum StatusRules {
     }
 
     /// Never stored under the URL alone: interim answers, parts, what depends on conditions, ranges or expectations of its
-    /// request, what is a proxy's own, and what RFC 6585 forbids.
+    /// request, what is a proxy's own, and what RFC 6585 forbids. 401 and 407 are of a credential, which may be renewed while
+    /// they would still be fresh.
     static func isNeverStored(_ status: Int) -> Bool {
         switch status {
-        case ..<200, 206, 304, 407, 412, 416, 417, 428, 429, 431, 511: true
+        case ..<200, 206, 304, 401, 407, 412, 416, 417, 428, 429, 431, 511: true
         default: false
         }
     }

@@ -47,7 +47,8 @@ extension CacheRequest {
                 || StatusRules.isHeuristicallyCacheable(head.status)
         else { return .refuse(.notAllowed) }
         guard
-            found.entityTag != nil || found.lastModified != nil || policy.ignoresAge || mayBeUsed(found, head, received)
+            found.entityTag != nil || found.lastModified != nil || policy.ignoresAge && head.status < 400
+                || mayBeUsed(found, head, received)
         else { return .refuse(.useless) }
         var selecting: [StoredResponse.SelectingField] = []
         if found.vary != nil {

@@ -1,9 +1,11 @@
+import Glibc
+
 /// Header or trailer fields in the order they came: one buffer of bytes and the ranges in it.
 ///
 /// Names and values lie in the buffer with a NUL behind each, so a C caller borrows them without a copy and a Swift
 /// caller pays for a `String` only when asking for one. Names compare without case (RFC 9110 section 5.1).
 public struct Headers: Sendable {
-    struct Field: Sendable {
+    struct Field: Sendable, Equatable {
         var name: Int32
         var nameLength: Int32
         var value: Int32
@@ -68,6 +70,29 @@ public struct Headers: Sendable {
                 all[Int(field.value) + Int(field.valueLength)] = 0
             }
         }
+    }
+
+    /// Field lines that we have written, so that they have the grammar.
+    init(written lines: UnsafeRawBufferPointer) {
+        self.init(reservingFields: 12, bytes: lines.count)
+        func isBlank(_ index: Int) -> Bool { lines[index] == UInt8(ascii: " ") || lines[index] == UInt8(ascii: "\t") }
+        func first(_ byte: UInt8, from start: Int) -> Int? {
+            guard start < lines.count, let base = lines.baseAddress,
+                let found = memchr(base + start, Int32(byte), lines.count - start)
+            else { return nil }
+            return UnsafeRawPointer(found) - base
+        }
+        var start = 0
+        while let colon = first(UInt8(ascii: ":"), from: start), let feed = first(UInt8(ascii: "\n"), from: colon) {
+            let next = feed + 1
+            var (value, end) = (colon + 1, feed - 1)
+            while value < end, isBlank(value) { value += 1 }
+            while end > value, isBlank(end - 1) { end -= 1 }
+            appendRange(name: start, nameLength: colon - start, value: value, valueLength: end - value)
+            start = next
+        }
+        assert(start == lines.count)
+        adopt(lines: UnsafeRawBufferPointer(rebasing: lines[..<start]), from: 0)
     }
 
     // MARK: Changing

@@ -7,14 +7,11 @@ import NIOCore
 extension PreparedRequest {
     /// The fields of the head, Host and framing among them.
     public var fields: Headers {
-        var section = FieldSection(maximumSize: .max, maximumFields: .max)
-        var bytes = wireHead
-        let lineEnd = bytes.readableBytesView.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.readerIndex
-        bytes.moveReaderIndex(to: lineEnd)
-        // We have written these lines, so they have the grammar.
-        let isWhole = (try? section.read(&bytes)) ?? false
-        assert(isWhole)
-        return section.take().headers
+        wireHead.withUnsafeReadableBytes { bytes in
+            // Behind the request line, before the empty one.
+            guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else { return Headers() }
+            return Headers(written: UnsafeRawBufferPointer(rebasing: bytes[(start + 1)..<(bytes.count - 2)]))
+        }
     }
 
     /// Whether there is a field of this name.

@@ -17,6 +17,7 @@ public final class BodyWriter: @unchecked Sendable {
     private let cache: DiskCache
     private let limit: Int
     private let digest = RunningDigest()
+    private let process = getpid()
     private var state = State.small([])
     /// Bytes so far.
     public private(set) var count = 0
@@ -107,7 +108,8 @@ public final class BodyWriter: @unchecked Sendable {
     public func discard() {
         if case .file(let path, let descriptor) = state {
             close(descriptor)
-            unlink(path)
+            // The child of a fork has a copy of this, and the file is its parent's.
+            if getpid() == process { unlink(path) }
         }
         state = .ended
     }

@@ -33,6 +33,7 @@ public final class DiskCache: Sendable {
     public let maximumBytes: Int
     let bodies: BodyFolder
     private let patience: Double
+    private let process = getpid()
     private let state = Mutex(DiskCacheState())
 
     /// Touches nothing yet.
@@ -43,7 +44,7 @@ public final class DiskCache: Sendable {
     ///   - patience: seconds that an operation waits for other processes.
     public init(folder: String, maximumBytes: Int, patience: Double = 0.5) {
         bodies = BodyFolder(path: folder)
-        self.maximumBytes = max(0, maximumBytes)
+        self.maximumBytes = max(0, min(maximumBytes, DiskCache.largest))
         self.patience = patience
     }
 
@@ -126,19 +127,20 @@ public final class DiskCache: Sendable {
 
     /// Written once in a while, so that reading is reading.
     private func count(_ row: Int64) {
-        let isDue = state.withLock { state in
-            state.uses[row, default: 0] += 1
-            return state.uses.count >= DiskCache.mostUncounted
+        writeUses { uses in
+            uses[row, default: 0] += 1
+            return uses.count >= DiskCache.mostUncounted
         }
-        guard isDue else { return }
-        use(()) { (index, state) throws(DatabaseError) in try DiskCache.countUses(index, &state) }
     }
 
-    private static func countUses(_ index: DiskIndex, _ state: inout DiskCacheState) throws(DatabaseError) {
-        // Also where it fails: they are worth no second attempt.
-        let uses = state.uses
-        state.uses = [:]
-        if !uses.isEmpty { try index.use(uses) }
+    private func writeUses(if isDue: (inout [Int64: Int]) -> Bool) {
+        let due = state.withLock { state -> [Int64: Int] in
+            guard isDue(&state.uses) else { return [:] }
+            // Also where it fails then: they are worth no second attempt.
+            defer { state.uses = [:] }
+            return state.uses
+        }
+        if !due.isEmpty { use(()) { (index, _) throws(DatabaseError) in try index.use(due) } }
     }
 
     // MARK: Storing
@@ -157,9 +159,7 @@ public final class DiskCache: Sendable {
     public func store(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer
     ) -> DiskEntry? {
-        guard body.readableBytes <= maximumBody else { return nil }
-        let writer = BodyWriter(self, limit: maximumBody)
-        guard writer.write(body) else { return nil }
+        guard let writer = beginBody(expecting: body.readableBytes), writer.write(body) else { return nil }
         return writer.commit(key, response, displayURL: displayURL)
     }
 
@@ -196,6 +196,9 @@ public final class DiskCache: Sendable {
     public func invalidate(url: String) { change(.invalidateURL(DiskNames.url(url))) }
 
     /// - Returns: how many entries went, here and below, as far as that was done at once.
+    @discardableResult
+    public func remove(_ entry: DiskEntry) -> Int { change(.removeEntry(entry.row, digest: entry.digest)) }
+
     @discardableResult
     public func remove(_ key: CacheKey) -> Int { change(.removeKey(DiskNames(key).key)) }
 
@@ -289,9 +292,15 @@ public final class DiskCache: Sendable {
 
     /// Writes down what is still to be, and lets go of the index. What comes next opens it again.
     public func close() {
-        if state.withLock({ $0.index != nil && !$0.uses.isEmpty }) {
-            use(()) { (index, state) throws(DatabaseError) in try DiskCache.countUses(index, &state) }
+        // In a forked child it is the parent's, and neither to be used nor to be closed.
+        guard getpid() == process else {
+            state.withLock { state in
+                if let index = state.index { _ = Unmanaged.passRetained(index) }
+                state.index = nil
+            }
+            return
         }
+        if state.withLock({ $0.index != nil }) { writeUses { _ in true } }
         state.withLock { state in withoutFileSizeSignal { state.index = nil } }
     }
 
@@ -302,7 +311,9 @@ public final class DiskCache: Sendable {
     private func use<Result: Sendable>(
         _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
     ) -> Result {
-        state.withLock { state in
+        // A forked child may find the lock taken for ever.
+        guard getpid() == process else { return nothing }
+        return state.withLock { state in
             withoutFileSizeSignal {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
@@ -313,6 +324,7 @@ public final class DiskCache: Sendable {
                         }
                         return try body(index, &state)
                     } catch {
+                        let error = error.ofCache
                         state.note(error, folder)
                         guard error.cause == .damaged else { return nothing }
                         // Closed before it is moved.
@@ -349,7 +361,7 @@ public final class DiskCache: Sendable {
             state.note(error, folder)
             switch error.cause {
             case .newer, .foreign: state.isOff = true
-            case .busy: break
+            case .busy: state.rests = ContinuousClock.now + DiskCache.rest / 30
             case .damaged, .full, .readOnly, .other: state.rests = ContinuousClock.now + DiskCache.rest
             }
         }
@@ -362,6 +374,8 @@ public final class DiskCache: Sendable {
 
     // MARK: Numbers
 
+    /// More than any disk has, and far from what overflows.
+    private static let largest = 1 << 50
     /// Bytes of a body that is part of the index: below, a file costs more than its content.
     static let largestInline = 8 << 10
     /// No entry may have more than this part of the whole, or a few would be all that there is.
@@ -375,6 +389,15 @@ public final class DiskCache: Sendable {
     private static let mostBatches = 10_000
     /// Before another attempt at a folder that could not be used.
     private static let rest = Duration.seconds(30)
+}
+
+extension DatabaseError {
+    /// What SQLite does not understand of our own tables, or has no room for in them, nobody of us wrote: SQLITE_ERROR,
+    /// TOOBIG and CONSTRAINT.
+    fileprivate var ofCache: DatabaseError {
+        guard cause == .other, [1, 18, 19].contains(code & 0xFF) else { return self }
+        return DatabaseError(.damaged, path, reason, code: code)
+    }
 }
 
 /// What a ``DiskCache`` has under its lock. The index in it is no other's, and is used under the same lock.

@@ -33,7 +33,8 @@ struct DiskEntryRows {
         deleteEntry = try database.prepare(
             "DELETE FROM entry WHERE id = ? RETURNING content, bytes, main, position, uses")
         replaceContent = try database.prepare("REPLACE INTO content VALUES (?, ?, ?)")
-        deleteContent = try database.prepare("DELETE FROM content WHERE hash = ? RETURNING body IS NULL")
+        // Not `body IS NULL`, which is never true behind RETURNING (SQLite 3.40).
+        deleteContent = try database.prepare("DELETE FROM content WHERE hash = ? RETURNING typeof(body) = 'null'")
     }
 
     // MARK: Reading
@@ -95,6 +96,10 @@ struct DiskEntryRows {
         try byContent.first([.blob(content)]) { _ in true } ?? false
     }
 
+    func isKnown(_ content: [UInt8]) throws(DatabaseError) -> Bool {
+        try database.prepare("SELECT 1 FROM content WHERE hash = ?").first([.blob(content)]) { _ in true } ?? false
+    }
+
     func withoutContent() throws(DatabaseError) -> [Int64] {
         var rows: [Int64] = []
         try database.prepare("SELECT id FROM entry WHERE content NOT IN (SELECT hash FROM content)").each {
@@ -149,7 +154,7 @@ struct DiskEntryRows {
     ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskLine.Place)? {
         try deleteEntry.first([.integer(row)]) { row in
             (
-                row.blob(0) ?? [], row.integer(1) ?? 0,
+                row.blob(0) ?? [], DiskLine.plausible(row.integer(1)),
                 DiskLine.Place(
                     isMain: row.flag(2) ?? false, position: row.integer(3) ?? 0, uses: row.integer(4) ?? 0)
             )

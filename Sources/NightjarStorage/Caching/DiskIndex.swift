@@ -1,3 +1,4 @@
+import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
@@ -42,6 +43,7 @@ final class DiskIndex {
     enum Change: Sendable {
         case invalidateKey([UInt8])
         case invalidateURL([UInt8])
+        case removeEntry(Int64, digest: [UInt8])
         case removeKey([UInt8])
         case removeURL([UInt8])
         case removePrefix(String)
@@ -78,6 +80,22 @@ final class DiskIndex {
     func put(
         _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body
     ) throws(DatabaseError) -> DiskEntry? {
+        do throws(DatabaseError) {
+            return try store(key, response, shown: shown, body)
+        } catch {
+            // On a full disk, what is in its place without a row would take room until the next sweep.
+            if body.file != nil {
+                try? database.transaction { () throws(DatabaseError) in
+                    if try !entries.isKnown(body.hash) { bodies.remove(body.hash) }
+                }
+            }
+            throw error
+        }
+    }
+
+    private func store(
+        _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body
+    ) throws(DatabaseError) -> DiskEntry? {
         guard let head = StoredRecord.encode(response) else { return nil }
         let names = DiskNames(key)
         let variant = DiskNames.variant(response)
@@ -94,6 +112,8 @@ final class DiskIndex {
             if let file = body.file {
                 let code = bodies.place(file, as: body.hash)
                 guard code == 0 else {
+                    // Gone: another process has swept it, which took it for old by its clock.
+                    guard code != ENOENT else { throw DatabaseError(.busy, file, "has been removed", code: code) }
                     throw DatabaseError(errno: code, bodies.file(body.hash), doing: "written")
                 }
             }
@@ -145,6 +165,8 @@ final class DiskIndex {
         case .invalidateURL(let url):
             try database.prepare("UPDATE entry SET valid = 0 WHERE url = ?").run([.blob(url)])
             return 0
+        case .removeEntry(let row, let digest):
+            return try dropAll("id = \(row) AND digest = ?1", .blob(digest))
         case .removeKey(let key): return try dropAll("key = ?1", .blob(key))
         case .removeURL(let url): return try dropAll("url = ?1", .blob(url))
         case .removePrefix(let prefix): return try dropAll("substr(shown, 1, length(?1)) = ?1", .text(prefix))

@@ -74,7 +74,7 @@ struct DiskLine {
     /// From the small queue, or again.
     func moveToMain(_ candidate: Candidate) throws(DatabaseError) {
         let bytes = try database.prepare("SELECT bytes FROM entry WHERE id = ?").first([.integer(candidate.row)]) {
-            $0.integer(0) ?? 0
+            DiskLine.plausible($0.integer(0))
         }
         let uses = candidate.isMain ? max(0, min(candidate.uses, Int64(EvictionQueue.mostUses)) - 1) : 0
         try move.run([.integer(candidate.row), .integer(nextPosition(isMain: true)), .integer(uses)])
@@ -115,10 +115,15 @@ struct DiskLine {
         try database.execute(
             """
             UPDATE total SET
-              small = (SELECT coalesce(sum(bytes), 0) FROM entry WHERE main = 0),
-              main = (SELECT coalesce(sum(bytes), 0) FROM entry WHERE main <> 0)
+              small = (SELECT coalesce(sum(max(0, min(bytes, \(DiskLine.largest)))), 0) FROM entry WHERE main = 0),
+              main = (SELECT coalesce(sum(max(0, min(bytes, \(DiskLine.largest)))), 0) FROM entry WHERE main <> 0)
             """)
     }
+
+    /// The size of an entry, whatever a file says.
+    static func plausible(_ bytes: Int64?) -> Int64 { max(0, min(bytes ?? 0, largest)) }
+
+    private static let largest: Int64 = 1 << 40
 
     // MARK: Ghosts
 

@@ -171,36 +171,36 @@ public final class MemoryCache: Sendable {
     /// - Returns: how many there were, here and below.
     @discardableResult
     public func remove(_ key: CacheKey) -> Int {
-        removeAll { state in state.keys[key] ?? [] }
+        removeEntries(chosenBy: { $0.keys[key] ?? [] })
     }
 
     /// Whoever asked.
     @discardableResult
     public func remove(url: String) -> Int {
-        removeAll { state in
+        removeEntries(chosenBy: { state in
             (state.partitions[url] ?? []).flatMap { state.keys[CacheKey(url: url, partition: $0)] ?? [] }
-        }
+        })
     }
 
     /// - Parameter prefix: what the URL begins with, byte by byte.
     @discardableResult
-    public func remove(prefix: String) -> Int { removeAll { CacheURL.hasPrefix($0.url, prefix) } }
+    public func remove(prefix: String) -> Int { removeKeys { CacheURL.hasPrefix($0.url, prefix) } }
 
     /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
     @discardableResult
-    public func remove(origin: String) -> Int { removeAll { CacheURL.isOf(origin: origin, $0.url) } }
+    public func remove(origin: String) -> Int { removeKeys { CacheURL.isOf(origin: origin, $0.url) } }
 
     @discardableResult
-    public func remove(_ partition: CachePartition) -> Int { removeAll { $0.partition == partition } }
+    public func remove(_ partition: CachePartition) -> Int { removeKeys { $0.partition == partition } }
 
     @discardableResult
-    public func removeAll() -> Int { removeAll { _ in true } }
+    public func removeAll() -> Int { removeKeys { _ in true } }
 
-    private func removeAll(where isGone: (CacheKey) -> Bool) -> Int {
-        removeAll { state in state.keys.filter { isGone($0.key) }.flatMap(\.value) }
+    private func removeKeys(where isGone: (CacheKey) -> Bool) -> Int {
+        removeEntries(chosenBy: { state in state.keys.filter { isGone($0.key) }.flatMap(\.value) })
     }
 
-    private func removeAll(_ choose: (borrowing State) -> [Entry]) -> Int {
+    private func removeEntries(chosenBy choose: (borrowing State) -> [Entry]) -> Int {
         let gone = state.withLock { state in
             let gone = choose(state)
             for entry in gone { _ = state.remove(entry) }

@@ -1,0 +1,145 @@
+import Testing
+
+@testable import NightjarHTTP
+
+/// An answer that comes at a moment, and a request that follows it: what the rules say to both, in a word.
+///
+/// Values of fields may be written as moments: `@0` is when the answer came, `@-60` a minute before.
+struct CacheConversation {
+    var method = Method.get
+    var status = 200
+    var answer: [(String, String)] = []
+    var first: [(String, String)] = []
+    var delay: Int64 = 0
+    var after: Int64 = 0
+    var then: [(String, String)] = []
+    var thenMethod = Method.get
+    var policy = CachePolicy.protocol
+    var length = 10
+
+    static let start = Timestamp(secondsSince1970: Int64(1_700_000_000)) ?? .epoch
+
+    static func moment(_ seconds: Int64, milliseconds: Int64 = 0) -> Timestamp {
+        start.later(by: .seconds(seconds) + .milliseconds(milliseconds)) ?? start
+    }
+
+    static func fields(_ list: [(String, String)]) -> Headers {
+        var headers = Headers()
+        for (name, value) in list {
+            let text =
+                value.hasPrefix("@") ? Int64(value.dropFirst()).map { HTTPDate.text(moment($0)) } ?? value : value
+            do { try headers.add(name, text) } catch { Issue.record("\(name): \(value) is no field: \(error)") }
+        }
+        return headers
+    }
+
+    static func fingerprint(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(bytes.reduce(UInt64(7)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }, radix: 16)
+    }
+
+    static func request(
+        _ fields: [(String, String)], _ method: Method = .get, policy: CachePolicy = .protocol,
+        wantsDecoded: Bool = true
+    ) -> CacheRequest {
+        CacheRequest(
+            method, CacheConversation.fields(fields), policy: policy, wantsDecoded: wantsDecoded,
+            fingerprint: fingerprint)
+    }
+
+    var head: ResponseHead { ResponseHead(status: status, headers: CacheConversation.fields(answer)) }
+
+    func storability(policy: CachePolicy = .protocol) -> Storability {
+        CacheConversation.request(first, method, policy: policy).storability(
+            of: head, requested: CacheConversation.moment(-delay), received: CacheConversation.start)
+    }
+
+    var stored: StoredResponse? {
+        guard case .store(let stored) = storability() else { return nil }
+        return stored.completed(contentLength: length)
+    }
+
+    var decision: CacheDecision {
+        CacheConversation.request(then, thenMethod, policy: policy).decide(
+            among: stored.map { [$0] } ?? [], at: CacheConversation.moment(after))
+    }
+
+    /// `fresh`, `max-stale`, `any-age`, `refresh`, `validate:stale`, `fetch:uri-miss`, `refuse`, with the status that the
+    /// caller gets where that is not the stored one.
+    var word: String { decision.word }
+}
+
+extension CacheDecision {
+    var word: String {
+        switch self {
+        case .answer(let answer): answer.word
+        case .answerAndRefresh(let answer, _): answer.word + "+refresh"
+        case .validate(let fetch): "validate:" + fetch.because.rawValue
+        case .fetch(let fetch): "fetch:" + fetch.because.rawValue
+        case .refuse: "refuse"
+        }
+    }
+
+    var asked: CacheFetch? {
+        switch self {
+        case .validate(let fetch), .fetch(let fetch), .answerAndRefresh(_, let fetch): fetch
+        case .answer, .refuse: nil
+        }
+    }
+}
+
+extension CacheAnswer {
+    var word: String {
+        let reason =
+            switch because {
+            case .fresh: "fresh"
+            case .maxStale: "max-stale"
+            case .staleWhileRevalidate: "swr"
+            case .staleIfError: "sie"
+            case .anyAge: "any-age"
+            case .validated: "validated"
+            }
+        return switch form {
+        case .whole: reason
+        case .notModified: reason + " 304"
+        case .part(let part): reason + " 206 \(part.lowerBound)-\(part.upperBound - 1)"
+        case .unsatisfiable: reason + " 416"
+        }
+    }
+}
+
+/// One line of a table: an answer's fields, seconds until the request, and what becomes of it.
+struct Row {
+    let name: String
+    let answer: [(String, String)]
+    let after: Int64
+    let request: [(String, String)]
+    let expected: String
+
+    init(
+        _ name: String, _ answer: [(String, String)], after: Int64 = 0, _ request: [(String, String)],
+        _ expected: String
+    ) {
+        self.name = name
+        self.answer = answer
+        self.after = after
+        self.request = request
+        self.expected = expected
+    }
+
+    init(_ name: String, _ answer: [(String, String)], after: Int64 = 0, _ expected: String) {
+        self.init(name, answer, after: after, [], expected)
+    }
+
+    static func check(
+        _ rows: [Row], policy: CachePolicy = .protocol, at location: SourceLocation = #_sourceLocation
+    ) {
+        for row in rows {
+            var conversation = CacheConversation()
+            conversation.answer = row.answer
+            conversation.after = row.after
+            conversation.then = row.request
+            conversation.policy = policy
+            #expect(conversation.word == row.expected, "\(row.name)", sourceLocation: location)
+        }
+    }
+}

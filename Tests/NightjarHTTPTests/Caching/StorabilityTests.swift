@@ -1,0 +1,179 @@
+import Testing
+
+@testable import NightjarHTTP
+
+/// RFC 9111 section 3.
+@Suite struct StorabilityTests {
+    private func word(
+        _ answer: [(String, String)], status: Int = 200, method: Method = .get, request: [(String, String)] = [],
+        policy: CachePolicy = .protocol
+    ) -> String {
+        var conversation = CacheConversation()
+        conversation.method = method
+        conversation.status = status
+        conversation.answer = answer
+        conversation.first = request
+        return switch conversation.storability(policy: policy) {
+        case .store: "store"
+        case .refuse(let reason): "\(reason)"
+        }
+    }
+
+    @Test func section_3_whatIsStored() {
+        let fresh = [("Cache-Control", "max-age=60")]
+        #expect(word(fresh) == "store")
+        #expect(word([("Cache-Control", "private, max-age=60")]) == "store", "we are private")
+        #expect(word([("Cache-Control", "private=\"a\", max-age=60")]) == "store")
+        #expect(word(fresh, request: [("Authorization", "Bearer a")]) == "store")
+        #expect(word(fresh, request: [("Cookie", "a=b")]) == "store")
+        #expect(word(fresh + [("Set-Cookie", "a=b")]) == "store")
+        #expect(word([("ETag", "\"a\"")]) == "store", "to be validated")
+        #expect(word([("Last-Modified", "@-60")]) == "store")
+        #expect(word([("Cache-Control", "no-cache"), ("ETag", "\"a\"")]) == "store")
+        #expect(word([("Cache-Control", "max-age=0, stale-while-revalidate=60")]) == "store")
+        #expect(word([("Cache-Control", "max-age=0, stale-if-error=60")]) == "store")
+        #expect(word([("Expires", "@60")]) == "store")
+    }
+
+    @Test func section_3_whatIsNot() {
+        let fresh = [("Cache-Control", "max-age=60")]
+        for method in [Method.head, .post, .put, .delete, .patch, .options] {
+            #expect(word(fresh, method: method) == "method", "\(method)")
+        }
+        #expect(word(fresh, request: [("Cache-Control", "no-store")]) == "request")
+        #expect(word(fresh, request: [("Cache-Control", "max-age=0, NO-STORE")]) == "request")
+        for value in [
+            "no-store", "No-StOrE", "max-age=60, no-store", "no-store=\"a\"", "no-store, max-age=60", "no-store=x",
+            "no-store ;", "x=\"broken, no-store", "@@@, no-store", "a b c, no-store", "=, no-store", "\", no-store",
+        ] {
+            #expect(word([("Cache-Control", value), ("ETag", "\"a\"")]) == "noStore", "\(value)")
+        }
+        #expect(word(fresh + [("Cache-Control", "no-store")]) == "noStore", "another line")
+        #expect(word([("Cache-Control", "max-age=60, x=\"no-store\"")]) == "store", "in a quoted string")
+        #expect(word([]) == "useless")
+        #expect(word([("Date", "@0"), ("Content-Type", "application/json")]) == "useless")
+        #expect(word([("Cache-Control", "max-age=0")]) == "useless")
+        #expect(word([("Cache-Control", "no-cache, max-age=60")]) == "useless", "nothing to validate it by")
+        #expect(word([("Expires", "0")]) == "useless")
+    }
+
+    @Test func policiesThatTakeAnyAgeStoreWhatIsNeverFresh() {
+        for policy in CachePolicy.allCases {
+            #expect((word([], policy: policy) == "store") == policy.ignoresAge, "\(policy)")
+            #expect(word([("Cache-Control", "no-store")], policy: policy) == "noStore")
+        }
+    }
+
+    @Test func section_3_statuses() {
+        let fresh = [("Cache-Control", "max-age=60")]
+        for status in [
+            200, 201, 203, 204, 299, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 451, 499, 500,
+            501,
+            502, 503, 504, 599,
+        ] {
+            #expect(word(fresh, status: status) == "store", "\(status)")
+            #expect(word([("Cache-Control", "private")] + [("ETag", "\"a\"")], status: status) == "store", "\(status)")
+        }
+        for status in [100, 101, 103, 206, 304, 407, 412, 416, 417, 428, 429, 431, 511] {
+            #expect(word(fresh + [("ETag", "\"a\"")], status: status) == "status", "\(status)")
+        }
+        for status in [201, 302, 303, 307, 400, 403, 500, 503, 599] {
+            #expect(word([("ETag", "\"a\"")], status: status) == "notAllowed", "\(status)")
+        }
+    }
+
+    @Test func section_5_2_2_3_mustUnderstand() {
+        let answer = [("Cache-Control", "max-age=3600, no-store, must-understand")]
+        #expect(word(answer) == "store")
+        #expect(word(answer, status: 404) == "store")
+        #expect(word(answer, status: 599) == "status")
+        #expect(word([("Cache-Control", "max-age=3600, must-understand")], status: 299) == "status")
+        #expect(word(answer, request: [("Cache-Control", "no-store")]) == "request")
+    }
+
+    @Test func section_3_1_fieldsOfTheConnectionAndOfProxiesStayOut() {
+        var conversation = CacheConversation()
+        conversation.answer = [
+            ("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Keep-Alive", "timeout=5"), ("TE", "x"),
+            ("Transfer-Encoding", "chunked"), ("Upgrade", "h2c"), ("Proxy-Connection", "close"),
+            ("Proxy-Authenticate", "Basic"), ("Proxy-Authentication-Info", "x"), ("Proxy-Authorization", "x"),
+            ("Cache-Control", "max-age=60"), ("Set-Cookie", "a=b"), ("WWW-Authenticate", "Basic"),
+        ]
+        #expect(
+            conversation.stored?.headers.map(\.name) == [
+                "C", "Cache-Control", "Set-Cookie", "WWW-Authenticate", "Date",
+            ])
+    }
+
+    @Test func connectionCannotTakeAwayWhatRulesTheCache() {
+        var conversation = CacheConversation()
+        conversation.answer = [
+            ("Connection", "cache-control, Vary, age, etag, expires, date"), ("Cache-Control", "max-age=60"),
+            ("Vary", "a"), ("Age", "5"), ("ETag", "\"a\""), ("Expires", "0"), ("Date", "@0"),
+        ]
+        #expect(conversation.stored?.headers.count == 6)
+    }
+
+    @Test func section_5_2_2_4_noCacheWithNames() {
+        var conversation = CacheConversation()
+        conversation.answer = [
+            ("Cache-Control", "no-cache=\"a, B\""), ("A", "1"), ("b", "2"), ("C", "3"),
+            ("Cache-Control", "max-age=3600"),
+            ("Date", "@0"),
+        ]
+        #expect(conversation.stored?.headers["C"] == "3")
+        #expect(conversation.stored?.headers["a"] == nil)
+        #expect(conversation.stored?.headers["b"] == nil)
+        #expect(conversation.word == "fresh", "the rest is used without validation")
+        for value in [
+            "no-cache=\"\"", "no-cache=\" , \"", "no-cache=", "no-cache=\"a", "no-cache=\"a\"b", "no-cache;x",
+        ] {
+            Row.check([Row(value, [("Cache-Control", "max-age=60, " + value), ("ETag", "\"a\"")], "validate:stale")])
+        }
+        Row.check([Row("a token", [("Cache-Control", "max-age=60, no-cache=a")], "fresh")])
+    }
+
+    @Test func section_6_6_1_dateIsAddedWhereThereWasNone() {
+        var conversation = CacheConversation()
+        conversation.answer = [("Cache-Control", "max-age=60")]
+        #expect(conversation.stored?.headers["date"] == HTTPDate.text(CacheConversation.start))
+        conversation.answer.append(("Date", "@-30"))
+        #expect(conversation.stored?.headers.values("date") == [HTTPDate.text(CacheConversation.moment(-30))])
+    }
+
+    @Test func section_3_3_incompleteAnswersAreNotStored() {
+        var conversation = CacheConversation()
+        conversation.answer = [("Cache-Control", "max-age=60"), ("Content-Length", "10")]
+        #expect(conversation.stored?.contentLength == 10)
+        conversation.length = 9
+        #expect(conversation.stored == nil)
+        conversation.answer[1].1 = "x"
+        #expect(conversation.stored == nil)
+        conversation.answer[1].1 = String(repeating: "9", count: 40)
+        #expect(conversation.stored == nil)
+        guard
+            case .store(var decoded) = CacheConversation.request([]).storability(
+                of: conversation.head, isDecoded: true, requested: .epoch, received: .epoch)
+        else {
+            Issue.record("not stored")
+            return
+        }
+        #expect(decoded.completed(contentLength: 77)?.contentLength == 77, "other bytes than were sent")
+        decoded.isDecoded = false
+        #expect(decoded.completed(contentLength: 77) == nil)
+    }
+
+    @Test func section_5_2_1_5_whoIsConcerned() {
+        #expect(CacheConversation.request([]).concernsCache)
+        #expect(CacheConversation.request([], .head).concernsCache)
+        #expect(!CacheConversation.request([("Cache-Control", "no-store")]).concernsCache)
+        #expect(CacheConversation.request([("Cache-Control", "no-store, only-if-cached")]).concernsCache)
+        #expect(CacheConversation.request([("Cache-Control", "no-store")], policy: .cacheOnly).concernsCache)
+        for method in [Method.post, .put, .delete, .patch] {
+            let request = CacheConversation.request([], method)
+            #expect(!request.concernsCache && request.invalidates && !request.mayBeStored, "\(method)")
+        }
+        #expect(!CacheConversation.request([], .options).invalidates)
+        #expect(Method("M-SEARCH").map { CacheConversation.request([], $0).invalidates } == true)
+    }
+}

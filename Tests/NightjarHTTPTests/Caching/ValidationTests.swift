@@ -1,0 +1,195 @@
+import Testing
+
+@testable import NightjarHTTP
+
+/// RFC 9111 section 4.3, RFC 9110 section 13.
+@Suite struct ValidationTests {
+    private let hour = ("Cache-Control", "max-age=3600")
+    private let once = ("Cache-Control", "max-age=0")
+
+    private func asked(
+        _ answer: [(String, String)], after: Int64 = 3, _ request: [(String, String)] = [], method: Method = .get
+    ) -> CacheFetch? {
+        var conversation = CacheConversation()
+        conversation.answer = answer
+        conversation.after = after
+        conversation.then = request
+        conversation.thenMethod = method
+        return conversation.decision.asked
+    }
+
+    private func sets(
+        _ answer: [(String, String)], _ request: [(String, String)] = [], method: Method = .get
+    ) -> [String]? {
+        asked(answer, request, method: method)?.sets.map { $0.name + ": " + $0.value }
+    }
+
+    @Test func section_4_3_1_whatTheServerIsAsked() {
+        let date = HTTPDate.text(CacheConversation.moment(-100))
+        #expect(sets([once, ("ETag", "\"a\"")]) == ["If-None-Match: \"a\""])
+        #expect(sets([once, ("ETag", "W/\"a\"")]) == ["If-None-Match: W/\"a\""])
+        #expect(sets([once, ("Last-Modified", "@-100")]) == ["If-Modified-Since: " + date])
+        #expect(
+            sets([once, ("Last-Modified", "@-100"), ("ETag", "\"a\"")])
+                == ["If-None-Match: \"a\"", "If-Modified-Since: " + date], "both at once")
+        #expect(sets([once, ("ETag", "a")]) == ["If-None-Match: a"], "as it came")
+        #expect(sets([once, ("ETag", "\"a\"")], method: .head) == ["If-None-Match: \"a\""])
+        #expect(sets([("Cache-Control", "max-age=1, stale-if-error=9")]) == [], "nothing to ask by")
+        #expect(asked([("Cache-Control", "max-age=1, stale-if-error=9")])?.validating == nil)
+        #expect(asked([once, ("ETag", "\"a\"")])?.validating == 0)
+        let huge = "\"" + String(repeating: "a", count: 9000) + "\""
+        #expect(sets([once, ("ETag", huge), ("Last-Modified", "@-100")]) == ["If-Modified-Since: " + date])
+    }
+
+    @Test func section_4_3_1_tagsOfAllCandidatesThatWouldDo() throws {
+        func stored(_ tag: String, _ value: String, date: Int64) throws -> StoredResponse {
+            var conversation = CacheConversation()
+            conversation.answer = [once, ("ETag", tag), ("Vary", "Foo"), ("Date", "@\(date)")]
+            conversation.first = [("Foo", value)]
+            return try #require(conversation.stored)
+        }
+        var candidates = [try stored("\"a\"", "1", date: -9), try stored("\"b\"", "2", date: 0)]
+        candidates += [try stored("\"c\"", "1", date: -1), try stored("\"a\"", "1", date: -10)]
+        let request = CacheConversation.request([("Foo", "1")])
+        let fetch = request.decide(among: candidates, at: CacheConversation.moment(5)).asked
+        #expect(fetch?.sets.first?.value == "\"c\", \"a\"")
+        #expect(fetch?.validating == 2)
+        candidates += try (0..<50).map { try stored("\"x\($0)\"", "1", date: -20) }
+        let many = request.decide(among: candidates, at: CacheConversation.moment(5)).asked?.sets.first?.value
+        #expect(many?.split(separator: ",").count == 8)
+    }
+
+    @Test func section_4_3_2_theCallersOwnConditions() {
+        let tag = [hour, ("ETag", "\"abcdef\"")]
+        Row.check([
+            Row("the same tag", tag, [("If-None-Match", "\"abcdef\"")], "fresh 304"),
+            Row("weakly the same", tag, [("If-None-Match", "W/\"abcdef\"")], "fresh 304"),
+            Row("weak ones", [hour, ("ETag", "W/\"abcdef\"")], [("If-None-Match", "W/\"abcdef\"")], "fresh 304"),
+            Row("weak and strong", [hour, ("ETag", "W/\"abcdef\"")], [("If-None-Match", "\"abcdef\"")], "fresh 304"),
+            Row("the first of several", tag, [("If-None-Match", "\"abcdef\", \"1234\", \"5678\"")], "fresh 304"),
+            Row("the middle", tag, [("If-None-Match", "\"1234\",\"abcdef\",\"5678\"")], "fresh 304"),
+            Row("the last", tag, [("If-None-Match", "\"1234\", \"5678\", \"abcdef\"")], "fresh 304"),
+            Row("in a second field", tag, [("If-None-Match", "\"1\""), ("If-None-Match", "\"abcdef\"")], "fresh 304"),
+            Row("any", tag, [("If-None-Match", "*")], "fresh 304"),
+            Row("any, without a tag", [hour], [("If-None-Match", "*")], "fresh 304"),
+            Row("another", tag, [("If-None-Match", "\"abcdeF\"")], "fresh"),
+            Row("none stored", [hour], [("If-None-Match", "\"abcdef\"")], "fresh"),
+            Row("a comma in a tag", [hour, ("ETag", "\"a,b\"")], [("If-None-Match", "\"x\", \"a,b\"")], "fresh 304"),
+            Row("not a part of it", [hour, ("ETag", "\"a\"")], [("If-None-Match", "\"x,a\"")], "fresh"),
+            Row("obs-text", [hour, ("ETag", "\"abcdefü\"")], [("If-None-Match", "\"abcdefü\"")], "fresh 304"),
+            Row("both without quotes", [hour, ("ETag", "abcdef")], [("If-None-Match", "abcdef")], "fresh 304"),
+            Row("one without", [hour, ("ETag", "abcdef")], [("If-None-Match", "\"abcdef\"")], "fresh"),
+            Row("empty", [hour, ("ETag", "")], [("If-None-Match", "")], "fresh"),
+            Row(
+                "tags before dates", tag + [("Last-Modified", "@-5000")],
+                [("If-None-Match", "\"abcdef\""), ("If-Modified-Since", "@-9999")], "fresh 304"),
+            Row(
+                "tags before dates, turned", tag + [("Last-Modified", "@-5000")],
+                [("If-None-Match", "\"x\""), ("If-Modified-Since", "@-1")], "fresh"),
+            Row("the same date", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "@-3000")], "fresh 304"),
+            Row(
+                "an earlier change", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "@-2000")], "fresh 304"
+            ),
+            Row("a later one", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "@-3001")], "fresh"),
+            Row("Date stands in", [hour, ("Date", "@-60")], [("If-Modified-Since", "@-60")], "fresh 304"),
+            Row("Date stands in, turned", [hour, ("Date", "@-60")], [("If-Modified-Since", "@-61")], "fresh"),
+            Row("no date", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "yesterday")], "fresh"),
+            Row("If-Match is the server's", tag, [("If-Match", "\"abcdef\"")], "fetch:request"),
+            Row("If-Unmodified-Since too", tag, [("If-Unmodified-Since", "@9")], "fetch:request"),
+            Row("staying here", tag, [("If-Match", "\"abcdef\""), ("Cache-Control", "only-if-cached")], "refuse"),
+        ])
+        var conversation = CacheConversation()
+        conversation.answer = tag
+        conversation.status = 404
+        conversation.then = [("If-None-Match", "\"abcdef\"")]
+        #expect(conversation.word == "fresh", "only of what is a success")
+        conversation.status = 200
+        conversation.thenMethod = .head
+        #expect(conversation.word == "fresh 304")
+        conversation.thenMethod = .get
+        conversation.then = [("If-Modified-Since", "Tuesday, 14-Nov-23 22:13:20 GMT")]
+        #expect(conversation.word == "fresh 304", "another form of the same date")
+    }
+
+    @Test func section_4_3_2_theirsAndOursGoTogether() {
+        let answer = [once, ("ETag", "\"a\""), ("Last-Modified", "@-100")]
+        #expect(sets(answer, [("If-None-Match", "\"x\", \"a\"")]) == ["If-None-Match: \"a\", \"x\""])
+        #expect(sets(answer, [("If-None-Match", "*")]) == [], "any version: a 304 would not tell which")
+        #expect(asked(answer, [("If-None-Match", "*")])?.validating == nil)
+        let dated = [once, ("Last-Modified", "@-100")]
+        #expect(sets(dated, [("If-None-Match", "\"x\"")]) == [], "a date beside it would not count")
+        #expect(
+            sets(dated, [("If-Modified-Since", "@-5")])
+                == ["If-Modified-Since: " + HTTPDate.text(CacheConversation.moment(-100))])
+        #expect(asked([("Cache-Control", "max-age=1")], [("If-Modified-Since", "@-5")])?.validating == nil)
+    }
+
+    @Test func aRefreshIsTheCachesOwnRequest() {
+        let answer = [("Cache-Control", "max-age=1, stale-while-revalidate=99"), ("ETag", "\"a\"")]
+        let fetch = asked(answer, [("If-None-Match", "\"x\""), ("Range", "bytes=0-1"), ("If-Range", "\"a\"")])
+        #expect(fetch?.sets == [CacheFetch.Field(name: "If-None-Match", value: "\"a\"")])
+        #expect(fetch?.removes == ["If-Modified-Since", "Range", "If-Range"])
+        #expect(asked(answer)?.removes == [])
+    }
+
+    private func meaning(
+        _ stored: [[(String, String)]], _ answer: [(String, String)], request: [(String, String)] = [],
+        validating: Int = 0
+    ) throws -> NotModifiedMeaning {
+        let candidates = try stored.map { fields in
+            var conversation = CacheConversation()
+            conversation.answer = fields + [once]
+            conversation.answer += fields.isEmpty ? [("Expires", "@60"), ("Cache-Control", "stale-if-error=9")] : []
+            return try #require(conversation.stored)
+        }
+        return CacheConversation.request(request).meaning(
+            ofNotModified: ResponseHead(status: 304, headers: CacheConversation.fields(answer)), among: candidates,
+            validating: validating)
+    }
+
+    @Test func section_4_3_4_whichOneA304IsFor() throws {
+        let a = [("ETag", "\"a\"")]
+        let b = [("ETag", "\"b\"")]
+        let weak = [("ETag", "W/\"a\"")]
+        let old = [("Last-Modified", "@-100")]
+        #expect(try meaning([a, b], a) == .stored(0))
+        #expect(try meaning([a, b], b) == .stored(1), "another of those that were asked about")
+        #expect(try meaning([a, b], [("ETag", "\"c\"")]) == .none)
+        #expect(try meaning([weak, a], a) == .stored(1), "the strong one before the one that was asked about")
+        #expect(try meaning([weak], a) == .stored(0), "a server that packs weakens its tags")
+        #expect(try meaning([a], weak) == .stored(0))
+        #expect(try meaning([a + old], old) == .stored(0))
+        #expect(try meaning([old], old) == .stored(0))
+        #expect(try meaning([old], [("Last-Modified", "@-99")]) == .none)
+        #expect(try meaning([a], old) == .stored(0), "it was asked about by its tag")
+        #expect(try meaning([a], []) == .stored(0), "the only one that was asked about")
+        #expect(try meaning([[]], []) == .stored(0))
+        #expect(try meaning([a], [], request: [("If-None-Match", "\"x\"")]) == .none, "or was it the caller's")
+        #expect(try meaning([a], [("ETag", "\"x\"")], request: [("If-None-Match", "\"x\"")]) == .callers)
+        #expect(try meaning([a], a, request: [("If-None-Match", "\"x\", \"a\"")]) == .stored(0))
+        #expect(try meaning([a], a, validating: 7) == .stored(0))
+        #expect(try meaning([], a) == .none)
+        #expect(try meaning([], []) == .none)
+        #expect(try meaning([], old, validating: -1) == .none)
+    }
+
+    @Test func whatWasValidatedIsGivenInTheFormThatTheCallerAskedFor() throws {
+        var conversation = CacheConversation()
+        conversation.answer = [once, ("ETag", "\"a\""), ("Last-Modified", "@-3000")]
+        let stored = try #require(conversation.stored)
+        for (fields, expected) in [
+            ([], "validated"), ([("If-None-Match", "\"a\"")], "validated 304"),
+            ([("If-None-Match", "\"x\"")], "validated"), ([("If-Modified-Since", "@-3000")], "validated 304"),
+            ([("If-Modified-Since", "@-4000")], "validated"), ([("Range", "bytes=0-4")], "validated 206 0-4"),
+        ] {
+            let request = CacheConversation.request(fields)
+            guard case .validate = request.decide(among: [stored], at: CacheConversation.moment(1)) else {
+                Issue.record("\(fields) is not validated")
+                continue
+            }
+            let answer = request.answer(with: stored, index: 0, at: CacheConversation.moment(1), because: .validated)
+            #expect(answer.word == expected)
+            #expect(!answer.isStale)
+        }
+    }
+}
