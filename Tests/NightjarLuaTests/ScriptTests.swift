@@ -179,10 +179,13 @@ import Testing
         var configuration = Configuration()
         configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
         configuration.cookies = CookieStorage()
+        configuration.cache = try CacheStorage()
         try configuration.headers.set("Authorization", "Bearer hunter2")
         let client = try Client(configuration)
         let start = "local api = require('nightjar').client() local res = api:get('/status/200') "
         #expect(try failure(of: start + "assert(api.cookies == nil)", sandboxed: true, client: client) == nil)
+        #expect(try failure(of: start + "assert(api.cache == nil)", sandboxed: true, client: client) == nil)
+        #expect(try failure(of: start + "assert(api.cache)", client: client) == nil)
         #expect(
             try failure(of: start + "assert(not res:curl():find 'hunter2')", sandboxed: true, client: client) == nil)
         let asks = start + "res:curl { show_secrets = true }"
@@ -228,6 +231,11 @@ import Testing
             try failure(of: makes, sandboxed: true, client: client)?.contains(
                 "only the host's client is available here") == true)
         #expect(try failure(of: makes, sandboxed: true)?.contains("no client is available here") == true)
+        // Nor one that would write to the disk.
+        let writes = "require 'nightjar'.client { cache = { disk = '1MB', path = '/tmp/of-a-script' } }"
+        #expect(
+            try failure(of: writes, sandboxed: true, client: client)?.contains(
+                "only the host's client is available here") == true)
         #expect(
             try failure(of: "require 'socket'", sandboxed: true)?.contains("module 'socket' is not available here")
                 == true)
