@@ -537,7 +537,7 @@ NJ_API nj_cache *nj_client_cache(nj_client *client);
 
 /**
  * The stored answer that `request` would get, whatever its age and status, without asking a server. Waits for the disk at most,
- * and for a login's token that is being renewed. The callbacks of the request do not run.
+ * and for a login's token that is being renewed. The callbacks of the request do not run; the client's hooks do, inside this call.
  *
  * @return the response, yours to release; NULL without an error when nothing is stored. NULL with NJ_INVALID_REQUEST for a
  *         client without a cache, another method than GET and HEAD, and a body; with the error of its status where the

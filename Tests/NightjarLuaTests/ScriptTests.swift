@@ -353,6 +353,38 @@ import Testing
         client.close()
     }
 
+    /// The same of the cache, and of fresh answers that come behind the old ones.
+    @Test func survivesTheFailureOfEachAllocationWhileItKeepsAnswers() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
+        configuration.cache = try CacheStorage()
+        configuration.cachePolicy = .offlineFirst
+        let client = try Client(configuration)
+        let source = """
+            local nightjar = require "nightjar"
+            local api = nightjar.client()
+            local options = {query = {control = "max-age=0", etag = "strong"}}
+            api:get("/cache/a", options)
+            local heard
+            options.on_refresh = function(res, err) nightjar.sleep(0) heard = true end
+            local res = api:get("/cache/a", options)
+            local source, age = res.source, res.headers.age
+            local fresh = res:refreshed()
+            local a, b = nightjar.all {function() return res:refreshed() end, function() return res:refreshed() end}
+            local cache = api.cache
+            cache:put("/cache/b", {json = {1}, headers = {["Cache-Control"] = "max-age=9"}}, {query = {x = 1}})
+            local kept = cache:get("/cache/b", {query = {x = 1}}).json
+            local none = cache:get("/cache/none")
+            local count = cache:delete("/cache/b", {query = {x = 1}}) + cache:delete {prefix = "/cache/b"}
+            local text, hits = tostring(cache), cache:stats().hits
+            local _, why = pcall(cache.put, cache, "/", {status = 1})
+            """
+        try survives(source, client)
+        client.close()
+    }
+
     /// The same of what hears of more than its own calls: logins, failed attempts, timers.
     @Test func survivesTheFailureOfEachAllocationWhileItLogsIn() throws {
         let demo = DemoServer()
