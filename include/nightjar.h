@@ -547,7 +547,7 @@ NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *reques
 
 /**
  * Stores an answer as if a server had just sent it for `request`, a GET: its headers say how long it is good for. Where they do
- * not, it is for the policies that take an answer of any age.
+ * not, one below 400 is for the policies that take an answer of any age.
  *
  * @param headers name, value, name, value, and NULL behind the last; NULL: there are none
  * @param body    copied; may be NULL when `length` is 0

@@ -36,7 +36,7 @@ extension Client {
     }
 
     /// Stores an answer as if a server had just sent it for `request`: its headers say how long it is good for. Where they
-    /// do not, it is for calls that take an answer of any age.
+    /// do not, one below 400 is for calls that take an answer of any age.
     ///
     /// - Parameters:
     ///   - request: a GET.

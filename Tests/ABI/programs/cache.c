@@ -148,7 +148,7 @@ static void looks_up_inserts_and_removes(void) {
   CHECK(nj_client_cached(client, request, &error) == NULL && error == NULL);
 
   /* Of any age and any status. */
-  CHECK(nj_client_insert(client, request, 404, NULL, NULL, 0, &error) == NJ_OK);
+  CHECK(nj_client_insert(client, request, 404, headers, NULL, 0, &error) == NJ_OK);
   response = nj_client_cached(client, request, &error);
   CHECK(response != NULL && nj_response_status(response) == 404);
   nj_response_release(response);
@@ -162,6 +162,8 @@ static void looks_up_inserts_and_removes(void) {
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   snprintf(text, sizeof text, "%s/cache/c-", url);
   CHECK(nj_cache_remove_prefix(cache, text) == 2);
+  /* Nothing says how long it is good for: an error is then of no use to anybody. */
+  CHECK(nj_client_insert(client, request, 404, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   CHECK(nj_cache_clear(cache) == 1);
   CHECK(nj_cache_clear(cache) == 0);
@@ -358,6 +360,7 @@ static void a_forked_child_has_no_part_in_it(void) {
   CHECK(nj_cache_flush(cache) == NJ_OK);
   pid_t child = fork();
   if (child == 0) {
+    checks_failed = 0;
     nj_error *error = NULL;
     nj_request *request = nj_request_new("GET", "/cache/c-fork" FRESH);
     CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_FORKED);
