@@ -117,7 +117,7 @@ final class TokenKeeper: @unchecked Sendable {
 
     func ended(_ call: Call) {
         guard let progress = call.login else { return }
-        waiting[progress.number] = nil
+        if !waiting.isEmpty { waiting[progress.number] = nil }
         machine.ended(progress.number)
     }
 

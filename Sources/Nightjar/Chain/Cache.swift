@@ -118,17 +118,14 @@ final class Cache: Stage, @unchecked Sendable {
         guard let policy = call.options.cache, call.request.method == .get || call.request.method == .head,
             case .none = call.request.body
         else { return .proceed }
-        let fields = call.request.fields
-        let asked = CacheRequest(
-            call.request.method, fields, policy: policy, wantsDecoded: call.options.decompresses,
-            fingerprint: CachePartition.fingerprint)
+        let facts = call.request.cacheFacts
+        let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
         guard asked.concernsCache else {
             // What is planted is never asked of a server.
             guard call.options.planted == nil else { return refuse(.request) }
             return .proceed
         }
-        let key = CacheKey(
-            url: call.request.url.cacheAddress, partition: .of(call.request, fields, login: call.login?.partition))
+        let key = CacheKey(url: facts.address, partition: .of(facts, login: call.login?.partition))
         let progress = Progress(
             asked, key, newMember(), call.request, began: writes.now,
             entries: storage.memory.find(key).map { .memory($0) }, in: storage)
@@ -511,9 +508,7 @@ final class Cache: Stage, @unchecked Sendable {
         do throws(NightjarError) {
             var plain = progress.plain
             for name in fetch.removes { plain = try plain.setting(name, nil) }
-            let asked = CacheRequest(
-                .get, plain.fields, policy: .revalidate, wantsDecoded: call.options.decompresses,
-                fingerprint: CachePartition.fingerprint)
+            let asked = plain.cacheFacts.asked(.revalidate, wantsDecoded: call.options.decompresses)
             let own = Progress(
                 asked, progress.key, newMember(), plain, began: writes.now, entries: progress.entries, in: storage)
             own.fetch = fetch

@@ -549,7 +549,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     private func complete(_ trailers: Headers) {
-        guard let head else { return }
+        guard let head = head.take() else { return }
         timing.total = elapsed(until: lastProgress)
         var body = ByteBuffer()
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy

@@ -67,6 +67,24 @@ public struct CacheRequest: Sendable {
         self.hasAuthorization = hasAuthorization
     }
 
+    private init(_ other: CacheRequest, _ policy: CachePolicy, wantsDecoded: Bool) {
+        method = other.method
+        self.policy = policy
+        self.wantsDecoded = wantsDecoded
+        hasAuthorization = other.hasAuthorization
+        fields = other.fields
+        directives = other.directives
+        isLookedUp = other.isLookedUp
+        fingerprint = other.fingerprint
+        traits = other.traits
+    }
+
+    /// The same under another policy.
+    func asking(_ policy: CachePolicy, wantsDecoded: Bool) -> CacheRequest {
+        policy == self.policy && wantsDecoded == self.wantsDecoded
+            ? self : CacheRequest(self, policy, wantsDecoded: wantsDecoded)
+    }
+
     /// Stored answers are looked at for it, or it may fail without one. The others go by the cache on their way.
     public var concernsCache: Bool { isLookedUp && (!directives.noStore || staysHere) }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 
 /// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
 /// caller's thread.
@@ -18,6 +19,8 @@ public final class PreparedRequest: Sendable {
     public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration calls credentials.
     let sensitive: [String]
+    /// What a cache has found out about it.
+    let facts = AtomicLazyReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }

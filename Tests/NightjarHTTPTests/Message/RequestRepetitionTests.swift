@@ -29,6 +29,8 @@ import Testing
         "decompresses": { $0.decompresses = true },
         "usesCookies": { $0.usesCookies = false },
         "coalesces": { $0.coalesces = true },
+        "usesCache": { $0.usesCache = false },
+        "cachePolicy": { $0.cachePolicy = .reload },
         "limitGroup": { $0.limitGroup = "search" },
         "usesAuth": { $0.usesAuth = false },
         "timeouts": { $0.timeouts.idle = .seconds(1) },
