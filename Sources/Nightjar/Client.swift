@@ -19,7 +19,7 @@ public final class Client: Sendable {
     private let timeouts: Timeouts
     private let maximumBody: Int
     private let decompresses: Bool
-    private let coalesces: Bool
+    let coalesces: Bool
     private let limitGroups: Set<String>
     private let retry: RetrySettings
     private let hooks: CallHooks?
@@ -31,7 +31,7 @@ public final class Client: Sendable {
     private let cookieListener: Int?
     /// Where its answers are kept; nil: they are not.
     public let cache: CacheStorage?
-    private let cachePolicy: CachePolicy
+    let cachePolicy: CachePolicy
     private let fresh: FreshAnswers?
     /// The same for the cache on disk.
     private let cacheListener: Int?
@@ -132,6 +132,16 @@ public final class Client: Sendable {
     }
 
     /// - Parameter planted: goes into the cache in place of a server's answer.
+    func start(
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer
+    ) throws(NightjarError) -> ClientTask {
+        let (task, _) = try makeTask(request, on: queue, handlers, planting: planted)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        try submit(task)
+        return task
+    }
+
+    /// - Parameter planted: goes into the cache in place of a server's answer.
     /// - Returns: the answer too, where it is at hand.
     private func makeTask(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers,
@@ -192,7 +202,7 @@ public final class Client: Sendable {
     }
 
     /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
-    private func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+    func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
         guard request.idempotencyKey == .none else {
             var keyed = try request.withIdempotencyKey()
             keyed.idempotencyKey = .none
@@ -234,6 +244,11 @@ public final class Client: Sendable {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
+            throw NightjarError(
+                .invalidRequest,
+                "a blocking call has returned when what it fetches anew has come; name a queue to hear of it")
+        }
         let queue = blockingQueues.withLock { $0.popLast() } ?? CompletionQueue()
         let outcome = Outcome()
         var told = handlers ?? TaskHandlers { _, _ in }

@@ -22,9 +22,13 @@ public struct TaskHandlers: Sendable {
     /// Asked before a redirect is followed, when all of the answer that redirects is there.
     public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     /// What came of fetching anew, where ``finished`` was given an answer of the store meanwhile
-    /// (``CachePolicy/offlineFirst``, stale-while-revalidate): once, in the same place, and never where nothing was fetched.
+    /// (``CachePolicy/offlineFirst``, stale-while-revalidate): once, behind it, and never where nothing was fetched, as
+    /// ``ClientTask/isRefreshing`` tells.
     public var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
-    /// Exactly once, last.
+    /// Where ``refreshed`` runs; nil: where the others do. A blocking call has returned by then, and needs one; then
+    /// ``refreshed`` may run before its return, on the thread that polls.
+    public var refreshQueue: CompletionQueue?
+    /// Exactly once, last but for ``refreshed``.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
     public init(finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void) {
@@ -65,6 +69,7 @@ public final class ClientTask: @unchecked Sendable {
 
     private let wasCancelled = Atomic<Bool>(false)
     private let hasFinished = Atomic<Bool>(false)
+    private let hasRefresh = Atomic<Bool>(false)
     private let unhandledBytes = Atomic<Int>(0)
     private let isHeldBack = Atomic<Bool>(false)
     /// Part of the answer was not delivered, because of a cancel. Touched where the events are handled.
@@ -97,6 +102,13 @@ public final class ClientTask: @unchecked Sendable {
 
     /// Whether ``TaskHandlers/finished`` has been delivered, or is due at its queue.
     public var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+
+    /// Whether the stored answer that ``TaskHandlers/finished`` was given is fetched anew by this call: what comes of that,
+    /// ``TaskHandlers/refreshed`` is told.
+    public internal(set) var isRefreshing: Bool {
+        get { hasRefresh.load(ordering: .acquiring) }
+        set { hasRefresh.store(newValue, ordering: .releasing) }
+    }
 
     /// Tells that `count` bytes of the response are handled, where ``TaskHandlers/creditsAreManual`` is set.
     public func consumed(_ count: Int) {
@@ -169,6 +181,7 @@ public final class ClientTask: @unchecked Sendable {
         if isIncomplete, case .success(let response) = result {
             let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
             result = .failure(error.of(request, attempts: response.attempts))
+            isRefreshing = false
         }
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)

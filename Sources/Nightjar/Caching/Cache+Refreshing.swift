@@ -3,8 +3,9 @@ import NightjarHTTP
 // What comes into the store without a call that waits for it.
 
 extension Cache {
-    /// Fetches anew what has been answered from the store, with nobody waiting for it.
-    func refresh(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) {
+    /// Fetches anew what has been answered from the store, with nobody waiting for it. Of a redirect the caller does not
+    /// hear: it leads to what it wants.
+    func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
         guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
             refreshing.insert(progress.key).inserted
         else { return }
@@ -17,7 +18,8 @@ extension Cache {
             own.fetch = fetch
             own.isDecided = true
             own.isRefresh = true
-            call.refresh(plain, own)
+            let isRedirect = 300..<400 ~= stored.status
+            if !call.refresh(plain, own, isHeard: !isRedirect) { refreshing.remove(progress.key) }
         } catch {
             refreshing.remove(progress.key)
         }
@@ -44,9 +46,12 @@ extension Cache {
                 Response(
                     head: planted.head, body: planted.body, url: call.request.url, attempts: 0, source: .cache,
                     sent: call.request))
-        case .refuse(let refusal):
-            return .fail(NightjarError(.invalidArgument, "the answer cannot be stored: \(refusal.sentence)"))
+        case .refuse(let refusal): return refuse(refusal)
         }
+    }
+
+    func refuse(_ refusal: Storability.Refusal) -> Verdict {
+        .fail(NightjarError(.invalidArgument, "the answer cannot be stored: \(refusal.sentence)"))
     }
 
     /// At a time, of one client.

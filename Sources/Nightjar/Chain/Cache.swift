@@ -40,7 +40,11 @@ final class Cache: Stage, @unchecked Sendable {
         else { return .proceed }
         let facts = call.request.cacheFacts
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
-        guard asked.concernsCache else { return .proceed }
+        guard asked.concernsCache else {
+            // What is planted is never asked of a server.
+            guard call.options.planted == nil else { return refuse(.request) }
+            return .proceed
+        }
         let key = facts.key(login: call.login?.partition)
         let progress = Progress(
             asked, key, newMember(), call.request, began: writes.now,
@@ -60,7 +64,7 @@ final class Cache: Stage, @unchecked Sendable {
         switch decision {
         case .answer(let answer): return give(answer, progress, call)
         case .answerAndRefresh(let answer, let fetch):
-            refresh(fetch, progress, call)
+            refresh(fetch, progress.entries[answer.index].response, progress, call)
             return give(answer, progress, call)
         case .validate, .fetch, .refuse: break
         }

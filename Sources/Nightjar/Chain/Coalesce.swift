@@ -51,7 +51,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     func outgoing(_ call: Call) -> Verdict {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
-            call.task.handlers.isForWholeAnswers
+            call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
         else { return .proceed }
         let login = call.options.usesLogin ? call.loop.tokens?.logins ?? 0 : 0
         if let latest, latest.request === call.request, latest.options === call.options, latest.key.login == login {
@@ -124,7 +124,7 @@ extension Response {
 extension TaskHandlers {
     /// Nothing is asked or told before the end.
     var isForWholeAnswers: Bool {
-        body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil
+        body == nil && head == nil && redirect == nil && retry == nil
     }
 }
 

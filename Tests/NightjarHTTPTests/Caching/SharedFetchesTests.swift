@@ -70,6 +70,6 @@ import Testing
     }
 }
 
-extension CacheKey: @retroactive ExpressibleByStringLiteral {
+extension CacheKey: ExpressibleByStringLiteral {
     public init(stringLiteral url: String) { self.init(url: url) }
 }
