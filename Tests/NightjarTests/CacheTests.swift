@@ -201,6 +201,7 @@ extension String {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         let first = try bench.get()
         #expect(first.source == .network)
+        #expect(first.headers["Cache-Status"] == "nightjar; fwd=uri-miss; stored")
         let second = try bench.get()
         #expect(second.source == .cache && second.status == 200 && String(buffer: second.body) == "content")
         #expect(second.attempts == 0)

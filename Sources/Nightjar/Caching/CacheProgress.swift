@@ -60,6 +60,16 @@ extension Cache {
             fetch?.fallback.flatMap { $0.until > WallClock.now() ? $0.index : nil }
         }
 
+        /// The head of an answer as the caller sees it: with the cache's part in it, where it is being stored.
+        func marked(_ head: ResponseHead) -> ResponseHead? {
+            guard case .storable = reading, let fetch else { return nil }
+            var status = CacheStatus(fetch)
+            status.isStored = true
+            var marked = head
+            marked.headers = head.headers.adding(status)
+            return marked
+        }
+
         /// Content that has gone on to the caller.
         func passed(_ bytes: ByteBuffer) {
             guard case .storable = reading else { return }

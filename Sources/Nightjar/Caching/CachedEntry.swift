@@ -16,6 +16,13 @@ enum CachedEntry: Sendable {
     }
 }
 
+extension CachedEntry {
+    /// Whether both are for the same requests.
+    func isVariant(of other: CachedEntry) -> Bool {
+        Set(response.selecting) == Set(other.response.selecting)
+    }
+}
+
 extension CacheStorage {
     /// Asks the disk for the answers of a key. What is small enough for memory is there from then on.
     ///

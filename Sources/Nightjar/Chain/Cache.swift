@@ -87,7 +87,9 @@ final class Cache: Stage, @unchecked Sendable {
         progress.hasAskedDisk = true
         let asking = OnLoop { [weak self, weak call] (entries: [CachedEntry]) in
             guard let self, let call, call.caching === progress else { return }
-            progress.entries = entries
+            // What the disk did not take may be in memory all the same.
+            progress.entries =
+                entries + progress.entries.filter { known in !entries.contains { $0.isVariant(of: known) } }
             call.goOn(look(progress, call))
         }
         return storage.findOnDisk(progress.key, on: call.loop.eventLoop) { asking.body($0) }

@@ -488,6 +488,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             case let verdict: return carryOut(verdict, from: link.position)
             }
         }
+        let head = caching?.marked(head) ?? head
         self.head = head
         if collectsBody {
             reserve(head)
