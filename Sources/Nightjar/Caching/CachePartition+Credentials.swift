@@ -1,20 +1,21 @@
 import NightjarCrypto
 import NightjarHTTP
 
-extension CachePartition {
-    /// Whose answers a request may get.
+extension CacheFacts {
+    /// Under which a request finds its answers, and whose those are.
     ///
     /// - Parameter login: of the login whose token it carries, where that is known by more than the token.
-    static func of(_ facts: CacheFacts, login: CachePartition?) -> CachePartition {
-        guard let login else { return facts.partition ?? .common }
-        guard let other = facts.partitionBesideLogin else { return login }
-        return CachePartition(high: login.high ^ other.high, low: login.low ^ other.low)
+    func key(login: CachePartition?) -> CacheKey {
+        guard let login else { return key }
+        guard let other = partitionBesideLogin else { return CacheKey(url: key.url, partition: login) }
+        return CacheKey(
+            url: key.url, partition: CachePartition(high: login.high ^ other.high, low: login.low ^ other.low))
     }
 }
 
 extension PreparedRequest {
     var cacheFacts: CacheFacts {
-        cacheFacts(digest: { Digest.sha256($0) }, fingerprint: CacheFacts.fingerprint)
+        knownCacheFacts ?? cacheFacts(digest: { Digest.sha256($0) }, fingerprint: CacheFacts.fingerprint)
     }
 }
 

@@ -93,6 +93,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Bytes of content that the present exchange has brought, still coded.
     private(set) var receivedBytes = 0
     private var lastProgress: NIODeadline
+    private var sentAt: NIODeadline
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
     private var isPaused = false
@@ -106,6 +107,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// Nanoseconds from the request to what has come last.
+    var delay: Int64 { (lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
     var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
@@ -130,6 +133,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         request = task.request
         collectsBody = task.handlers.body == nil
         lastProgress = started
+        sentAt = started
     }
 
     // MARK: Down
@@ -462,6 +466,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         feed?.attemptStarted()
         unsent = 0
         lastProgress = .now()
+        sentAt = lastProgress
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
         timing.connection = connection

@@ -1,12 +1,8 @@
-import Synchronization
-
 /// What the cache wants of a request, found once for all calls that send it again.
 public final class CacheFacts: Sendable {
-    /// As ``CacheKey/url`` has it.
-    public let address: String
-    /// Of all credentials that the request carries; nil: none.
-    public let partition: CachePartition?
-    /// Of those beside Authorization, which may be a login's token.
+    /// Under which its answers are, with all credentials that it carries.
+    public let key: CacheKey
+    /// Of those beside Authorization, which may be a login's token; nil: there are none.
     public let partitionBesideLogin: CachePartition?
     private let asked: CacheRequest
 
@@ -17,13 +13,13 @@ public final class CacheFacts: Sendable {
         _ request: PreparedRequest, _ digest: ([UInt8]) -> [UInt8], _ fingerprint: @escaping CacheRequest.Fingerprint
     ) {
         let fields = request.fields
-        address = request.url.cacheAddress
         asked = CacheRequest(request.method, fields, fingerprint: fingerprint)
         func made(withAuthorization authorization: Bool) -> CachePartition? {
             let credentials = request.credentials(among: fields, withAuthorization: authorization)
             return credentials.isEmpty ? nil : CachePartition(digest: digest(credentials))
         }
-        partition = made(withAuthorization: true)
+        let partition = made(withAuthorization: true)
+        key = CacheKey(url: request.url.cacheAddress, partition: partition ?? .common)
         partitionBesideLogin = asked.hasAuthorization ? made(withAuthorization: false) : partition
     }
 
@@ -33,10 +29,12 @@ public final class CacheFacts: Sendable {
 }
 
 extension PreparedRequest {
+    public var knownCacheFacts: CacheFacts? { facts.load() }
+
     public func cacheFacts(
         digest: ([UInt8]) -> [UInt8], fingerprint: @escaping CacheRequest.Fingerprint
     ) -> CacheFacts {
-        facts.load() ?? facts.storeIfNil(CacheFacts(self, digest, fingerprint))
+        facts.storeIfNil(CacheFacts(self, digest, fingerprint))
     }
 }
 

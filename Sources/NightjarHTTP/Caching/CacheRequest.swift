@@ -1,5 +1,5 @@
 /// A request as the cache sees it: what its fields say is read once. RFC 9111 section 5.2.1.
-public struct CacheRequest: Sendable {
+public final class CacheRequest: Sendable {
     /// Makes of a credential what tells it from others without giving it away.
     public typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
 
@@ -13,7 +13,7 @@ public struct CacheRequest: Sendable {
     let directives: RequestDirectives
     let isLookedUp: Bool
     let fingerprint: Fingerprint?
-    private(set) var traits: Traits = []
+    let traits: Traits
 
     struct Traits: OptionSet {
         let rawValue: UInt8

@@ -1,5 +1,4 @@
 import NIOCore
-import Synchronization
 
 /// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
 /// caller's thread.
@@ -20,7 +19,7 @@ public final class PreparedRequest: Sendable {
     /// Names of fields and query items that the client's configuration calls credentials.
     let sensitive: [String]
     /// What a cache has found out about it.
-    let facts = AtomicLazyReference<CacheFacts>()
+    let facts = OnceReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
