@@ -129,6 +129,7 @@ struct njl_host {
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
   njl_task root;            /* what runs outside of any coroutine of ours */
+  njl_task *script;         /* what a run in a state of ours began with; NULL: none is in progress, or it is a stock one */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
@@ -183,7 +184,7 @@ void njl_push_token(lua_State *L);
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
-void njl_task_leave_to_script(njl_task *task);           /* a child of the current task: it now belongs to the uppermost */
+void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
 void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */

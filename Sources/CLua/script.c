@@ -238,6 +238,7 @@ static int run(lua_State *L) {
   njl_task *task = njl_task_spawn(L, host, push_arguments(L, job));
   task->is_observed = true;
   int place = lua_gettop(L);
+  host->script = task;
   njl_run(L, host, task);
   if (atomic_load(&host->is_stopped)) {
     lua_pushstring(L, atomic_load(&host->stop_reason));
@@ -271,6 +272,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
     job.message = copy(text, length != 0 ? length : strlen(text));
   }
   njl_leave(script->host);
+  script->host->script = NULL;
   script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;

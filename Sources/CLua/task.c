@@ -18,17 +18,17 @@ void njl_task_leave(njl_task *task) {
 }
 
 void njl_task_leave_to_script(njl_task *task) {
-  njl_task *parent = task->parent;
-  if (parent == NULL || parent->parent == NULL) return;
-  parent->unended--;
+  njl_host *host = task->host;
+  njl_task *owner = host->script != NULL && host->script->state != NJL_ENDED ? host->script : &host->root;
+  if (task->parent == NULL || task->parent == owner) return;
+  task->parent->unended--;
   njl_task_leave(task);
-  while (parent->parent != NULL && parent->parent->thread != NULL) parent = parent->parent;
-  task->parent = parent;
-  task->next = parent->first_child;
+  task->parent = owner;
+  task->next = owner->first_child;
   if (task->next != NULL) task->next->previous = task;
-  parent->first_child = task;
-  parent->unended++;
-  task->is_cancelled = parent->is_cancelled && !parent->is_closing;
+  owner->first_child = task;
+  owner->unended++;
+  task->is_cancelled = owner->is_cancelled && !owner->is_closing;
 }
 
 void njl_task_drop_question(njl_task *task) {
