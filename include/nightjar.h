@@ -78,7 +78,7 @@ typedef enum nj_status {
   NJ_SERVER = 35,       /* 5xx */
 
   NJ_DECODING = 40,
-  NJ_CACHE_MISS = 41,
+  NJ_CACHE_MISS = 41, /* the server was not to be asked, and the cache has no answer */
   NJ_STORAGE = 42,
   NJ_SCRIPT = 43 /* an error in a Lua script */
 } nj_status;
@@ -101,7 +101,10 @@ typedef enum nj_phase {
 /** Where an answer came from. Members may be added. */
 typedef enum nj_source {
   NJ_SOURCE_NETWORK = 0,
-  NJ_SOURCE_COALESCED = 1 /* the exchange of another call that was alike: nj_config_set_coalesce */
+  NJ_SOURCE_COALESCED = 1,   /* the exchange of another call that was alike: nj_config_set_coalesce, or a cache */
+  NJ_SOURCE_CACHE = 2,       /* the cache, fresh */
+  NJ_SOURCE_REVALIDATED = 3, /* the cache, after the server has said that it still holds (304) */
+  NJ_SOURCE_STALE = 4        /* the cache, stale, where the policy, the request or the answer allow it */
 } nj_source;
 
 /** How much the log tells, from least to most. */
@@ -126,6 +129,7 @@ typedef struct nj_token_question nj_token_question; /* a client asks for a token
 typedef struct nj_login_prompt nj_login_prompt; /* what a person is to be shown; valid while your callback runs */
 typedef struct nj_retry_question nj_retry_question; /* an attempt has failed; valid while your callback runs */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
+typedef struct nj_cache nj_cache;       /* answers that are kept; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
 typedef struct nj_script_call nj_script_call; /* one call of a function of yours by a script; valid while it runs */
@@ -323,14 +327,17 @@ NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 /** False accepts any certificate: every connection is then open to interception. True by default. */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
-/** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file. False by default. */
+/** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file and a cache on disk. False by
+ * default. */
 NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
  * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
- * unix_socket, tls, auth, retry, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups). What it
- * does not name stays.
+ * unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups). What
+ * it does not name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
+ *
+ *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first"}}
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
@@ -454,6 +461,133 @@ NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index
 /** "none", "lax", "strict", or "unspecified" where the server said nothing. */
 NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
 
+/* ------------------------------------------------------------------------------------------------------ cache --- */
+
+/* Answers that are given again as long as they are good (RFC 9111), for GET and HEAD. A private cache: what was asked for with
+ * one credential is never given to who comes with another, or with none. Answers carry Age and Cache-Status (RFC 9211);
+ * nj_response_source and nj_response_explain tell where they came from and why. It never fails a call: a disk that is full,
+ * slow, damaged or not to be written costs hits, and the logs of the clients tell of it. */
+
+/** What a call wants of the cache. */
+typedef enum nj_cache_policy {
+  NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: what is fresh is answered, what is stale is validated. The default. */
+  NJ_CACHE_RELOAD = 1,        /* the server answers, and what it answers is stored */
+  NJ_CACHE_REVALIDATE = 2,    /* what is stored is answered once the server has said that it still holds */
+  NJ_CACHE_ELSE_LOAD = 3,     /* what is stored is answered whatever its age; otherwise the server is asked */
+  NJ_CACHE_ONLY = 4,          /* the same, and otherwise the call fails with NJ_CACHE_MISS */
+  NJ_CACHE_OFFLINE_FIRST = 5, /* what is stored is answered at once, and fetched anew meanwhile unless it is fresh */
+  NJ_CACHE_OFF = 6            /* of a request: nothing is looked up, and nothing stored */
+} nj_cache_policy;
+
+/** A cache in memory, of so many bytes with all that belongs to the answers. One beyond 1 MiB, or beyond an eighth of
+ * `memory_bytes`, is not kept there. */
+NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
+
+/**
+ * The same with a disk, for what is to outlive the process and for large answers. Processes may share the folder at the same
+ * time. It is made, for its owner's eyes alone, when it is first used; nothing here waits for it. A folder that a newer version
+ * has written is left alone.
+ *
+ * @param folder     NULL: `nightjar` in the user's folder for caches (XDG_CACHE_HOME, else ~/.cache)
+ * @param disk_bytes of content that may be there, above 0
+ * @return NULL: NJ_INVALID_ARGUMENT, also when `folder` is NULL and the environment names no home
+ */
+NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
+
+/** Clients that were made with it keep it alive. */
+NJ_API void nj_cache_free(nj_cache *cache);
+
+/** Clients made from `config` keep answers here; NULL: they keep none, which is the default. nj_client_new fails with NJ_FORKED
+ * for the cache of a forked process's parent. */
+NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
+
+/**
+ * How the calls of a client use its cache, and one request in place of that. Of no effect without a cache.
+ *
+ * @return NJ_INVALID_ARGUMENT for a policy that is none; NJ_CACHE_OFF is none of a configuration
+ */
+NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy policy);
+NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
+
+/**
+ * What came of fetching anew an answer of the cache that a call was given meanwhile. Exactly one of `response` and `error` is
+ * non-NULL; both are borrowed until this function returns (nj_response_retain and nj_error_retain keep them).
+ */
+typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, const nj_error *error);
+
+/**
+ * Runs inside nj_queue_poll of `queue` when an answer that a call of this request was given (NJ_CACHE_OFFLINE_FIRST, or a
+ * stale-while-revalidate of the server's) has been fetched anew: exactly once for each response of which
+ * nj_response_is_being_refreshed is true, and not for any other. Where another call fetches the same already, this one does
+ * not, and hears of nothing. An unexpected status is an error here too; by then the new answer is stored, if it may be.
+ *
+ * After `done` of nj_client_start where that has the same queue. Otherwise the thread that polls `queue` may be there before
+ * nj_client_send returns or `done` runs. The call's total timeout counts anew for it; without one it has five minutes.
+ * nj_task_cancel does not end it; freeing the client or `queue` does, with NJ_CANCELLED.
+ *
+ * @param queue     retained by the request and by its calls; NULL only with a NULL `refreshed`
+ * @param refreshed NULL: nobody hears, and stale answers are fetched anew all the same
+ * @param context   passed to `refreshed`, never read; must live until the calls of this request have ended, and `refreshed`
+ *                  has run for each such response
+ */
+NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
+
+/** The cache of a client, yours to free; NULL: it has none. */
+NJ_API nj_cache *nj_client_cache(nj_client *client);
+
+/**
+ * The stored answer that `request` would get, whatever its age and status, without asking a server. Waits for the disk at most,
+ * and for a login's token that is being renewed. The callbacks of the request do not run; the client's hooks do, inside this call.
+ *
+ * @return the response, yours to release; NULL without an error when nothing is stored. NULL with NJ_INVALID_REQUEST for a
+ *         client without a cache, another method than GET and HEAD, and a body; with the error of its status where the
+ *         request says what it expects
+ */
+NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *request, nj_error **out_error);
+
+/**
+ * Stores an answer as if a server had just sent it for `request`, a GET: its headers say how long it is good for. Where they do
+ * not, one below 400 is for the policies that take an answer of any age.
+ *
+ * @param headers name, value, name, value, and NULL behind the last; NULL: there are none
+ * @param body    copied; may be NULL when `length` is 0
+ * @return NJ_INVALID_ARGUMENT when the rules do not allow to keep it (RFC 9111 section 3; the error says why), or its status is
+ *         not from 100 to 999; NJ_INVALID_REQUEST for a client without a cache and for what cannot stand in a header
+ */
+NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, int status, const char *const *headers,
+                                  const void *body, size_t length, nj_error **out_error);
+
+/**
+ * Removes the stored answers of one absolute URL, those whose URL begins so byte by byte ("https://api.example/v1/"), and all:
+ * whoever they were for, in memory and on disk, where secrets in queries are masked and only what stands before them counts. An
+ * answer that is on its way may be stored afterwards.
+ *
+ * @return how many there were; 0 also for what is no URL, an empty prefix, and in a forked child
+ */
+NJ_API size_t nj_cache_remove(nj_cache *cache, const char *url);
+NJ_API size_t nj_cache_remove_prefix(nj_cache *cache, const char *prefix);
+NJ_API size_t nj_cache_clear(nj_cache *cache);
+
+/** Returns when all that is to be on disk is there; nj_client_free waits for the same. NJ_OK without a disk, and when the disk
+ * did not take it: the log tells of that. */
+NJ_API nj_status nj_cache_flush(nj_cache *cache);
+
+/** Since the cache was made, or as it is now. Members may be added. */
+typedef enum nj_cache_statistic {
+  NJ_CACHE_STATISTIC_HITS = 0,           /* calls that were answered without asking a server */
+  NJ_CACHE_STATISTIC_STALE = 1,          /* those of them that were answered with what was stale */
+  NJ_CACHE_STATISTIC_MISSES = 2,         /* calls that a server had to answer */
+  NJ_CACHE_STATISTIC_VALIDATIONS = 3,    /* calls whose stored answer a server said to hold still */
+  NJ_CACHE_STATISTIC_BYTES_SAVED = 4,    /* of content that came from here and from no server */
+  NJ_CACHE_STATISTIC_MEMORY_ENTRIES = 5, /* answers in memory now */
+  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* with all that belongs to them */
+  NJ_CACHE_STATISTIC_DISK_ENTRIES = 7,   /* answers on disk now, of all processes; waits for the disk */
+  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* of their content; waits for the disk */
+} nj_cache_statistic;
+
+/** One number of many; -1 for a statistic that is none. */
+NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic statistic);
+
 /* ------------------------------------------------------------------------------------------------------- auth --- */
 
 /* A client has one way to show who it is; each of these functions takes the place of what was set before. Credentials go to
@@ -571,7 +705,8 @@ NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
 NJ_API nj_status nj_client_sign_in(nj_client *client, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on. The server is not told.
+ * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on. What the cache has of answers to this
+ * login goes, in memory and on disk; what was answered to nobody in particular stays. The server is not told.
  *
  * @return NJ_INVALID_REQUEST for a client that has no login; NJ_FORKED
  */
@@ -756,8 +891,8 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
 /**
  * Whether safe calls without a body that are alike (URL, headers, credentials) share one exchange while it lasts, and the
  * memory of its answer. Each has its own timeout and cancel; the last that leaves ends the exchange. Not a cache: what has been
- * answered is forgotten. Requests with callbacks for head, body, redirects or retries never share. False by default; the
- * second is in place of the client's setting.
+ * answered is forgotten. Requests with callbacks for head, body, redirects, retries or refreshes never share. False by default;
+ * the second is in place of the client's setting.
  */
 NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
@@ -1004,8 +1139,9 @@ NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, si
 
 /**
  * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, schema, timeout, max_body, redirect,
- * decompress, cookies, compress, expect_continue, body_on_get, auth, retry, idempotency_key, coalesce, limit_group. What it
- * does not name stays. See nj_config_merge_json.
+ * decompress, cookies, compress, expect_continue, body_on_get, auth, retry, idempotency_key, cache, coalesce, limit_group.
+ * What it does not name stays. `cache` is the name of a policy ("protocol", "reload", "revalidate", "cache_else_load",
+ * "cache_only", "offline_first"), false for NJ_CACHE_OFF, or true for what the client does. See nj_config_merge_json.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
 
@@ -1081,6 +1217,12 @@ NJ_API const char *nj_response_url(const nj_response *response);
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
+ * Whether this answer of the cache is fetched anew by its call, so that the function of nj_request_on_refresh runs: once. If
+ * false, also without such a function, it does not run.
+ */
+NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
+
+/**
  * The redirects that led to this answer, first to last: the status of each, and the URL that answered with it. 0 and NULL for
  * an index that is not below the count.
  */
@@ -1088,7 +1230,8 @@ NJ_API size_t nj_response_redirect_count(const nj_response *response);
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
-/** How many times the request was put on a connection, redirects and retries included; at least 1. */
+/** How many times the request was put on a connection, redirects and retries included; 0 for an answer of the cache that no
+ * server was asked about, and for a look-up. */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**

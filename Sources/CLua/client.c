@@ -127,12 +127,12 @@ int njl_answered(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)wait;
   if (reply->asks_redirects && njl_call_hop(wait->call) != 0) return njl_ask_redirect(L, reply);
   if (reply->asks_retries && njl_call_attempt(wait->call, NULL)) return njl_ask_retry(L, reply);
+  if (reply->hears_of_refresh) njl_hear_of_refresh(L, 2);
   return njl_reply_finish(L, 2);
 }
 
-/* Starts the request with what lies at index 1 (the client) and waits; the rest of the stack is the request's. The options
- * are at index `options`. */
-static int send(lua_State *L, client *self, const njl_request *request, int options) {
+int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) {
+  client *self = check_client(L);
   njl_host *host = self->host;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_wait *wait = njl_reply_push(L, host);
@@ -151,6 +151,11 @@ static int send(lua_State *L, client *self, const njl_request *request, int opti
     ((njl_reply *)wait)->asks_retries = true;
     lua_getfield(L, options, "on_retry");
     lua_setiuservalue(L, reply, NJL_REPLY_RETRY);
+  }
+  if (request->hears_of_refresh) {
+    ((njl_reply *)wait)->hears_of_refresh = true;
+    lua_getfield(L, options, "on_refresh");
+    lua_setiuservalue(L, reply, NJL_REPLY_REFRESH);
   }
   njl_outcome *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
@@ -171,7 +176,7 @@ static int send(lua_State *L, client *self, const njl_request *request, int opti
     lua_replace(L, 2);
     lua_settop(L, 2);
   }
-  return njl_await(L, wait, njl_answered);
+  return njl_await(L, wait, then);
 }
 
 static void check_options(lua_State *L, int index, const char *function) {
@@ -187,7 +192,7 @@ static int plain_request(lua_State *L) {
   njl_request request = {.method = {"GET", 3}};
   njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
   if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
-  return send(L, self, &request, 2);
+  return njl_send(L, &request, 2, njl_answered);
 }
 
 /* The same for a client with hooks: they see a request as api:request takes it. */
@@ -225,7 +230,7 @@ static int verb(lua_State *L) {
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
   if (request.target.data != target.data) return luaL_error(L, "%s: the path is the first argument", name);
-  return send(L, self, &request, 3);
+  return njl_send(L, &request, 3, njl_answered);
 }
 
 static int request(lua_State *L) {
@@ -271,13 +276,26 @@ static int push_cookies(lua_State *L) {
   return 1;
 }
 
+/* api.cache: likewise, and not in a sandbox either, where what a script put there would be the host program's answers */
+static int push_cache(lua_State *L) {
+  client *self = check_client(L);
+  if (lua_getiuservalue(L, 1, NJL_CLIENT_CACHE) != LUA_TNIL) return 1;
+  if (self->host->is_sandboxed) return 1;
+  njl_cache_push(L);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, NJL_CLIENT_CACHE);
+  return 1;
+}
+
 /* api.name, by the upvalue: the methods */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "sign_in", "sign_out", "log_in", "limits", "close", "cookies", NULL};
+                                      "sign_in", "sign_out", "log_in", "limits", "close", "cookies", "cache",
+                                      NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cache") == 0) return push_cache(L);
   return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
 }
 

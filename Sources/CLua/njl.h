@@ -10,6 +10,8 @@
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
  *   cookies.c    a client's cookies
+ *   cache.c      a client's cache by hand
+ *   refresh.c    stored answers that are fetched anew: refreshed, on_refresh
  *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
@@ -181,6 +183,7 @@ void njl_push_token(lua_State *L);
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
+void njl_task_leave_to_script(njl_task *task);           /* a child of the current task: it now belongs to the uppermost */
 void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
@@ -215,6 +218,9 @@ njl_client *njl_check_client(lua_State *L);
 lua_Integer njl_number_client(lua_State *L, njl_host *host, int index);
 bool njl_push_numbered(lua_State *L, lua_Integer number); /* false: it has gone, and nothing is pushed */
 int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
+/* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
+ * the request's. The options are at index `options`. */
+int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then);
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
@@ -241,6 +247,15 @@ njl_loan *njl_loan_push(lua_State *L);
 int njl_cookies_push(lua_State *L, njl_client *client); /* nil where it keeps none */
 void njl_open_cookies(lua_State *L);
 
+/* cache.c */
+int njl_cache_push(lua_State *L); /* of the client at index 1; nil where it has none */
+void njl_open_cache(lua_State *L);
+
+/* refresh.c */
+int njl_refreshed(lua_State *L);
+/* Of the reply at `index` whose answer is there: begins the task that its function waits in for the fresh one. */
+void njl_hear_of_refresh(lua_State *L, int index);
+
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
  * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text; a file to
@@ -263,12 +278,12 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table
 /* failure.c */
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
-  bool asks_redirects, asks_retries;
+  bool asks_redirects, asks_retries, hears_of_refresh;
   int top; /* of the stack of the function that waits for the call */
 } njl_reply;
 /* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
- * still come in; and the functions that are asked about redirects and failed attempts. */
-enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_RETRY, NJL_REPLY_VALUES = NJL_REPLY_RETRY };
+ * still come in; and the functions that are asked about redirects and failed attempts, and told of a fresh answer. */
+enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_RETRY, NJL_REPLY_REFRESH, NJL_REPLY_VALUES = NJL_REPLY_REFRESH };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
@@ -303,10 +318,11 @@ int njl_read_log(lua_State *L, int options);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* hooks.c */
-/* User values of a client: functions, and the object of its cookies. */
+/* User values of a client: functions, and the objects of its cookies and its cache. */
 enum {
   NJL_CLIENT_LOG = 1,
   NJL_CLIENT_COOKIES,
+  NJL_CLIENT_CACHE,
   NJL_CLIENT_BEFORE,
   NJL_CLIENT_AFTER,
   NJL_CLIENT_PROVIDER,
@@ -362,6 +378,7 @@ int luaopen_nightjar(lua_State *L);
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
 #define NJL_COOKIES "nightjar.cookies"
+#define NJL_CACHE "nightjar.cache"
 #define NJL_LOAN "nightjar.loan"
 #define NJL_REPLY "nightjar.reply"
 #define NJL_DECISION_LIST "nightjar.decisions"

@@ -25,6 +25,7 @@ enum {
   FILE_,
   ON_REDIRECT,
   ON_RETRY,
+  ON_REFRESH,
   RARE
 };
 
@@ -32,9 +33,9 @@ enum {
 static const char *const names[] = {
     "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
-    "on_retry", "redirect",   "cookies",     "decompress",  "max_body",   "compress",        "expect_continue",
-    "schema",   "retry",      "body_on_get", "coalesce",    "auth",       "idempotency_key", "limit_group",
-    "cache",    NULL};
+    "on_retry", "on_refresh", "redirect",    "cookies",     "decompress", "max_body",        "compress",
+    "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
+    "limit_group", "cache",   NULL};
 
 /* What is being read, for messages. */
 typedef struct reading {
@@ -466,6 +467,11 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   if (push_option(&r, options, present, ON_RETRY)) {
     if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
     request->asks_retries = true;
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, ON_REFRESH)) {
+    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
+    request->hears_of_refresh = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, STREAM)) {

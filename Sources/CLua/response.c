@@ -122,10 +122,10 @@ static int push_redirects(lua_State *L, njl_outcome *outcome) {
 
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
-                                          "peer", "explain", "idempotency_key", NULL};
+                                          "peer", "explain", "idempotency_key", "refreshed", NULL};
 enum {
   STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
-  IDEMPOTENCY_KEY
+  IDEMPOTENCY_KEY, REFRESHED
 };
 
 static int response_index(lua_State *L) {
@@ -156,6 +156,7 @@ static int response_index(lua_State *L) {
   case PEER: return push_text(L, outcome, NJL_PEER);
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
   case IDEMPOTENCY_KEY: return push_text(L, outcome, NJL_IDEMPOTENCY_KEY);
+  case REFRESHED: lua_pushcfunction(L, njl_refreshed); return 1;
   case REDIRECTS: return push_redirects(L, outcome);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }

@@ -17,6 +17,20 @@ void njl_task_leave(njl_task *task) {
   task->parent = NULL;
 }
 
+void njl_task_leave_to_script(njl_task *task) {
+  njl_task *parent = task->parent;
+  if (parent == NULL || parent->parent == NULL) return;
+  parent->unended--;
+  njl_task_leave(task);
+  while (parent->parent != NULL && parent->parent->thread != NULL) parent = parent->parent;
+  task->parent = parent;
+  task->next = parent->first_child;
+  if (task->next != NULL) task->next->previous = task;
+  parent->first_child = task;
+  parent->unended++;
+  task->is_cancelled = parent->is_cancelled && !parent->is_closing;
+}
+
 void njl_task_drop_question(njl_task *task) {
   njl_question *question = task->question;
   task->question = NULL;

@@ -14,6 +14,7 @@ extension Client {
         }
         _ = try login()
         try submit(.signedIn(token))
+        repeated.forget()
     }
 
     /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on.
@@ -22,6 +23,7 @@ extension Client {
     public func signOut() throws(NightjarError) {
         _ = try login()
         try submit(.signedOut)
+        repeated.forget()
     }
 
     /// Logs in: by a device code or with the browser where the grant is one for persons, else by what a call would wait

@@ -19,7 +19,7 @@ public final class Client: Sendable {
     private let timeouts: Timeouts
     private let maximumBody: Int
     private let decompresses: Bool
-    private let coalesces: Bool
+    let coalesces: Bool
     private let limitGroups: Set<String>
     private let retry: RetrySettings
     private let hooks: CallHooks?
@@ -31,12 +31,13 @@ public final class Client: Sendable {
     private let cookieListener: Int?
     /// Where its answers are kept; nil: they are not.
     public let cache: CacheStorage?
-    private let cachePolicy: CachePolicy
+    let cachePolicy: CachePolicy
     private let fresh: FreshAnswers?
     /// The same for the cache on disk.
     private let cacheListener: Int?
     /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
     private let firstOrigin = AtomicLazyReference<KnownOrigin>()
+    let repeated = RepeatedRequests()
     /// Queues of blocking calls, kept for the next.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
 
@@ -109,7 +110,7 @@ public final class Client: Sendable {
     ///   goes wrong on the network arrives in `finished`.
     @discardableResult
     public func start(
-        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers
+        _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
         let (task, answer) = try makeTask(request, on: queue, handlers)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
@@ -131,9 +132,20 @@ public final class Client: Sendable {
     }
 
     /// - Parameter planted: goes into the cache in place of a server's answer.
+    func start(
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer
+    ) throws(NightjarError) -> ClientTask {
+        let (task, _) = try makeTask(request, on: queue, handlers, planting: planted)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        try submit(task)
+        return task
+    }
+
+    /// - Parameter planted: goes into the cache in place of a server's answer.
     /// - Returns: the answer too, where it is at hand.
     private func makeTask(
-        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer? = nil
+        _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers,
+        planting planted: PlantedAnswer? = nil
     ) throws(NightjarError) -> (ClientTask, Response?) {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
@@ -141,24 +153,13 @@ public final class Client: Sendable {
                 .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
         }
         if let group = request.limitGroup, !limitGroups.contains(group) { throw unknown(group: group) }
-        let options = CallOptions(
-            timeouts: request.timeouts.filled(from: timeouts),
-            maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
-            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
-            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
-            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
-            limitGroup: request.limitGroup,
-            usesLogin: loginOrigin != nil && request.usesAuth
-                && request.headers.firstIndex(of: "Authorization") == nil,
-            hooks: hooks)
-        let prepared = try prepare(request, idle: options.timeouts.idle)
+        let (prepared, options) = try planted == nil ? made(of: request) : made(of: request, planting: planted)
         let answer = queue == nil ? nil : freshAnswer(prepared, options, handlers)
         return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop), answer)
     }
 
     private func freshAnswer(
-        _ prepared: PreparedRequest, _ options: CallOptions, _ handlers: TaskHandlers
+        _ prepared: PreparedRequest, _ options: CallOptions, _ handlers: borrowing TaskHandlers
     ) -> Response? {
         guard let fresh, options.cache != nil, prepared.method == .get, options.hasNoSay, handlers.isForWholeAnswers
         else { return nil }
@@ -170,8 +171,38 @@ public final class Client: Sendable {
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
     }
 
+    /// What goes on the wire, and how: of a request that comes again and again, what was made of it before.
+    private func made(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
+        let fingerprint = request.fingerprint
+        if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
+        let (prepared, options) = try made(of: request, planting: nil)
+        if let fingerprint { repeated.made(prepared, options, of: request, fingerprint) }
+        return (prepared, options)
+    }
+
+    private func made(
+        of request: borrowing Request, planting planted: PlantedAnswer?
+    ) throws(NightjarError) -> (PreparedRequest, CallOptions) {
+        let options = options(of: request, planting: planted)
+        return (try prepare(request, idle: options.timeouts.idle), options)
+    }
+
+    private func options(of request: borrowing Request, planting planted: PlantedAnswer?) -> CallOptions {
+        CallOptions(
+            timeouts: request.timeouts.filled(from: timeouts),
+            maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
+            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
+            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
+            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
+            limitGroup: request.limitGroup,
+            usesLogin: loginOrigin != nil && request.usesAuth
+                && request.headers.firstIndex(of: "Authorization") == nil,
+            hooks: hooks)
+    }
+
     /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
-    private func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+    func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
         guard request.idempotencyKey == .none else {
             var keyed = try request.withIdempotencyKey()
             keyed.idempotencyKey = .none
@@ -213,6 +244,11 @@ public final class Client: Sendable {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
+            throw NightjarError(
+                .invalidRequest,
+                "a blocking call has returned when what it fetches anew has come; name a queue to hear of it")
+        }
         let queue = blockingQueues.withLock { $0.popLast() } ?? CompletionQueue()
         let outcome = Outcome()
         var told = handlers ?? TaskHandlers { _, _ in }
@@ -259,6 +295,7 @@ public final class Client: Sendable {
         guard !Fork.hasHappened(since: birth) else { return }
         fresh?.close()
         loop.stop()
+        repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
         // What is on its way to the disk is there when this returns.
         cache?.flush()

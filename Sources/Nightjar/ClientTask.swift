@@ -22,9 +22,13 @@ public struct TaskHandlers: Sendable {
     /// Asked before a redirect is followed, when all of the answer that redirects is there.
     public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     /// What came of fetching anew, where ``finished`` was given an answer of the store meanwhile
-    /// (``CachePolicy/offlineFirst``, stale-while-revalidate): once, in the same place, and never where nothing was fetched.
+    /// (``CachePolicy/offlineFirst``, stale-while-revalidate): once, behind it, and never where nothing was fetched, as
+    /// ``ClientTask/isRefreshing`` tells.
     public var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
-    /// Exactly once, last.
+    /// Where ``refreshed`` runs; nil: where the others do. A blocking call has returned by then, and needs one; then
+    /// ``refreshed`` may run before its return, on the thread that polls.
+    public var refreshQueue: CompletionQueue?
+    /// Exactly once, last but for ``refreshed``.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
     public init(finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void) {
@@ -65,14 +69,15 @@ public final class ClientTask: @unchecked Sendable {
 
     private let wasCancelled = Atomic<Bool>(false)
     private let hasFinished = Atomic<Bool>(false)
+    private let hasRefresh = Atomic<Bool>(false)
     private let unhandledBytes = Atomic<Int>(0)
     private let isHeldBack = Atomic<Bool>(false)
     /// Part of the answer was not delivered, because of a cancel. Touched where the events are handled.
     private var isIncomplete = false
 
     init(
-        _ request: PreparedRequest, _ options: CallOptions, handlers: TaskHandlers, queue: CompletionQueue?,
-        client: ClientLoop
+        _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
+        queue: CompletionQueue?, client: ClientLoop
     ) {
         self.request = request
         self.options = options
@@ -97,6 +102,13 @@ public final class ClientTask: @unchecked Sendable {
 
     /// Whether ``TaskHandlers/finished`` has been delivered, or is due at its queue.
     public var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+
+    /// Whether the stored answer that ``TaskHandlers/finished`` was given is fetched anew by this call: what comes of that,
+    /// ``TaskHandlers/refreshed`` is told.
+    public internal(set) var isRefreshing: Bool {
+        get { hasRefresh.load(ordering: .acquiring) }
+        set { hasRefresh.store(newValue, ordering: .releasing) }
+    }
 
     /// Tells that `count` bytes of the response are handled, where ``TaskHandlers/creditsAreManual`` is set.
     public func consumed(_ count: Int) {
@@ -169,6 +181,7 @@ public final class ClientTask: @unchecked Sendable {
         if isIncomplete, case .success(let response) = result {
             let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
             result = .failure(error.of(request, attempts: response.attempts))
+            isRefreshing = false
         }
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
@@ -203,25 +216,67 @@ public final class ClientTask: @unchecked Sendable {
     }
 }
 
-/// What a call is bounded by, the client's settings filled in.
-struct CallOptions: Sendable {
-    var timeouts: Timeouts
-    var maximumBody: Int
-    var expectedStatuses: [StatusRange]
-    var schema: JSONSchema?
+/// What a call is bounded by, the client's settings filled in. Shared by calls that are alike.
+final class CallOptions: Sendable {
+    let timeouts: Timeouts
+    /// The same as the loop counts.
+    let limits: Limits
+    let maximumBody: Int
+    let expectedStatuses: [StatusRange]
+    let schema: JSONSchema?
     /// Nil: the client's.
-    var redirect: RedirectSettings?
+    let redirect: RedirectSettings?
     /// Nil: the client's.
-    var retry: RetrySettings?
-    var decompresses: Bool
-    var usesCookies: Bool
-    var coalesces = false
+    let retry: RetrySettings?
+    let decompresses: Bool
+    let usesCookies: Bool
+    let coalesces: Bool
     /// Nil: not at all.
-    var cache: CachePolicy?
+    let cache: CachePolicy?
     /// Goes into the cache in place of what a server would answer.
-    var planted: PlantedAnswer?
-    var limitGroup: String?
+    let planted: PlantedAnswer?
+    let limitGroup: String?
     /// The client's token is for this call.
-    var usesLogin: Bool
-    var hooks: CallHooks?
+    let usesLogin: Bool
+    let hooks: CallHooks?
+
+    init(
+        timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
+        redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, decompresses: Bool, usesCookies: Bool,
+        coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
+        usesLogin: Bool, hooks: CallHooks? = nil
+    ) {
+        self.timeouts = timeouts
+        limits = Limits(
+            total: timeouts.total.map { .nanoseconds($0.nanosecondsClamped) },
+            idle: timeouts.idle.map { .nanoseconds($0.nanosecondsClamped) })
+        self.maximumBody = maximumBody
+        self.expectedStatuses = expectedStatuses
+        self.schema = schema
+        self.redirect = redirect
+        self.retry = retry
+        self.decompresses = decompresses
+        self.usesCookies = usesCookies
+        self.coalesces = coalesces
+        self.cache = cache
+        self.planted = planted
+        self.limitGroup = limitGroup
+        self.usesLogin = usesLogin
+        self.hooks = hooks
+    }
+
+    /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.
+    var ofSharedExchange: CallOptions {
+        CallOptions(
+            timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
+            expectedStatuses: expectedStatuses, schema: schema, redirect: redirect, retry: retry,
+            decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
+            limitGroup: limitGroup, usesLogin: usesLogin)
+    }
+
+    /// Lengths of time; nil: none.
+    struct Limits: Sendable {
+        let total: TimeAmount?
+        let idle: TimeAmount?
+    }
 }

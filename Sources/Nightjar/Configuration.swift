@@ -95,13 +95,17 @@ extension Configuration {
 extension Configuration {
     /// This client's cache, made where it is only described.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a cache on disk, before anything is made.
+    /// - Throws: `invalid_argument` for an ephemeral client with a cache on disk, before anything is made; `forked` for the
+    ///   cache of a parent process.
     func openCache() throws(NightjarError) -> CacheStorage? {
         if isEphemeral, cache?.isPersistent ?? (cacheSettings?.disk != nil) {
             throw NightjarError(
                 .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cache there")
         }
-        if let cache { return cache }
+        if let cache {
+            guard !cache.isOfParent else { throw CacheStorage.forked }
+            return cache
+        }
         return try cacheSettings.map { settings throws(NightjarError) in try CacheStorage(settings) }
     }
 }

@@ -23,8 +23,14 @@ public func nj_client_send(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
-        let response = try client.sendBlocking(request.request, handlers: request.handlers { _, _ in })
-        return Handle.make(ResponseBox(response))
+        guard request.hearsOfRefresh else {
+            return Handle.make(
+                ResponseBox(try client.sendBlocking(request.request, handlers: request.handlers { _, _ in })))
+        }
+        let ended = RefreshMark()
+        let response = try client.sendBlocking(
+            request.request, handlers: request.handlers { task, _ in ended.note(task) })
+        return Handle.make(ResponseBox(response, isBeingRefreshed: ended.isRefreshing))
     }
 }
 
@@ -39,11 +45,12 @@ public func nj_client_start(
         let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
+        let hearsOfRefresh = request.hearsOfRefresh
         let handlers = request.handlers { task, result in
             withExtendedLifetime(task) {
                 switch result {
                 case .success(let response):
-                    let box = ResponseBox(response)
+                    let box = ResponseBox(response, isBeingRefreshed: hearsOfRefresh && task.isRefreshing)
                     withExtendedLifetime(box) { done(context.pointer, Handle.lend(task), Handle.lend(box), nil) }
                 case .failure(let error):
                     let box = ErrorBox(error)
@@ -51,6 +58,8 @@ public func nj_client_start(
                 }
             }
         }
-        return Handle.make(try client.start(request.request, on: queue, handlers))
+        return try request.withRequest { request throws(NightjarError) in
+            Handle.make(try client.start(request, on: queue, handlers))
+        }
     }
 }

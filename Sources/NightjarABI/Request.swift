@@ -11,6 +11,8 @@ final class RequestBox {
     private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
     private var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     private var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
+    private var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
+    private var refreshQueue: CompletionQueue?
     private var provideBody: (@Sendable (ClientTask, Int) -> BodyPart)?
     private var rewindBody: (@Sendable (ClientTask) -> Void)?
     /// What goes with the functions of a streamed body.
@@ -30,6 +32,18 @@ final class RequestBox {
         bodyContext = other.bodyContext
         redirect = other.redirect
         retry = other.retry
+        refreshed = other.refreshed
+        refreshQueue = other.refreshQueue
+    }
+
+    var hearsOfRefresh: Bool { refreshed != nil }
+
+    /// Lends it, for a request is large and copying one is work.
+    @inline(__always)
+    func withRequest<Result>(
+        _ body: (inout Request) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        try body(&request)
     }
 
     func handlers(
@@ -42,6 +56,8 @@ final class RequestBox {
         handlers.rewindBody = rewindBody
         handlers.redirect = redirect
         handlers.retry = retry
+        handlers.refreshed = refreshed
+        handlers.refreshQueue = refreshQueue
         return handlers
     }
 
@@ -72,6 +88,21 @@ final class RequestBox {
             let box = RetryQuestionBox(question)
             let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             return box.answer(answer)
+        }
+    }
+
+    func onRefresh(_ callback: nj_refreshed_fn?, _ queue: CompletionQueue?, _ context: CallbackContext) {
+        guard let callback else { return (refreshed, refreshQueue) = (nil, nil) }
+        refreshQueue = queue
+        refreshed = { result in
+            switch result {
+            case .success(let response):
+                let box = ResponseBox(response)
+                withExtendedLifetime(box) { callback(context.pointer, Handle.lend(box), nil) }
+            case .failure(let error):
+                let box = ErrorBox(error)
+                withExtendedLifetime(box) { callback(context.pointer, nil, Handle.lend(box)) }
+            }
         }
     }
 

@@ -6,10 +6,13 @@ import Synchronization
 /// An answer as C holds it.
 final class ResponseBox: Sendable {
     let response: Response
+    /// By the call that it is of.
+    let isBeingRefreshed: Bool
     private let lazyTexts = AtomicLazyReference<AnswerTexts>()
 
-    init(_ response: Response) {
+    init(_ response: Response, isBeingRefreshed: Bool = false) {
         self.response = response
+        self.isBeingRefreshed = isBeingRefreshed
     }
 
     /// What of it C borrows: made for those who ask.

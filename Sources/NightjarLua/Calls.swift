@@ -47,12 +47,19 @@ public func njl_call_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
             let request = request?.pointee, let wait
         else { throw NightjarError(.invalidArgument, "the client is closed") }
+        if let planted = request.planted?.pointee {
+            return Handle<Outcome>.own(try engine.plant(planted, for: try Request(request), on: client, for: wait))
+        }
+        if request.is_look_up {
+            return Handle<Outcome>.own(try engine.lookUp(try Request(request), on: client, for: wait))
+        }
         return Handle<Outcome>.own(
             try engine.start(
                 try Request(request), on: client, for: wait,
                 Engine.Wishes(
                     isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
-                    asksRetries: request.asks_retries, restartsBody: request.restarts_body)))
+                    asksRetries: request.asks_retries, restartsBody: request.restarts_body,
+                    hearsOfRefresh: request.hears_of_refresh)))
     }
 }
 
@@ -135,7 +142,7 @@ func refusing(
 }
 
 extension Request {
-    fileprivate init(_ source: njl_request) throws(NightjarError) {
+    init(_ source: njl_request) throws(NightjarError) {
         self.init(try Method(source.method), try source.target.text("the path"))
         for pair in UnsafeBufferPointer(start: source.query, count: source.query_count) {
             query.append((try pair.name.text("a query name"), try pair.value.text("a query value")))

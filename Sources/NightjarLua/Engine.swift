@@ -33,13 +33,22 @@ final class Engine: @unchecked Sendable {
         var asksRetries = false
         /// The request's body can be had again from its start.
         var restartsBody = false
+        /// A stored answer that is fetched anew meanwhile is told.
+        var hearsOfRefresh = false
     }
 
     func start(
         _ request: Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        var handlers = TaskHandlers { [self] _, result in finished(outcome, result) }
+        var handlers = TaskHandlers { [self] task, result in
+            if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
+            finished(outcome, result)
+        }
+        if wishes.hearsOfRefresh || client.mayRefresh(request) {
+            outcome.refreshed = nil
+            handlers.refreshed = { [self] result in endRefresh(of: outcome, with: result) }
+        }
         if wishes.isStreamed { receive(outcome, by: &handlers) }
         if case .stream = request.body { send(outcome, restarts: wishes.restartsBody, by: &handlers) }
         if wishes.asksRedirects {
@@ -57,10 +66,73 @@ final class Engine: @unchecked Sendable {
             }
         }
         outcome.task = try client.start(request, on: queue, handlers)
-        outcome.place = underWay.count
-        underWay.append(outcome)
+        add(outcome)
         return outcome
     }
+
+    private func add(_ outcome: Outcome) {
+        outcome.place = underWay.count
+        underWay.append(outcome)
+    }
+
+    // MARK: Caches
+
+    /// Ends with neither response nor error where nothing is stored.
+    func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.lookUp(request, on: queue) { [self] in completed(outcome, $0) }
+        add(outcome)
+        return outcome
+    }
+
+    /// Ends with neither response nor error where it is stored.
+    func plant(
+        _ answer: njl_planted, for request: Request, on client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Outcome {
+        var headers = Headers()
+        for field in UnsafeBufferPointer(start: answer.headers, count: answer.header_count) {
+            try headers.add(try field.name.text("a header name"), try field.value.text("a header value"))
+        }
+        guard answer.body.length <= Configuration.largestBody else {
+            throw NightjarError(.invalidRequest, "the body is larger than 2 GiB")
+        }
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.insert(
+            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: request, on: queue
+        ) { [self] in completed(outcome, $0.map { nil }) }
+        add(outcome)
+        return outcome
+    }
+
+    /// What comes of fetching anew the stored answer that the call was given.
+    ///
+    /// - Returns: nil where nothing is fetched.
+    func refresh(of call: Outcome) -> Outcome? {
+        switch call.refreshed {
+        case .none:
+            guard call.task?.isRefreshing ?? true else { return nil }
+            let outcome = Outcome()
+            call.refreshListeners.append(outcome)
+            add(outcome)
+            return outcome
+        case .some(let result): return result.map { Outcome($0) }
+        }
+    }
+
+    private func endRefresh(of call: Outcome, with result: Result<Response, NightjarError>?) {
+        call.refreshed = .some(result)
+        let listeners = call.refreshListeners
+        call.refreshListeners = []
+        for outcome in listeners {
+            switch result {
+            case .success(let response): completed(outcome, .success(response))
+            case .failure(let error): completed(outcome, .failure(error))
+            case nil: completed(outcome, .success(nil))
+            }
+        }
+    }
+
+    // MARK: Logins
 
     func logIn(_ client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
@@ -76,8 +148,7 @@ final class Engine: @unchecked Sendable {
                 outcome.endLogin(result)
                 tell(outcome)
             })
-        outcome.place = underWay.count
-        underWay.append(outcome)
+        add(outcome)
         return outcome
     }
 
@@ -107,7 +178,7 @@ final class Engine: @unchecked Sendable {
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait
-        if outcome.result != nil || outcome.task == nil || outcome.outgoing?.isAsked == true || outcome.isQuestion {
+        if outcome.result != nil || outcome.isEnded || outcome.outgoing?.isAsked == true || outcome.isQuestion {
             tell(outcome)
         }
     }
@@ -118,9 +189,19 @@ final class Engine: @unchecked Sendable {
     }
 
     private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
+        completed(outcome, result.map { .some($0) })
+    }
+
+    /// - Parameter result: without a response where there is none to have.
+    private func completed(_ outcome: Outcome, _ result: Result<Response?, NightjarError>) {
         forget(outcome)
         outcome.task = nil
-        outcome.finish(result)
+        outcome.isPending = false
+        switch result {
+        case .success(let response?): outcome.finish(.success(response))
+        case .success(nil): break
+        case .failure(let error): outcome.finish(.failure(error))
+        }
         tell(outcome)
     }
 

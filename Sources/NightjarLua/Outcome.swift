@@ -15,6 +15,13 @@ final class Outcome: @unchecked Sendable {
     var task: ClientTask?
     /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
+    /// It stands for what comes of a refresh, which no task of its own brings.
+    var isPending = false
+    /// What came of fetching anew the stored answer that the call was given; nil within: nothing is fetched. Nil while nobody
+    /// knows.
+    var refreshed: Result<Response, NightjarError>?? = .some(nil)
+    /// Who waits for that.
+    var refreshListeners: [Outcome] = []
     /// The redirect that the script is asked about.
     var hop: RedirectHop?
     /// The failed attempt that the script is asked about.
@@ -36,10 +43,16 @@ final class Outcome: @unchecked Sendable {
 
     init(_ result: Result<Response, NightjarError>) { self.result = result }
 
+    /// Of a refresh.
+    init() { isPending = true }
+
     deinit {
         for text in texts { text.bytes.deallocate() }
         for url in redirectURLs { url.deallocate() }
     }
+
+    /// Nothing comes any more.
+    var isEnded: Bool { task == nil && !isPending }
 
     /// Whether the script is asked about something.
     var isQuestion: Bool { hop != nil || retry != nil || isToPrompt }

@@ -131,7 +131,6 @@ local misuses = {
   { "get: path must be a string, got no value", function() api:get() end },
   { "get: options must be a table, got string", function() api:get("/", "x") end },
   { "get: there is no option 'qurey'; did you mean 'query'?", function() api:get("/", { qurey = {} }) end },
-  { "get: option 'cache' is not supported by version 0.1.0 yet", function() api:get("/", { cache = true }) end },
   { "get: query must be a table, got string", function() api:get("/", { query = "a=1" }) end },
   { "get: query 'a' must be a string, a number or a boolean, got function",
     function() api:get("/", { query = { a = print } }) end },

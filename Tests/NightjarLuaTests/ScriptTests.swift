@@ -179,10 +179,13 @@ import Testing
         var configuration = Configuration()
         configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
         configuration.cookies = CookieStorage()
+        configuration.cache = try CacheStorage()
         try configuration.headers.set("Authorization", "Bearer hunter2")
         let client = try Client(configuration)
         let start = "local api = require('nightjar').client() local res = api:get('/status/200') "
         #expect(try failure(of: start + "assert(api.cookies == nil)", sandboxed: true, client: client) == nil)
+        #expect(try failure(of: start + "assert(api.cache == nil)", sandboxed: true, client: client) == nil)
+        #expect(try failure(of: start + "assert(api.cache)", client: client) == nil)
         #expect(
             try failure(of: start + "assert(not res:curl():find 'hunter2')", sandboxed: true, client: client) == nil)
         let asks = start + "res:curl { show_secrets = true }"
@@ -228,6 +231,11 @@ import Testing
             try failure(of: makes, sandboxed: true, client: client)?.contains(
                 "only the host's client is available here") == true)
         #expect(try failure(of: makes, sandboxed: true)?.contains("no client is available here") == true)
+        // Nor one that would write to the disk.
+        let writes = "require 'nightjar'.client { cache = { disk = '1MB', path = '/tmp/of-a-script' } }"
+        #expect(
+            try failure(of: writes, sandboxed: true, client: client)?.contains(
+                "only the host's client is available here") == true)
         #expect(
             try failure(of: "require 'socket'", sandboxed: true)?.contains("module 'socket' is not available here")
                 == true)
@@ -340,6 +348,38 @@ import Testing
             nightjar.sleep(0)
             task:cancel()
             pcall(task.join, task)
+            """
+        try survives(source, client)
+        client.close()
+    }
+
+    /// The same of the cache, and of fresh answers that come behind the old ones.
+    @Test func survivesTheFailureOfEachAllocationWhileItKeepsAnswers() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
+        configuration.cache = try CacheStorage()
+        configuration.cachePolicy = .offlineFirst
+        let client = try Client(configuration)
+        let source = """
+            local nightjar = require "nightjar"
+            local api = nightjar.client()
+            local options = {query = {control = "max-age=0", etag = "strong"}}
+            api:get("/cache/a", options)
+            local heard
+            options.on_refresh = function(res, err) nightjar.sleep(0) heard = true end
+            local res = api:get("/cache/a", options)
+            local source, age = res.source, res.headers.age
+            local fresh = res:refreshed()
+            local a, b = nightjar.all {function() return res:refreshed() end, function() return res:refreshed() end}
+            local cache = api.cache
+            cache:put("/cache/b", {json = {1}, headers = {["Cache-Control"] = "max-age=9"}}, {query = {x = 1}})
+            local kept = cache:get("/cache/b", {query = {x = 1}}).json
+            local none = cache:get("/cache/none")
+            local count = cache:delete("/cache/b", {query = {x = 1}}) + cache:delete {prefix = "/cache/b"}
+            local text, hits = tostring(cache), cache:stats().hits
+            local _, why = pcall(cache.put, cache, "/", {status = 1})
             """
         try survives(source, client)
         client.close()

@@ -356,7 +356,8 @@ extension String {
     // MARK: On the caller's thread
 
     @Test func whatWasWrittenToIsNotAnsweredOnTheCallersThreadEither() throws {
-        let bench = try Bench { number, asked in asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)") }
+        let bench = try Bench { number, asked in asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
+        }
         for _ in 0..<5 { #expect(String(buffer: try bench.get().body) == "1") }
         var put = Request(.put, "/a")
         put.body = .bytes(ByteBuffer(string: "x"))
@@ -390,7 +391,9 @@ extension String {
 
     // MARK: Logins
 
-    private func bench(_ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer) throws -> Bench {
+    private func bench(_ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer) throws
+        -> Bench
+    {
         try Bench(
             .init(),
             {

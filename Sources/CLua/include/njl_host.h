@@ -39,6 +39,14 @@ typedef struct njl_form_part {
   njl_bytes content_type;
 } njl_form_part;
 
+/* An answer that goes into a cache as if a server had sent it. */
+typedef struct njl_planted {
+  int status;
+  const njl_pair *headers;
+  size_t header_count;
+  njl_bytes body;
+} njl_planted;
+
 /* Everything of a request. All that it points to is borrowed during the call. */
 typedef struct njl_request {
   njl_bytes method;
@@ -64,6 +72,9 @@ typedef struct njl_request {
   bool is_streamed;            /* the answer's body comes in parts: njl_stream_next */
   bool asks_redirects;         /* njl_call_hop */
   bool asks_retries;           /* njl_call_attempt */
+  bool hears_of_refresh;       /* njl_call_refresh */
+  bool is_look_up;             /* what is stored is the answer; a call that ends with neither response nor error: nothing is */
+  const njl_planted *planted;  /* is stored for it, and no server is asked; NULL: it is a call */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -239,6 +250,27 @@ typedef struct njl_cookie_match {
 size_t njl_cookies_delete(njl_cookies *cookies, const njl_cookie_match *match);
 void njl_cookies_clear(njl_cookies *cookies);
 
+/* --- Caches --- */
+
+/* Of a client, the caller's to release; NULL: it has none. */
+typedef struct njl_cache njl_cache;
+njl_cache *njl_client_cache(const njl_client *client);
+void njl_cache_release(njl_cache *cache);
+
+/* Removes what is stored of the request's URL, or of all that begin so, and says how much it was. False: `*error` says why
+ * not. */
+bool njl_client_remove_cached(njl_client *client, const njl_request *request, bool is_prefix, size_t *count,
+                              njl_outcome **error);
+size_t njl_cache_clear(njl_cache *cache);
+/* Waits until all that is to be on disk is there. */
+void njl_cache_flush(njl_cache *cache);
+
+typedef struct njl_cache_statistics {
+  int64_t hits, stale, misses, validations, bytes_saved;
+  int64_t memory_entries, memory_bytes, disk_entries, disk_bytes;
+} njl_cache_statistics;
+njl_cache_statistics njl_cache_count(const njl_cache *cache);
+
 /* --- Calls --- */
 
 /* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
@@ -278,6 +310,9 @@ typedef enum njl_retry {
 } njl_retry;
 /* `after`: seconds, for another attempt. */
 void njl_call_retry(njl_outcome *call, njl_retry retry, double after);
+/* What comes of fetching anew the stored answer that this call was given: an outcome of its own, the caller's to release, which
+ * njl_call_await waits for; it may end with neither response nor error. NULL: nothing is fetched. */
+njl_outcome *njl_call_refresh(njl_engine *engine, njl_outcome *call);
 /* No poll will name the call's wait any more; it is cancelled unless it has ended. */
 void njl_call_abandon(njl_outcome *call);
 /* Cancels it unless it has ended; a poll will still name who waits for it. Of a streamed answer nothing more is read. */

@@ -13,7 +13,9 @@ final class TokenKeeper: @unchecked Sendable {
     private var token: Token?
     private var authorization = ""
     /// The same as it goes on the wire.
-    private var line: FieldLine?
+    private var line: FieldLine? { didSet { attached = nil } }
+    /// A request that it was added to last, and what that gave: most calls of a client come again.
+    private var attached: (plain: PreparedRequest, request: PreparedRequest)?
     /// Of the answers that this login gets, however often its token is renewed.
     private(set) var partition: CachePartition?
     private var waiting: [TokenRefresh.Call: Call] = [:]
@@ -115,7 +117,7 @@ final class TokenKeeper: @unchecked Sendable {
 
     func ended(_ call: Call) {
         guard let progress = call.login else { return }
-        waiting[progress.number] = nil
+        if !waiting.isEmpty { waiting[progress.number] = nil }
         machine.ended(progress.number)
     }
 
@@ -133,10 +135,15 @@ final class TokenKeeper: @unchecked Sendable {
             guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
             progress.version = version
             progress.partition = partition
-            call.request =
-                isFirst
-                ? call.request.adding(line)
-                : try call.request.setting("Authorization", authorization)
+            if !isFirst {
+                call.request = try call.request.setting("Authorization", authorization)
+            } else if let attached, attached.plain === call.request {
+                call.request = attached.request
+            } else {
+                let plain = call.request
+                call.request = plain.adding(line)
+                attached = plain.body.length == 0 ? (plain, call.request) : nil
+            }
             return .proceed
         } catch {
             return .fail(error)

@@ -262,8 +262,8 @@ final class TokenRenewal: @unchecked Sendable {
             guard case .failure(let error) = result else { return next(nil) }
             guard tries < TokenRenewal.saveTries else { return next(error) }
             loop.note(.warning, "\(error.message); it is tried again")
-            let again = OnLoop<Void> { [self] _ in save(login, tries: tries + 1, next) }
-            loop.after(TokenRenewal.patience * tries * 5) { again.body(.success(())) }
+            let again = OnLoop<Void> { [self] in save(login, tries: tries + 1, next) }
+            loop.after(TokenRenewal.patience * tries * 5) { again.body(()) }
         }
     }
 
@@ -297,13 +297,6 @@ final class TokenRenewal: @unchecked Sendable {
         lock = nil
         mustNotBeCut = false
         conclude(self, outcome)
-    }
-
-    /// What runs on the loop alone, on its way there.
-    private struct OnLoop<Value>: @unchecked Sendable {
-        let body: (Result<Value, NightjarError>) -> Void
-
-        init(_ body: @escaping (Result<Value, NightjarError>) -> Void) { self.body = body }
     }
 
     // MARK: Bounds

@@ -1,24 +1,25 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// Whose answers a request may get.
-extension CachePartition {
-    /// - Parameters:
-    ///   - fields: of the request.
-    ///   - login: of the login whose token it carries, where that is known by more than the token.
-    static func of(_ request: PreparedRequest, _ fields: Headers, login: CachePartition?) -> CachePartition {
-        let credentials = request.credentials(among: fields, withAuthorization: login == nil)
-        guard !credentials.isEmpty else { return login ?? .common }
-        let digest = Digest.sha256(credentials + bytes(login?.high ?? 0) + bytes(login?.low ?? 0))
-        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        // Never the partition that all share.
-        return CachePartition(high: number(digest[0..<8]) | 1, low: number(digest[8..<16]))
+extension CacheFacts {
+    /// Under which a request finds its answers, and whose those are.
+    ///
+    /// - Parameter login: of the login whose token it carries, where that is known by more than the token.
+    func key(login: CachePartition?) -> CacheKey {
+        guard let login else { return key }
+        guard let other = partitionBesideLogin else { return CacheKey(url: key.url, partition: login) }
+        return CacheKey(
+            url: key.url, partition: CachePartition(high: login.high ^ other.high, low: login.low ^ other.low))
     }
+}
 
-    private static func bytes(_ number: UInt64) -> [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+extension PreparedRequest {
+    var cacheFacts: CacheFacts {
+        knownCacheFacts ?? cacheFacts(digest: { Digest.sha256($0) }, fingerprint: CacheFacts.fingerprint)
     }
+}
 
+extension CacheFacts {
     /// Tells one credential from another in what is stored, without giving it away.
     static let fingerprint: CacheRequest.Fingerprint = { value in
         Digest.sha256(Array("nightjar".utf8) + value).prefix(16).map { byte in

@@ -32,6 +32,13 @@ public final class CacheStorage: Sendable {
     let memory: MemoryCache
     let disk: CacheDisk?
     let counts = Counts()
+    private let birth = Fork.generation
+
+    /// Whether this is the child of a fork, where the locks may be held by threads that are not there.
+    public var isOfParent: Bool { Fork.hasHappened(since: birth) }
+
+    static let forked = NightjarError(
+        .forked, "this cache belongs to the parent process; make a new one after fork")
 
     /// Touches no disk yet.
     ///
@@ -64,12 +71,15 @@ public final class CacheStorage: Sendable {
     }
 
     // MARK: By hand
+    //
+    // In the child of a fork there is nothing to be removed, and nothing to be seen.
 
     /// Removes all answers of a URL, whoever asked for them.
     ///
     /// - Returns: how many there were.
     @discardableResult
     public func remove(url: RequestURL) -> Int {
+        guard !isOfParent else { return 0 }
         let address = url.cacheAddress
         return max(memory.remove(url: address), disk?.wait { $0.remove(url: address) } ?? 0)
     }
@@ -80,12 +90,16 @@ public final class CacheStorage: Sendable {
     /// - Returns: how many there were.
     @discardableResult
     public func remove(prefix: String) -> Int {
-        max(memory.remove(prefix: prefix), disk?.wait { $0.remove(prefix: prefix) } ?? 0)
+        guard !isOfParent else { return 0 }
+        return max(memory.remove(prefix: prefix), disk?.wait { $0.remove(prefix: prefix) } ?? 0)
     }
 
     /// - Returns: how many there were.
     @discardableResult
-    public func removeAll() -> Int { max(memory.removeAll(), disk?.wait { $0.removeAll() } ?? 0) }
+    public func removeAll() -> Int {
+        guard !isOfParent else { return 0 }
+        return max(memory.removeAll(), disk?.wait { $0.removeAll() } ?? 0)
+    }
 
     /// Waits until all that is to be on disk is there. Of no effect without a folder.
     public func flush() { disk?.flush() }
@@ -111,13 +125,21 @@ public final class CacheStorage: Sendable {
     }
 
     public var statistics: Statistics {
+        var statistics = memoryStatistics
+        guard let onDisk = disk?.wait(for: { $0.statistics }) else { return statistics }
+        (statistics.diskEntries, statistics.diskBytes) = (onDisk.entries, onDisk.bytes)
+        return statistics
+    }
+
+    /// The same without what is on disk, which may take a while to say.
+    public var memoryStatistics: Statistics {
+        guard !isOfParent else { return Statistics() }
         let inMemory = memory.statistics
-        let onDisk = disk?.wait { $0.statistics }
         return Statistics(
             hits: counts.hits.load(ordering: .relaxed), stale: counts.stale.load(ordering: .relaxed),
             misses: counts.misses.load(ordering: .relaxed), validations: counts.validations.load(ordering: .relaxed),
             bytesSaved: counts.bytesSaved.load(ordering: .relaxed), memoryEntries: inMemory.entries,
-            memoryBytes: inMemory.bytes, diskEntries: onDisk?.entries ?? 0, diskBytes: onDisk?.bytes ?? 0)
+            memoryBytes: inMemory.bytes)
     }
 
     final class Counts: Sendable {

@@ -5,7 +5,8 @@ import NightjarStorage
 /// A stored answer, wherever it is.
 enum CachedEntry: Sendable {
     case memory(MemoryCache.Entry)
-    case disk(DiskEntry)
+    /// Behind a pointer, so that both are one, and a copy is a retain.
+    indirect case disk(DiskEntry)
 
     var response: StoredResponse {
         switch self {

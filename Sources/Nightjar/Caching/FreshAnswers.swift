@@ -46,8 +46,7 @@ final class FreshAnswers: Sendable {
         let place = FreshAnswers.place(of: request)
         let found = state.withLock { state -> (Response, MemoryCache.Entry)? in
             guard let answer = state.answers[place], answer.second == FreshAnswers.second,
-                answer.request === request
-                    || answer.request.wireHead == request.wireHead && answer.request.origin == request.origin,
+                answer.request.isSame(as: request),
                 answer.options == options
             else { return nil }
             return (answer.response, answer.entry)
@@ -88,7 +87,7 @@ final class FreshAnswers: Sendable {
     private static let count = 256
 
     private static func place(of request: PreparedRequest) -> Int {
-        Int(UInt(bitPattern: request.wireHead.hashValue) % UInt(count))
+        Int(request.fingerprint % UInt64(count))
     }
 
     private static var second: Int {

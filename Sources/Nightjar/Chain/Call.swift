@@ -56,6 +56,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var seat: Coalesce.Seat?
     /// The call that this exchange was begun for, while it lasts.
     private(set) var branchedFrom: Call?
+    /// The call whose stored answer this one fetches anew, for its caller to hear; while this one lasts.
+    private var refreshes: Call?
+    /// Tells of the other's end behind the end of this one.
+    private var afterwards: (() -> Void)?
     /// Of an exchange that calls share: one that waits for it.
     var waiter: (() -> Call?)?
     /// A redirect has led to another origin: credentials go nowhere any more, not even back.
@@ -89,6 +93,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Bytes of content that the present exchange has brought, still coded.
     private(set) var receivedBytes = 0
     private var lastProgress: NIODeadline
+    private var sentAt: NIODeadline
     /// Bytes on their way to the peer when the idle limit was looked at last.
     private var unsent = 0
     private var isPaused = false
@@ -102,6 +107,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// Nanoseconds from the request to what has come last.
+    var delay: Int64 { (lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
     var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
@@ -126,6 +133,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         request = task.request
         collectsBody = task.handlers.body == nil
         lastProgress = started
+        sentAt = started
     }
 
     // MARK: Down
@@ -271,11 +279,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// An inner call that does the rest of this one, from below the stage that is asked now. It has no end of its own: who
     /// waits for it, ends it. It is still to begin.
     func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
-        var options = options
-        options.timeouts.total = nil
-        options.hooks = nil
         let task = ClientTask(
-            request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
+            request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
         let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
         call.branchedFrom = self
         call.limits.idle = limits.idle
@@ -284,14 +289,18 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
-    /// who wants to hear of it.
-    func refresh(_ request: PreparedRequest, _ caching: Cache.Progress) {
-        var options = options
-        options.hooks = nil
+    /// who wants to hear of it, once this one has its answer.
+    ///
+    /// - Parameter isHeard: the caller hears of it, if it wants to and of no other.
+    /// - Returns: false when it cannot begin.
+    func refresh(_ request: PreparedRequest, _ caching: Cache.Progress, isHeard: Bool) -> Bool {
         let expected = options.expectedStatuses
-        let refreshed = task.handlers.refreshed
+        let caller = task
+        let isHeard = isHeard && !caller.isRefreshing
+        let refreshed = isHeard ? caller.handlers.refreshed : nil
         var handlers = TaskHandlers { _, result in
-            refreshed?(
+            guard let refreshed, caller.isRefreshing else { return }
+            refreshed(
                 result.flatMap { response in
                     Validate.isExpected(response.status, expected)
                         ? result : .failure(Validate.error(of: response, to: request.method))
@@ -299,17 +308,21 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
         // What nobody wants to have is not collected.
         if refreshed == nil { handlers.body = { _, _ in } }
-        let queue = refreshed == nil ? nil : task.queue
-        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
-        if let queue, !queue.register(task) { return }
+        let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
+        let task = ClientTask(
+            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop)
+        if let queue, !queue.register(task) { return false }
+        if isHeard { caller.isRefreshing = true }
         let call = Call(task, on: loop, chain: chain, below: asked - 1)
         call.caching = caching
+        if refreshed != nil { call.refreshes = self }
         call.limits = Limits(
             total: .now() + .nanoseconds((options.timeouts.total ?? Call.longestRefresh).nanosecondsClamped),
             idle: limits.idle)
         loop.take(call)
         call.watchLimits()
         call.begin()
+        return true
     }
 
     func finish(_ result: Result<Response, NightjarError>) {
@@ -326,7 +339,14 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         task.call = nil
         task.markFinished()
         if let conclude { return conclude(told) }
+        if let call = refreshes.take(), call.state != .finished {
+            let (loop, task) = (loop, task)
+            call.afterwards = { loop.post(.finished(task, told), to: task.queue) }
+            return
+        }
+        if case .failure = told { task.isRefreshing = false }
         loop.post(.finished(task, told), to: task.queue)
+        afterwards.take()?()
     }
 
     private func explained(_ result: Result<Response, NightjarError>) -> Result<Response, NightjarError> {
@@ -446,6 +466,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         feed?.attemptStarted()
         unsent = 0
         lastProgress = .now()
+        sentAt = lastProgress
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
         timing.connection = connection
@@ -533,7 +554,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     private func complete(_ trailers: Headers) {
-        guard let head else { return }
+        guard let head = head.take() else { return }
         timing.total = elapsed(until: lastProgress)
         var body = ByteBuffer()
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy

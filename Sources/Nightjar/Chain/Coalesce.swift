@@ -10,6 +10,8 @@ import NightjarHTTP
 final class Coalesce: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .ended]
     private var exchanges: [Key: Shared] = [:]
+    /// The one that was joined last: who comes next is often like who came before.
+    private var latest: Shared?
 
     fileprivate struct Key: Hashable {
         let request: PreparedRequest
@@ -18,42 +20,48 @@ final class Coalesce: Stage, @unchecked Sendable {
         let login: UInt64
 
         static func == (a: Key, b: Key) -> Bool {
-            a.request.wireHead == b.request.wireHead && a.request.origin == b.request.origin
-                && a.login == b.login && a.options.isAlike(b.options)
+            a.login == b.login && a.request.isSame(as: b.request) && a.options.isAlike(b.options)
         }
 
-        func hash(into hasher: inout Hasher) { hasher.combine(request.wireHead) }
+        func hash(into hasher: inout Hasher) { hasher.combine(request.fingerprint) }
     }
 
     fileprivate final class Shared {
         let key: Key
+        /// Of the call that joined last, which is often the next one's.
+        var request: PreparedRequest
+        var options: CallOptions
         var exchange: Call?
         /// Nil: has left.
         var waiters: [Call?] = []
         var present = 0
 
-        init(_ key: Key) { self.key = key }
+        init(_ key: Key) {
+            self.key = key
+            request = key.request
+            options = key.options
+        }
     }
 
     /// Where a call waits.
-    final class Seat {
+    struct Seat {
         fileprivate let shared: Shared
         fileprivate let index: Int
-
-        fileprivate init(_ shared: Shared, _ index: Int) {
-            self.shared = shared
-            self.index = index
-        }
     }
 
     func outgoing(_ call: Call) -> Verdict {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
-            call.task.handlers.isForWholeAnswers
+            call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
         else { return .proceed }
-        let key = Key(
-            request: call.request, options: call.options,
-            login: call.options.usesLogin ? call.loop.tokens?.logins ?? 0 : 0)
+        let login = call.options.usesLogin ? call.loop.tokens?.logins ?? 0 : 0
+        if let latest, latest.request === call.request, latest.options === call.options, latest.key.login == login {
+            join(latest, call)
+            return .wait
+        }
+        let key = Key(request: call.request, options: call.options, login: login)
         if let shared = exchanges[key] {
+            shared.request = call.request
+            shared.options = call.options
             join(shared, call)
             return .wait
         }
@@ -68,7 +76,8 @@ final class Coalesce: Stage, @unchecked Sendable {
     }
 
     private func join(_ shared: Shared, _ call: Call) {
-        call.seat = Seat(shared, shared.waiters.count)
+        if latest !== shared { latest = shared }
+        call.seat = Seat(shared: shared, index: shared.waiters.count)
         shared.waiters.append(call)
         shared.present += 1
     }
@@ -76,23 +85,27 @@ final class Coalesce: Stage, @unchecked Sendable {
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let seat = call.seat.take() else { return }
         let shared = seat.shared
-        shared.waiters[seat.index] = nil
+        // None is left there while they are told.
+        if seat.index < shared.waiters.count { shared.waiters[seat.index] = nil }
         shared.present -= 1
         if shared.present == 0 { shared.exchange?.cancel() }
     }
 
     private func conclude(_ shared: Shared, _ result: Result<Response, NightjarError>) {
         exchanges[shared.key] = nil
+        if latest === shared { latest = nil }
         shared.exchange = nil
-        let waiters = shared.waiters.compactMap { $0 }
-        shared.waiters = []
+        var waiters: [Call?] = []
+        swap(&waiters, &shared.waiters)
         var verdict: Verdict
         switch result {
-        case .success(let response) where waiters.count == 1: verdict = .answer(response)
-        case .success(let response): verdict = .answer(response.shared(by: waiters.count))
+        case .success(let response) where shared.present == 1: verdict = .answer(response)
+        case .success(let response): verdict = .answer(response.shared(by: shared.present))
         case .failure(let error): verdict = .fail(error)
         }
-        for waiter in waiters {
+        for index in waiters.indices {
+            // Taken out, so that each ends with its turn and not with the last's.
+            guard let waiter = waiters[index].take() else { continue }
             waiter.seat = nil
             waiter.goOn(verdict)
             if case .answer(let response) = verdict, response.source == .network {
@@ -111,14 +124,16 @@ extension Response {
 extension TaskHandlers {
     /// Nothing is asked or told before the end.
     var isForWholeAnswers: Bool {
-        body == nil && head == nil && redirect == nil && retry == nil && refreshed == nil
+        body == nil && head == nil && redirect == nil && retry == nil
     }
 }
 
 extension CallOptions {
     /// Whether two calls would be carried out alike, but for who waits how long and for what.
     fileprivate func isAlike(_ other: CallOptions) -> Bool {
-        maximumBody == other.maximumBody && decompresses == other.decompresses && usesCookies == other.usesCookies
+        if self === other { return true }
+        return maximumBody == other.maximumBody && decompresses == other.decompresses
+            && usesCookies == other.usesCookies
             && usesLogin == other.usesLogin && redirect == other.redirect && limitGroup == other.limitGroup
             && retry == other.retry && cache == other.cache && planted == nil && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle

@@ -26,7 +26,9 @@ final class Cookies: Stage, @unchecked Sendable {
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // What was stored with an answer of the cache was kept when it came.
-        guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else { return .proceed }
+        guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
+            return .proceed
+        }
         for refusal in storage.store(head.headers, from: call.request.url, firstParty: firstParty(of: call)) {
             call.note(.debug, "a cookie of \(call.request.url.origin) was refused: \(refusal)")
         }

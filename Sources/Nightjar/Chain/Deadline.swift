@@ -6,11 +6,9 @@ final class Deadline: Stage, @unchecked Sendable {
     let hooks: StageHooks = .outgoing
 
     func outgoing(_ call: Call) -> Verdict {
-        let timeouts = call.options.timeouts
-        if call.attempts == 0, let total = timeouts.total {
-            call.limits.total = call.started + .nanoseconds(total.nanosecondsClamped)
-        }
-        if let idle = timeouts.idle { call.limits.idle = .nanoseconds(idle.nanosecondsClamped) }
+        let limits = call.options.limits
+        if call.attempts == 0, let total = limits.total { call.limits.total = call.started + total }
+        if let idle = limits.idle { call.limits.idle = idle }
         call.watchLimits()
         return .proceed
     }

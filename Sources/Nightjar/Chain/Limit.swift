@@ -45,9 +45,12 @@ final class Limit: Stage, @unchecked Sendable {
         var waiting: [LimitGate.ID: Call] = [:]
         /// When its timer goes off.
         var alarm: UInt64?
+        /// Made for what a server has asked for: nobody has set a limit.
+        let isForServer: Bool
 
-        init(_ scope: Scope, _ settings: LimitGate.Settings) {
+        init(_ scope: Scope, _ settings: LimitGate.Settings, isForServer: Bool) {
             self.scope = scope
+            self.isForServer = isForServer
             machine = LimitGate(settings)
         }
     }
@@ -127,18 +130,15 @@ final class Limit: Stage, @unchecked Sendable {
         let now = NIODeadline.now().uptimeNanoseconds
         let gate = progress.gate
         if let pass = progress.pass {
-            let before = gate.machine.circuit
-            let releases = gate.machine.left(pass, ending, now: now)
-            if gate.machine.circuit != before {
-                call.note(.warning, "the circuit of \(gate.scope.name) is \(gate.machine.circuit.name) now")
-            }
+            let (releases, circuit) = gate.machine.leftTelling(pass, ending, now: now)
+            if let circuit { call.note(.warning, "the circuit of \(gate.scope.name) is \(circuit.name) now") }
             carryOut(releases, gate, call.loop)
         } else {
             gate.waiting[progress.id] = nil
             carryOut(gate.machine.gaveUp(progress.id, now: now), gate, call.loop)
         }
-        // Made for what a server had asked for, which is over.
-        if settings(of: gate.scope).isNothing, gate.machine.isIdle(now: now) { forget(gate) }
+        // What the server had asked for is over.
+        if gate.isForServer, gate.machine.isIdle(now: now) { forget(gate) }
     }
 
     // MARK: Gates
@@ -159,7 +159,8 @@ final class Limit: Stage, @unchecked Sendable {
     private func gate(of scope: Scope) -> Gate {
         if let known = gates[scope] { return known }
         if gates.count >= nextSweep { sweep() }
-        let gate = Gate(scope, settings(of: scope).gate(longestWait: longestWait))
+        let settings = settings(of: scope)
+        let gate = Gate(scope, settings.gate(longestWait: longestWait), isForServer: settings.isNothing)
         gates[scope] = gate
         return gate
     }
@@ -208,7 +209,8 @@ final class Limit: Stage, @unchecked Sendable {
     }
 
     private func arm(_ gate: Gate, _ loop: ClientLoop) {
-        guard let deadline = gate.machine.deadline, gate.alarm.map({ deadline < $0 }) ?? true else { return }
+        guard !gate.waiting.isEmpty, let deadline = gate.machine.deadline, gate.alarm.map({ deadline < $0 }) ?? true
+        else { return }
         gate.alarm = deadline
         let now = NIODeadline.now().uptimeNanoseconds
         let wait = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
@@ -294,6 +296,17 @@ extension CircuitBreaker.Visible {
         case .open: "open"
         case .halfOpen: "half_open"
         }
+    }
+}
+
+extension LimitGate {
+    /// An exchange has ended; `circuit` says how it stands where that has changed by it.
+    fileprivate mutating func leftTelling(
+        _ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64
+    ) -> (releases: [Release], circuit: CircuitBreaker.Visible?) {
+        let before = circuit
+        let releases = left(pass, ending, now: now)
+        return (releases, circuit == before ? nil : circuit)
     }
 }
 

@@ -121,7 +121,8 @@ public final class CompletionQueue: @unchecked Sendable {
         monitor.unlock()
 
         let count = batch.count
-        for event in batch { event.run(in: self) }
+        // Taken out rather than copied, so that what it holds ends here and not with the last of them.
+        for index in batch.indices { exchange(&batch[index], with: .wake).run(in: self) }
         batch.removeAll(keepingCapacity: count <= CompletionQueue.largestSpare)
 
         monitor.lock()
@@ -204,8 +205,8 @@ enum QueueEvent: Sendable {
     case wake
 
     /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.
-    func run(in queue: CompletionQueue?) {
-        switch self {
+    consuming func run(in queue: CompletionQueue?) {
+        switch consume self {
         case .head(let task, let head): task.deliver(head: head)
         case .body(let task, let bytes): task.deliver(body: bytes)
         case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)

@@ -27,6 +27,8 @@ final class ClientLoop: @unchecked Sendable {
         case run(@Sendable () -> Void)
         case signedOut
         case close
+        /// Has been read.
+        case nothing
     }
 
     private let thread: LoopThread
@@ -140,13 +142,13 @@ final class ClientLoop: @unchecked Sendable {
             swap(&batch, &mail)
             isScheduled = false
         }
-        for message in batch { carryOut(message) }
+        for index in batch.indices { carryOut(exchange(&batch[index], with: .nothing)) }
         batch.removeAll(keepingCapacity: batch.count <= ClientLoop.largestSpare)
         spareMail = batch
     }
 
-    private func carryOut(_ message: Message) {
-        switch message {
+    private func carryOut(_ message: consuming Message) {
+        switch consume message {
         case .start(let task):
             let call = Call(task, on: self)
             take(call)
@@ -170,6 +172,7 @@ final class ClientLoop: @unchecked Sendable {
         case .run(let body): body()
         case .signedOut: tokens?.signOut()
         case .close: close()
+        case .nothing: break
         }
     }
 
@@ -278,7 +281,7 @@ final class ClientLoop: @unchecked Sendable {
         if let addressee { return addressee.post(&outbox) }
         var events: [QueueEvent] = []
         swap(&events, &outbox)  // the handlers may post more
-        for event in events { event.run(in: nil) }
+        for index in events.indices { exchange(&events[index], with: .wake).run(in: nil) }
     }
 
     /// A line of the log.

@@ -156,8 +156,9 @@ public struct TokenRefresh: Sendable {
 
     /// A call was answered, has failed or was cancelled. The refresh it may have waited for goes on.
     public mutating func ended(_ call: Call) {
-        replayed.remove(call)
-        guard waiting.removeValue(forKey: call) != nil else { return }
+        // Most calls wait for nothing, and end here.
+        if !replayed.isEmpty { replayed.remove(call) }
+        guard !waiting.isEmpty, waiting.removeValue(forKey: call) != nil else { return }
         if queue.count > 2 * waiting.count + 16 { queue.removeAll { waiting[$0] == nil } }
     }
 

@@ -1,5 +1,5 @@
 /// A request as the cache sees it: what its fields say is read once. RFC 9111 section 5.2.1.
-public struct CacheRequest: Sendable {
+public final class CacheRequest: Sendable {
     /// Makes of a credential what tells it from others without giving it away.
     public typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
 
@@ -13,7 +13,7 @@ public struct CacheRequest: Sendable {
     let directives: RequestDirectives
     let isLookedUp: Bool
     let fingerprint: Fingerprint?
-    private(set) var traits: Traits = []
+    let traits: Traits
 
     struct Traits: OptionSet {
         let rawValue: UInt8
@@ -65,6 +65,24 @@ public struct CacheRequest: Sendable {
         self.directives = directives
         self.traits = traits
         self.hasAuthorization = hasAuthorization
+    }
+
+    private init(_ other: CacheRequest, _ policy: CachePolicy, wantsDecoded: Bool) {
+        method = other.method
+        self.policy = policy
+        self.wantsDecoded = wantsDecoded
+        hasAuthorization = other.hasAuthorization
+        fields = other.fields
+        directives = other.directives
+        isLookedUp = other.isLookedUp
+        fingerprint = other.fingerprint
+        traits = other.traits
+    }
+
+    /// The same under another policy.
+    func asking(_ policy: CachePolicy, wantsDecoded: Bool) -> CacheRequest {
+        policy == self.policy && wantsDecoded == self.wantsDecoded
+            ? self : CacheRequest(self, policy, wantsDecoded: wantsDecoded)
     }
 
     /// Stored answers are looked at for it, or it may fail without one. The others go by the cache on their way.

@@ -8,7 +8,7 @@ import DequeModule
 ///
 /// An answer that cannot be stored is good for one alone, and to have waited for its head was in vain: of such keys it is
 /// known for a while, and nobody waits.
-public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
+public struct SharedFetches: Sendable {
     /// One who wants an answer; numbered by the caller, never twice.
     public typealias Member = UInt64
 
@@ -34,14 +34,14 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    private var lines: [Key: Line] = [:]
+    private var lines: [CacheKey: Line] = [:]
     /// Whose last answer could not be stored.
-    private var shunned: Set<Key> = []
+    private var shunned: Set<CacheKey> = []
 
     public init() {}
 
     /// A miss, or an answer that has to be validated.
-    public mutating func wants(_ key: Key, _ member: Member) -> Place {
+    public mutating func wants(_ key: CacheKey, _ member: Member) -> Place {
         if !shunned.isEmpty, shunned.contains(key) { return .isAlone }
         guard var line = lines.removeValue(forKey: key) else {
             lines[key] = Line(leader: member)
@@ -57,7 +57,7 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
     /// The leader's answer is there.
     ///
     /// - Returns: those who look again.
-    public mutating func stored(_ key: Key, by member: Member) -> [Member] {
+    public mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
         shunned.remove(key)
         return end(key, member)
     }
@@ -65,7 +65,7 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
     /// The leader's answer is for it alone.
     ///
     /// - Returns: those who go on, each for itself.
-    public mutating func notStorable(_ key: Key, by member: Member) -> [Member] {
+    public mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
         if shunned.contains(key) { return [] }
         if shunned.count >= SharedFetches.mostShunned { shunned.removeAll() }
         shunned.insert(key)
@@ -75,12 +75,12 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
     /// The leader has no answer. To fail one after the other would take the last too long.
     ///
     /// - Returns: those who go on, each for itself.
-    public mutating func failed(_ key: Key, by member: Member) -> [Member] { end(key, member) }
+    public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
     /// It wants no answer any more, or has one.
     ///
     /// - Returns: who leads from now on, where somebody has to.
-    public mutating func left(_ key: Key, _ member: Member) -> Member? {
+    public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
         guard var line = lines.removeValue(forKey: key) else { return nil }
         guard line.leader == member else {
             line.present.remove(member)
@@ -96,12 +96,12 @@ public struct SharedFetches<Key: Hashable & Sendable>: Sendable {
     /// Fetches that go on.
     public var count: Int { lines.count }
 
-    private mutating func end(_ key: Key, _ member: Member) -> [Member] {
+    private mutating func end(_ key: CacheKey, _ member: Member) -> [Member] {
         guard let line = lines[key], line.leader == member else { return [] }
         lines[key] = nil
         return line.waiting.filter(line.present.contains)
     }
 
     /// Keys take a hundred bytes or so; to forget one costs a wait for a head.
-    private static var mostShunned: Int { 1024 }
+    private static let mostShunned = 1024
 }

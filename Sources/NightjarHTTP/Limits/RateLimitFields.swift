@@ -21,6 +21,7 @@ struct RateLimitFields: Equatable {
     /// - Parameter now: seconds since 1970, for a server that names the moment and not the time of its answer.
     /// - Returns: nil where nothing, or not enough, is said.
     init?(_ headers: Headers, now: Double) {
+        guard headers.mayTellRateLimit else { return nil }
         if let text = headers["RateLimit"], let read = RateLimitFields(items: text, policy: headers["RateLimit-Policy"])
         {
             self = read
@@ -101,6 +102,20 @@ struct RateLimitFields: Equatable {
             let (product, overflow) = sum.multipliedReportingOverflow(by: 10)
             let (next, overflowToo) = product.addingReportingOverflow(Int64(digit & 0xF))
             return overflow || overflowToo ? .max : next
+        }
+    }
+}
+
+extension Headers {
+    /// Whether a name begins as those above do: most answers have none, and that is found out in one pass.
+    fileprivate var mayTellRateLimit: Bool {
+        (0..<count).contains { index in
+            withBytes(at: index) { name, _ in
+                name.count >= 9
+                    && (ASCII.isCaseless(UnsafeRawBufferPointer(rebasing: name[..<9]), "ratelimit")
+                        || name.count >= 11
+                            && ASCII.isCaseless(UnsafeRawBufferPointer(rebasing: name[..<11]), "x-ratelimit"))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ import Glibc
 /// Names and values lie in the buffer with a NUL behind each, so a C caller borrows them without a copy and a Swift
 /// caller pays for a `String` only when asking for one. Names compare without case (RFC 9110 section 5.1).
 public struct Headers: Sendable {
-    struct Field: Sendable {
+    struct Field: Sendable, Equatable {
         var name: Int32
         var nameLength: Int32
         var value: Int32

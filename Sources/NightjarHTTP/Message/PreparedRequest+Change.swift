@@ -9,7 +9,9 @@ extension PreparedRequest {
     public var fields: Headers {
         wireHead.withUnsafeReadableBytes { bytes in
             // Behind the request line, before the empty one.
-            guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else { return Headers() }
+            guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else {
+                return Headers()
+            }
             return Headers(written: UnsafeRawBufferPointer(rebasing: bytes[(start + 1)..<(bytes.count - 2)]))
         }
     }

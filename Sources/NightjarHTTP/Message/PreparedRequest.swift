@@ -14,8 +14,12 @@ public final class PreparedRequest: Sendable {
     public let expectsContinue: Bool
     /// Request line and field lines with the empty line behind them, ready to be written.
     public let wireHead: ByteBuffer
+    /// The same for all that are the same to the byte.
+    public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration calls credentials.
     let sensitive: [String]
+    /// What a cache has found out about it.
+    let facts = OnceReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
@@ -69,6 +73,7 @@ public final class PreparedRequest: Sendable {
             framing, method: request.method, expectsContinue: expectsContinue, into: &head)
         head.writeStaticString("\r\n")
         wireHead = head
+        fingerprint = Fingerprint.of(head)
         sensitive = template.sensitive
     }
 
@@ -95,6 +100,7 @@ public final class PreparedRequest: Sendable {
         isCompressed = other.isCompressed
         expectsContinue = other.expectsContinue
         self.wireHead = wireHead
+        fingerprint = Fingerprint.of(wireHead)
         sensitive = other.sensitive
     }
 
@@ -108,7 +114,14 @@ public final class PreparedRequest: Sendable {
         self.isCompressed = isCompressed
         self.expectsContinue = expectsContinue
         self.wireHead = wireHead
+        fingerprint = Fingerprint.of(wireHead)
         self.sensitive = sensitive
+    }
+
+    /// Whether the other asks for the same, to the byte of its head. Of two without a body.
+    public func isSame(as other: PreparedRequest) -> Bool {
+        self === other
+            || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
     }
 
     // MARK: Parts of the head

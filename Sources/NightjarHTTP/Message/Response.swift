@@ -76,7 +76,12 @@ public final class Response: Sendable {
     public let body: ByteBuffer
     public let trailers: Headers
     /// The URL that answered.
-    public let location: RequestURL
+    public var location: RequestURL {
+        switch asked {
+        case .request(let request): request.url
+        case .url(let url): url
+        }
+    }
     /// How many times the request was put on a connection.
     public let attempts: Int
     public let timing: Timing
@@ -86,10 +91,18 @@ public final class Response: Sendable {
     /// Why the call went as it did, first to last; nothing for most.
     public let decisions: [Decision]
     /// What was sent; the same that task and call held, so that keeping it costs nothing.
-    let sent: PreparedRequest?
+    var sent: PreparedRequest? { if case .request(let request) = asked { request } else { nil } }
+    private let asked: Asked
 
+    private enum Asked: Sendable {
+        case request(PreparedRequest)
+        indirect case url(RequestURL)
+    }
+
+    /// - Parameter url: of a response that no call has brought; that of what was sent otherwise, and then not asked.
     public init(
-        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(), url: RequestURL,
+        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
+        url: @autoclosure () -> RequestURL,
         attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
         redirects: [RedirectPolicy.Visit] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
     ) {
@@ -99,13 +112,12 @@ public final class Response: Sendable {
         body.moveWriterIndex(to: body.readerIndex + length)
         self.body = body
         self.trailers = trailers
-        location = url
         self.attempts = attempts
         self.timing = timing
         self.source = source
         self.redirects = redirects
         self.decisions = decisions
-        self.sent = sent
+        asked = sent.map(Asked.request) ?? .url(url())
     }
 
     /// The same with other redirects before it.

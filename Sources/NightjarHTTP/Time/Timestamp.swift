@@ -60,6 +60,15 @@ public struct Timestamp: Sendable, Hashable {
         return Timestamp(secondsSince1970: total, nanoseconds: Int32(sum - carry * 1_000_000_000))
     }
 
+    /// The same where that would be before the year 0.
+    public func earlier(byNanoseconds count: Int64) -> Timestamp {
+        let (whole, rest) = max(count, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
+        let difference = Int64(nanoseconds) - rest
+        let borrow: Int64 = difference < 0 ? 1 : 0
+        return Timestamp(
+            secondsSince1970: seconds - whole - borrow, nanoseconds: Int32(difference + borrow * 1_000_000_000)) ?? self
+    }
+
     public var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 
     private static let range: ClosedRange<Int64> = -62_167_219_200...253_402_300_799

@@ -264,8 +264,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         }
     }
 
-    private func handle(_ event: HTTP1ResponseDecoder.Event, rest: Int) throws(NightjarError) {
-        switch event {
+    private func handle(_ event: consuming HTTP1ResponseDecoder.Event, rest: Int) throws(NightjarError) {
+        switch consume event {
         case .informational(let head):
             exchange?.receiver?.exchangeReceived(informational: head)
             if let context { carryOut(expectation?.received(status: head.status), context) }

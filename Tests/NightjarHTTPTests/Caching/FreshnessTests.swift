@@ -139,7 +139,7 @@ import Testing
         ])
         for (status, isGuessed) in [
             (200, true), (201, false), (202, false), (203, true), (204, true), (300, true), (301, true), (302, false),
-            (303, false), (307, false), (308, true), (400, false), (401, false), (403, false), (404, true), (405, true),
+            (303, false), (307, false), (308, true), (400, false), (403, false), (404, true), (405, true),
             (410, true), (414, true), (500, false), (501, true), (502, false), (503, false), (504, false), (599, false),
         ] {
             var conversation = CacheConversation()

@@ -2,7 +2,7 @@ import NightjarHTTP
 import Testing
 
 @Suite struct SharedFetchesTests {
-    private var fetches = SharedFetches<String>()
+    private var fetches = SharedFetches()
 
     @Test mutating func thoseWhoComeLaterWaitForTheFirst() {
         #expect(fetches.wants("a", 1) == .leads)
@@ -62,10 +62,14 @@ import Testing
 
     @Test mutating func theMemoryOfKeysIsBounded() {
         for number in 0..<5000 {
-            _ = fetches.wants("\(number)", UInt64(number))
-            _ = fetches.notStorable("\(number)", by: UInt64(number))
+            _ = fetches.wants(CacheKey(url: "\(number)"), UInt64(number))
+            _ = fetches.notStorable(CacheKey(url: "\(number)"), by: UInt64(number))
         }
         #expect(fetches.wants("4999", 5000) == .isAlone)
         #expect(fetches.wants("0", 5001) == .leads)
     }
+}
+
+extension CacheKey: ExpressibleByStringLiteral {
+    public init(stringLiteral url: String) { self.init(url: url) }
 }

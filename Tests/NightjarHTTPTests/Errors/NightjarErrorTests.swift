@@ -34,8 +34,8 @@ import Testing
     }
 
     private func error(_ status: Int) throws -> NightjarError {
-        let response = Response(
-            head: ResponseHead(status: status), body: .init(), url: try RequestURL("http://a/"))
+        let url = try RequestURL("http://a/")
+        let response = Response(head: ResponseHead(status: status), body: .init(), url: url)
         return NightjarError(ErrorKind(unexpectedStatus: status), "x", response: response)
     }
 

@@ -4,7 +4,7 @@
 --   nightjar scripts/examples/lua/errors.lua [origin]   in another
 --
 -- The origin may also stand in NIGHTJAR_DEMO_URL. Kinds that no script meets are those of the host program (forked,
--- reentrant, script) and of features to come (pin_mismatch, cache_miss). What may pass is tried again by default, which
+-- reentrant, script) and of features to come (pin_mismatch). What may pass is tried again by default, which
 -- would only take time here.
 local nightjar = require "nightjar"
 
@@ -24,6 +24,10 @@ local causes = {
   end },
 
   { "storage", function() nightjar.client { base_url = origin, cookies = { file = "/no-such-folder/cookies.db" } } end },
+
+  { "cache_miss", function()
+    nightjar.client({ base_url = origin, cache = true }):get("/v1/articles/1", { cache = "cache_only" })
+  end },
 
   -- No connection came about. Nothing was sent, so it may be tried again.
   { "offline", function() api:get "http://224.0.0.1/" end }, -- no route: an address that no host can have

@@ -1,0 +1,111 @@
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+
+// Giving what is stored.
+
+extension Cache {
+    func give(
+        _ answer: CacheAnswer, _ progress: Progress, _ call: Call, updated: StoredResponse? = nil
+    ) -> Verdict {
+        let entry = progress.entries[answer.index]
+        let stored = updated ?? entry.response
+        progress.source = answer.source(isShared: progress.hasWaited)
+        var status = CacheStatus(answer)
+        if let fetch = progress.fetch {
+            status.isHit = false
+            status.forwarded = fetch.because
+            status.forwardedStatus = progress.forwardedStatus
+            status.isCollapsed = progress.hasWaited
+            status.isStored = answer.because == .validated
+        }
+        let head = stored.head(for: answer, status)
+        let count = progress.asked.method == .head ? 0 : head.contentLength ?? 0
+        guard !call.collectsBody || call.task.handlers.body != nil || count <= call.options.maximumBody else {
+            return .fail(.tooLarge(call.options.maximumBody))
+        }
+        call.decide(.cache(.answered(answer.because, age: answer.age), key: call.request.url))
+        if answer.because == .validated {
+            storage.counts.validated(count)
+        } else {
+            storage.counts.hit(count, isStale: answer.isStale)
+        }
+        switch entry {
+        case .memory(let entry):
+            storage.memory.use(entry)
+            if answer.isPlain, call.isPlain { progress.plainHit = entry }
+            var content = count == 0 ? ByteBuffer() : entry.body
+            if case .part(let range) = answer.form {
+                content =
+                    entry.body.getSlice(at: entry.body.readerIndex + range.lowerBound, length: range.count) ?? content
+            }
+            return give(head, stored.trailers, content, progress, call)
+        case .disk(let entry) where count > 0:
+            return replay(entry, head, stored.trailers, answer, count, progress, call)
+        case .disk: return give(head, stored.trailers, ByteBuffer(), progress, call)
+        }
+    }
+
+    func give(
+        _ head: ResponseHead, _ trailers: Headers, _ content: ByteBuffer, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        guard 200..<300 ~= head.status || head.status == 304 else {
+            // Those above may do something with it, and decide so by its head.
+            progress.reading = .replay
+            return .replay(
+                StoredExchange(
+                    head, trailers, .memory(content), count: content.readableBytes, readBy: call.loop.workers))
+        }
+        return .answer(
+            call.settle(
+                Response(
+                    head: head, body: content, trailers: trailers, url: call.request.url, attempts: call.attempts,
+                    timing: call.timing, source: progress.source, sent: call.request)))
+    }
+
+    func replay(
+        _ entry: DiskEntry, _ head: ResponseHead, _ trailers: Headers, _ answer: CacheAnswer, _ count: Int,
+        _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        let opened = OnLoop { [weak self, weak call] (body: BodyReader?) in
+            guard let self, let call, call.caching === progress else { return }
+            guard let body else { return call.goOn(fetchAnew(progress, call)) }
+            if case .part(let range) = answer.form { body.seek(to: range.lowerBound) }
+            progress.reading = .replay
+            call.goOn(.replay(StoredExchange(head, trailers, .disk(body), count: count, readBy: call.loop.workers)))
+        }
+        guard storage.open(entry, on: call.loop.eventLoop, then: { opened.body($0) }) else {
+            return fetchAnew(progress, call)
+        }
+        return .wait
+    }
+
+    /// What is stored turns out to be of no use.
+    func fetchAnew(_ progress: Progress, _ call: Call) -> Verdict {
+        guard !progress.asked.staysHere else {
+            return .fail(
+                NightjarError(
+                    .cacheMiss,
+                    "the cache has lost what it had of \(call.request.url.redacted), and the server is not to be asked"
+                ))
+        }
+        progress.entries = []
+        progress.reading = .nothing
+        progress.fetch = CacheFetch(because: .miss)
+        progress.isDecided = true
+        return .again(after: .zero)
+    }
+}
+
+extension CacheAnswer {
+    /// The whole, and for a while yet.
+    fileprivate var isPlain: Bool { because == .fresh && form == .whole && timeToLive > 0 }
+}
+
+extension Call {
+    /// Nothing has been decided for this one that another would not get.
+    fileprivate var isPlain: Bool {
+        attempts == 0 && redirects == nil && request.method == .get && task.handlers.isForWholeAnswers
+            && options.hasNoSay
+    }
+}

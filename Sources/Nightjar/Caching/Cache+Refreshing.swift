@@ -1,0 +1,59 @@
+import NightjarHTTP
+
+// What comes into the store without a call that waits for it.
+
+extension Cache {
+    /// Fetches anew what has been answered from the store, with nobody waiting for it. Of a redirect the caller does not
+    /// hear: it leads to what it wants.
+    func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
+        guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
+            refreshing.insert(progress.key).inserted
+        else { return }
+        do throws(NightjarError) {
+            var plain = progress.plain
+            for name in fetch.removes { plain = try plain.setting(name, nil) }
+            let asked = plain.cacheFacts.asked(.revalidate, wantsDecoded: call.options.decompresses)
+            let own = Progress(
+                asked, progress.key, newMember(), plain, began: writes.now, entries: progress.entries, in: storage)
+            own.fetch = fetch
+            own.isDecided = true
+            own.isRefresh = true
+            let isRedirect = 300..<400 ~= stored.status
+            if !call.refresh(plain, own, isHeard: !isRedirect) { refreshing.remove(progress.key) }
+        } catch {
+            refreshing.remove(progress.key)
+        }
+    }
+
+    /// Its user has signed out: what was answered to that login goes. What is still on its way nobody finds, for the next
+    /// login is another.
+    func forget(_ partition: CachePartition) { storage.remove(partition) }
+
+    /// What goes with the client's token is another's from now on.
+    func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
+
+    /// Puts an answer here that no server has sent.
+    func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {
+        let now = WallClock.now()
+        switch progress.asked.storability(of: planted.head, requested: now, received: now) {
+        case .store(let stored):
+            guard let whole = stored.completed(contentLength: planted.body.readableBytes) else {
+                return .fail(
+                    NightjarError(.invalidArgument, "the answer's Content-Length is not the length of its content"))
+            }
+            storage.store(progress.key, whole, planted.body, shown: call.request.url.redacted)
+            return .answer(
+                Response(
+                    head: planted.head, body: planted.body, url: call.request.url, attempts: 0, source: .cache,
+                    sent: call.request))
+        case .refuse(let refusal): return refuse(refusal)
+        }
+    }
+
+    func refuse(_ refusal: Storability.Refusal) -> Verdict {
+        .fail(NightjarError(.invalidArgument, "the answer cannot be stored: \(refusal.sentence)"))
+    }
+
+    /// At a time, of one client.
+    private static let mostRefreshed = 64
+}

@@ -1,0 +1,52 @@
+import NightjarHTTP
+
+// One fetch for those that want the same.
+
+extension Cache {
+    /// The answer for which others wait is there, or is not to be.
+    func release(
+        _ progress: Progress, _ released: [SharedFetches.Member], looking: Bool
+    ) {
+        if progress.leads { members[progress.member] = nil }
+        progress.leads = false
+        for member in released {
+            guard let call = members.removeValue(forKey: member), let waiter = call.caching, waiter.member == member,
+                waiter.isInLine
+            else { continue }
+            waiter.isInLine = false
+            waiter.hasWaited = true
+            guard looking else {
+                call.goOn(send(waiter, call))
+                continue
+            }
+            waiter.entries = storage.memory.find(waiter.key).map { .memory($0) }
+            waiter.hasAskedDisk = false
+            call.goOn(look(waiter, call))
+        }
+    }
+
+    /// The call has an end, or another exchange.
+    func leave(_ call: Call) {
+        guard let progress = call.caching.take() else { return }
+        if progress.isRefresh { refreshing.remove(progress.key) }
+        progress.fill?.discard()
+        if progress.isInLine || progress.leads { stepOut(progress) }
+    }
+
+    func stepOut(_ progress: Progress) {
+        progress.isInLine = false
+        progress.leads = false
+        progress.hasWaited = true
+        members[progress.member] = nil
+        guard let next = fetches.left(progress.key, progress.member), let call = members[next],
+            let heir = call.caching
+        else { return }
+        heir.isInLine = false
+        heir.leads = true
+        call.goOn(send(heir, call))
+    }
+
+    /// How long somebody is in line for an answer that others wait for too: a server that is slow is slow to one, and who
+    /// reads slowly holds up nobody else.
+    static let patience = Duration.seconds(5)
+}

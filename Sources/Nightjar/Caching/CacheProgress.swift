@@ -1,0 +1,83 @@
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+
+extension Cache {
+    /// What one exchange of a call has to do with the cache.
+    final class Progress {
+        let asked: CacheRequest
+        let key: CacheKey
+        let member: SharedFetches.Member
+        /// The request without conditions of ours.
+        let plain: PreparedRequest
+        /// Before it was sent.
+        let began: RecentWrites.Moment
+        /// What is stored, as far as it has been looked for.
+        var entries: [CachedEntry]
+        var hasAskedDisk = false
+        /// What goes to the server, if anything does.
+        var fetch: CacheFetch?
+        var isInLine = false
+        var leads = false
+        /// Has been in line. It is not again.
+        var hasWaited = false
+        /// What is to be sent was decided before.
+        var isDecided = false
+        var reading = Reading.nothing
+        var isRefresh = false
+        var forwardedStatus: Int?
+        var requested = Timestamp.epoch
+        var received = Timestamp.epoch
+        var announced: Int?
+        var fill: CacheFill?
+        let storage: CacheStorage
+        /// The entry that the answer is of, where any thread may give it again.
+        var plainHit: MemoryCache.Entry?
+        /// Where the answer came from.
+        var source = ResponseSource.network
+
+        init(
+            _ asked: CacheRequest, _ key: CacheKey, _ member: SharedFetches.Member, _ plain: PreparedRequest,
+            began: RecentWrites.Moment, entries: [CachedEntry], in storage: CacheStorage
+        ) {
+            self.asked = asked
+            self.key = key
+            self.member = member
+            self.plain = plain
+            self.began = began
+            self.entries = entries
+            self.storage = storage
+        }
+
+        /// The head of an answer has come.
+        func note(_ call: Call) {
+            received = WallClock.now()
+            requested = received.earlier(byNanoseconds: call.delay)
+        }
+
+        /// The stale answer that may stand in for a failure by now.
+        var fallback: Int? {
+            fetch?.fallback.flatMap { $0.until > WallClock.now() ? $0.index : nil }
+        }
+
+        /// Content that has gone on to the caller.
+        func passed(_ bytes: ByteBuffer) {
+            guard case .storable = reading else { return }
+            if fill == nil { fill = CacheFill(storage, announced: announced) }
+            fill?.append(bytes)
+        }
+    }
+
+    /// What the answer is that is being read.
+    enum Reading {
+        /// Nothing to the cache.
+        case nothing
+        case storable(StoredResponse)
+        /// This one of the entries holds.
+        case notModified(Int, ResponseHead)
+        /// A failure that this one of the entries may stand in for.
+        case failure(Int)
+        /// One of ours, from the disk.
+        case replay
+    }
+}

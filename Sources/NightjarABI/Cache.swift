@@ -1,0 +1,201 @@
+import CNightjar
+import NIOCore
+import Nightjar
+import Synchronization
+
+/// Whether the answer of a blocking call is fetched anew, from where that is told to where it is given to C.
+final class RefreshMark: Sendable {
+    private let mark = Atomic<Bool>(false)
+
+    var isRefreshing: Bool { mark.load(ordering: .relaxed) }
+
+    func note(_ task: ClientTask) { mark.store(task.isRefreshing, ordering: .relaxed) }
+}
+
+extension CachePolicy {
+    /// Nil for `NJ_CACHE_OFF` and for what is none.
+    fileprivate init?(_ policy: nj_cache_policy) {
+        switch policy {
+        case NJ_CACHE_PROTOCOL: self = .protocol
+        case NJ_CACHE_RELOAD: self = .reload
+        case NJ_CACHE_REVALIDATE: self = .revalidate
+        case NJ_CACHE_ELSE_LOAD: self = .cacheElseLoad
+        case NJ_CACHE_ONLY: self = .cacheOnly
+        case NJ_CACHE_OFFLINE_FIRST: self = .offlineFirst
+        default: return nil
+        }
+    }
+}
+
+/// Sizes as C gives them: a size_t beyond what memory can hold means no bound.
+private func settings(_ memoryBytes: Int) -> CacheStorage.Settings {
+    CacheStorage.Settings(memory: clampedSize(memoryBytes))
+}
+
+@_cdecl("nj_cache_new") @implementation
+public func nj_cache_new(_ memoryBytes: Int) -> OpaquePointer! {
+    // Nothing of a cache in memory can fail.
+    (try? CacheStorage(settings(memoryBytes))).map(Handle.make)
+}
+
+@_cdecl("nj_cache_open") @implementation
+public func nj_cache_open(
+    _ memoryBytes: Int, _ folder: UnsafePointer<CChar>?, _ diskBytes: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        var settings = settings(memoryBytes)
+        guard diskBytes != 0 else {
+            throw NightjarError(.invalidArgument, "disk_bytes is 0; nj_cache_new makes a cache without a disk")
+        }
+        settings.disk = clampedSize(diskBytes)
+        settings.folder = folder == nil ? nil : try required(text(folder), "folder")
+        return Handle.make(try CacheStorage(settings))
+    }
+}
+
+@_cdecl("nj_cache_free") @implementation
+public func nj_cache_free(_ cache: OpaquePointer?) {
+    _ = Handle<CacheStorage>.take(cache)
+}
+
+// MARK: Clients and calls
+
+@_cdecl("nj_config_set_cache") @implementation
+public func nj_config_set_cache(_ config: OpaquePointer?, _ cache: OpaquePointer?) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        (configuration.cache, configuration.cacheSettings) = (Handle<CacheStorage>.borrow(cache), nil)
+    }
+}
+
+@_cdecl("nj_config_set_cache_policy") @implementation
+public func nj_config_set_cache_policy(_ config: OpaquePointer?, _ policy: nj_cache_policy) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        guard let policy = CachePolicy(policy) else {
+            throw NightjarError(.invalidArgument, "policy is none of nj_cache_policy, or NJ_CACHE_OFF")
+        }
+        configuration.cachePolicy = policy
+    }
+}
+
+@_cdecl("nj_request_set_cache_policy") @implementation
+public func nj_request_set_cache_policy(_ request: OpaquePointer?, _ policy: nj_cache_policy) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in
+        guard policy != NJ_CACHE_OFF else {
+            return (box.request.usesCache, box.request.cachePolicy) = (false, nil)
+        }
+        guard let policy = CachePolicy(policy) else {
+            throw NightjarError(.invalidArgument, "policy is none of nj_cache_policy")
+        }
+        (box.request.usesCache, box.request.cachePolicy) = (true, policy)
+    }
+}
+
+@_cdecl("nj_request_on_refresh") @implementation
+public func nj_request_on_refresh(
+    _ request: OpaquePointer?, _ queue: OpaquePointer?, _ refreshed: nj_refreshed_fn?,
+    _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in
+        let queue = refreshed == nil ? nil : try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        box.onRefresh(refreshed, queue, CallbackContext(pointer: context))
+    }
+}
+
+@_cdecl("nj_response_is_being_refreshed") @implementation
+public func nj_response_is_being_refreshed(_ response: OpaquePointer?) -> Bool {
+    Handle<ResponseBox>.borrow(response)?.isBeingRefreshed ?? false
+}
+
+// MARK: By hand
+
+@_cdecl("nj_client_cache") @implementation
+public func nj_client_cache(_ client: OpaquePointer?) -> OpaquePointer? {
+    Handle<Client>.borrow(client)?.cache.map(Handle.make)
+}
+
+@_cdecl("nj_client_cached") @implementation
+public func nj_client_cached(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    let found: OpaquePointer?? = reporting(to: outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let request = try required(Handle<RequestBox>.borrow(request), "request")
+        return try client.cached(request.request).map { Handle.make(ResponseBox($0)) }
+    }
+    return found ?? nil
+}
+
+@_cdecl("nj_client_insert") @implementation
+public func nj_client_insert(
+    _ client: OpaquePointer?, _ request: OpaquePointer?, _ status: Int32,
+    _ headers: UnsafePointer<UnsafePointer<CChar>?>?, _ body: UnsafeRawPointer?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let request = try required(Handle<RequestBox>.borrow(request), "request")
+        try client.insert(
+            Int(status), headers: try fields(headers), body: try bytes(body, length), for: request.request)
+    }
+}
+
+/// Name, value, name, value, and NULL behind them.
+private func fields(_ texts: UnsafePointer<UnsafePointer<CChar>?>?) throws(NightjarError) -> Headers {
+    var headers = Headers()
+    guard var next = texts else { return headers }
+    while let name = next.pointee {
+        guard let value = next.successor().pointee else {
+            throw NightjarError(.invalidArgument, "the last of the headers has a name and no value")
+        }
+        try headers.add(required(text(name), "a header's name"), required(text(value), "a header's value"))
+        next += 2
+    }
+    return headers
+}
+
+@_cdecl("nj_cache_remove") @implementation
+public func nj_cache_remove(_ cache: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> Int {
+    guard let cache = Handle<CacheStorage>.borrow(cache), let url = text(url).flatMap({ try? RequestURL($0) }) else {
+        return 0
+    }
+    return cache.remove(url: url)
+}
+
+@_cdecl("nj_cache_remove_prefix") @implementation
+public func nj_cache_remove_prefix(_ cache: OpaquePointer?, _ prefix: UnsafePointer<CChar>?) -> Int {
+    // What is NULL or no UTF-8 names nothing, and must not come to mean everything.
+    guard let cache = Handle<CacheStorage>.borrow(cache), let prefix = text(prefix), !prefix.isEmpty else { return 0 }
+    return cache.remove(prefix: prefix)
+}
+
+@_cdecl("nj_cache_clear") @implementation
+public func nj_cache_clear(_ cache: OpaquePointer?) -> Int { Handle<CacheStorage>.borrow(cache)?.removeAll() ?? 0 }
+
+@_cdecl("nj_cache_flush") @implementation
+public func nj_cache_flush(_ cache: OpaquePointer?) -> nj_status {
+    setting { () throws(NightjarError) in
+        let cache = try required(Handle<CacheStorage>.borrow(cache), "cache")
+        guard !cache.isOfParent else { throw NightjarError(.forked, "this cache belongs to the parent process") }
+        cache.flush()
+    }
+}
+
+@_cdecl("nj_cache_statistics") @implementation
+public func nj_cache_statistics(_ cache: OpaquePointer?, _ statistic: nj_cache_statistic) -> Int64 {
+    guard let cache = Handle<CacheStorage>.borrow(cache) else { return 0 }
+    let number: Int? =
+        switch statistic {
+        case NJ_CACHE_STATISTIC_HITS: cache.memoryStatistics.hits
+        case NJ_CACHE_STATISTIC_STALE: cache.memoryStatistics.stale
+        case NJ_CACHE_STATISTIC_MISSES: cache.memoryStatistics.misses
+        case NJ_CACHE_STATISTIC_VALIDATIONS: cache.memoryStatistics.validations
+        case NJ_CACHE_STATISTIC_BYTES_SAVED: cache.memoryStatistics.bytesSaved
+        case NJ_CACHE_STATISTIC_MEMORY_ENTRIES: cache.memoryStatistics.memoryEntries
+        case NJ_CACHE_STATISTIC_MEMORY_BYTES: cache.memoryStatistics.memoryBytes
+        case NJ_CACHE_STATISTIC_DISK_ENTRIES: cache.statistics.diskEntries
+        case NJ_CACHE_STATISTIC_DISK_BYTES: cache.statistics.diskBytes
+        default: nil
+        }
+    return number.map { Int64($0) } ?? -1
+}

@@ -1,0 +1,272 @@
+-- Answers that are kept and given again: the options, api.cache, res.source, res:refreshed() and on_refresh. The demo's
+-- /cache/{name} answers as its query asks; Demo-Read counts what has reached it.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal = check.equal
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL"
+local api = nightjar.client { base_url = origin, cache = true }
+
+local function wait_until(condition)
+  for _ = 1, 5000 do
+    if condition() then return end
+    nightjar.sleep(0.001)
+  end
+  error("it never came to be", 2)
+end
+local function name(what) return "/cache/" .. what .. os.tmpname():gsub(".*/", "") end
+local fresh = { control = "max-age=60", etag = "strong" }
+local stale = { control = "max-age=0", etag = "strong" }
+
+-- What is fresh is answered without the server, what is stale once it has said that it holds.
+local a = name "a"
+local res = api:get(a, { query = fresh })
+equal(res.source, "network")
+equal(res.attempts, 1)
+res = api:get(a, { query = fresh })
+equal(res.source, "cache")
+equal(res.attempts, 0)
+equal(res.headers.age ~= nil, true)
+equal(res.headers.cache_status ~= nil, true)
+equal(res.json.version, 1)
+equal(tostring(res:explain()):match "answered from the cache: fresh, %d s old" ~= nil, true)
+equal(res:refreshed(), nil)
+equal(api:get(a, { query = stale }).source, "network")
+res = api:get(a, { query = stale })
+equal(res.source, "revalidated")
+equal(res.attempts, 1)
+
+-- Policies, of a call and of a client.
+equal(api:get(a, { query = fresh, cache = false }).source, "network")
+equal(api:get(a, { query = fresh, cache = "reload" }).source, "network")
+equal(api:get(a, { query = fresh, cache = "revalidate" }).source, "revalidated")
+equal(api:get(a, { query = fresh, cache = true }).source, "cache")
+equal(api:get(a, { query = stale, cache = "cache_else_load" }).source, "stale")
+equal(api:get(a, { query = stale, cache = "cache_only" }).source, "stale")
+local nowhere = name "nowhere"
+check.fails("cache_miss",
+  ("the cache cannot answer %s%s, and the server is not to be asked: nothing is stored under this URL"):format(origin, nowhere),
+  api.get, api, nowhere, { cache = "cache_only" })
+local offline = nightjar.client { base_url = origin, cache = { memory = "1MB", policy = "cache_only" } }
+equal(select(2, nightjar.try(offline.get, offline, a)).kind, "cache_miss")
+equal(offline:get(a, { cache = "protocol" }).source, "network")
+equal(nightjar.client({ base_url = origin }):get(a, { query = fresh }).source, "network")
+
+-- A write makes what is stored invalid.
+local b = name "b"
+api.cache:put(b, { body = "{}", headers = { ["Cache-Control"] = "max-age=60" } })
+equal(api:get(b).source, "cache")
+api:post(b)
+equal(api:get(b).source, "network")
+
+-- Offline first: what is stored at once, and the fresh one behind it.
+local c = name "c"
+local first = { query = stale, cache = "offline_first" }
+equal(api:get(c, first):refreshed(), nil)
+api:post(c)
+res = api:get(c, first)
+equal(res.source, "stale")
+equal(res.json.version, 1)
+local new, err = res:refreshed()
+equal(err, nil)
+equal(new.source, "network")
+equal(new.json.version, 2)
+equal(res:refreshed().json.version, 2) -- as often as one likes
+equal(new:refreshed(), nil)
+
+-- Several may wait for it, and who leaves takes nothing from the others.
+api:post(c)
+res = api:get(c, first)
+local left = nightjar.spawn(function() return res:refreshed() end)
+local x, y = nightjar.all { function() return res:refreshed() end, function() left:cancel() return res:refreshed() end }
+equal(x.json.version, 3)
+equal(y.json.version, 3)
+
+-- on_refresh runs as a task of the script, for which whoever made the call does not wait.
+local heard = {}
+api:post(c)
+local answers = nightjar.map({ 1 }, function()
+  return api:get(c, {
+    query = stale, cache = "offline_first",
+    on_refresh = function(res, err) heard[#heard + 1] = err or res.json.version end,
+  })
+end)
+equal(answers[1].json.version, 3)
+equal(#heard, 0)
+equal(answers[1]:refreshed().json.version, 4)
+wait_until(function() return #heard > 0 end)
+equal(heard[1], 4)
+equal(#heard, 1)
+api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
+api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
+
+-- A server that fails: the old answer stays, and who wants to know hears of it.
+local d = name "d"
+local failing = { control = "max-age=0", etag = "strong", fail = "2", failure = "404" }
+api:get(d, { query = failing })
+local told
+res = api:get(d, { query = failing, cache = "offline_first", on_refresh = function(res, err) told = { res, err } end })
+equal(res.source, "stale")
+new, err = res:refreshed()
+equal(new, nil)
+equal(err.kind, "not_found")
+equal(err.status, 404)
+wait_until(function() return told end)
+equal(told[1], nil)
+equal(told[2].kind, "not_found")
+
+-- stale-while-revalidate is the server's way of saying the same.
+local e = name "e"
+local swr = { control = "max-age=0, stale-while-revalidate=60", etag = "strong" }
+api:get(e, { query = swr })
+api:post(e)
+res = api:get(e, { query = swr })
+equal(res.source, "stale")
+equal(res:refreshed().json.version, 2)
+-- A streamed answer too.
+api:post(e)
+res = api:get(e, { query = swr, stream = true })
+equal(res.source, "stale")
+local parts = {}
+for part in res:chunks() do parts[#parts + 1] = part end
+equal(nightjar.json.decode(table.concat(parts)).version, 2)
+equal(res:refreshed().json.version, 3)
+
+-- By hand.
+local cache = api.cache
+cache:clear()
+equal(cache:get(a), nil)
+cache:put(a, { headers = { ["Cache-Control"] = "max-age=60", ["X-Mine"] = "1" }, body = "planted" })
+res = api:get(a)
+equal(res.source, "cache")
+equal(res.body, "planted")
+equal(res.headers.x_mine, "1")
+equal(cache:get(a).body, "planted")
+cache:put(a, { json = { title = "later" }, headers = { ["Cache-Control"] = "max-age=60" } })
+equal(cache:get(a).json.title, "later")
+equal(cache:get(a).headers.content_type, "application/json")
+cache:put(a, { status = 404, json = { error = "none" }, headers = { ["Cache-Control"] = "max-age=60" } }, { query = { page = 2 } })
+equal(cache:get(a, { query = { page = 2 } }).status, 404)
+equal(select(2, nightjar.try(api.get, api, a, { query = { page = 2 } })).kind, "not_found")
+-- What nothing says to be fresh is for those who ask for no more.
+cache:put("/cache/{name}", { body = "old" }, { params = { name = "kept" } })
+equal(cache:get("/cache/kept").body, "old")
+equal(api:get("/cache/kept", { cache = "cache_only" }).body, "old")
+equal(cache:delete(a), 1)
+equal(cache:delete(a), 0)
+equal(cache:delete(a, { query = { page = 2 } }), 1)
+equal(cache:delete { prefix = "/cache/k" }, 1)
+equal(cache:get("/cache/kept"), nil)
+for _, path in ipairs { "/cache/p1", "/cache/p2", "/cache/q1" } do cache:put(path, { body = "x" }) end
+equal(cache:delete { prefix = "/cache/p" }, 2)
+equal(cache:delete { prefix = origin .. "/cache/" }, 1)
+cache:put(a, { body = "x" })
+equal(cache:clear(), 1)
+
+-- Answers are their credential's.
+cache:put(a, { body = "mine", headers = { ["Cache-Control"] = "max-age=60" } }, { headers = { Authorization = "Bearer me" } })
+equal(cache:get(a), nil)
+equal(cache:get(a, { headers = { Authorization = "Bearer you" } }), nil)
+equal(cache:get(a, { headers = { Authorization = "Bearer me" } }).body, "mine")
+
+-- Numbers.
+do
+  local counted = nightjar.client { base_url = origin, cache = true }
+  counted:get(a, { query = fresh })
+  counted:get(a, { query = fresh })
+  counted:get(a, { query = fresh, cache = "revalidate" })
+  local stats = counted.cache:stats()
+  equal(stats.hits, 1)
+  equal(stats.misses, 1)
+  equal(stats.validations, 1)
+  equal(stats.stale, 0)
+  equal(stats.memory_entries, 1)
+  equal(stats.disk_entries, 0)
+  equal(stats.disk_bytes, 0)
+  equal(stats.memory_bytes > 0 and stats.bytes_saved > 0, true)
+end
+
+-- On disk: for the next client, and the next run.
+local folder = os.tmpname()
+os.remove(folder)
+do
+  local first <close> = nightjar.client { base_url = origin, cache = { disk = "1MB", path = folder } }
+  first:get(a, { query = fresh })
+  first.cache:flush()
+  equal(first.cache:stats().disk_entries, 1)
+end
+do
+  local second <close> = nightjar.client { base_url = origin, cache = { disk = "1MB", path = folder, memory = false } }
+  equal(second:get(a, { query = fresh }).source, "cache")
+  equal(second.cache:get(a, { query = fresh }).json.version, 1)
+  equal(second.cache:clear(), 1)
+  equal(second.cache:stats().disk_entries, 0)
+end
+collectgarbage()
+collectgarbage()
+os.execute("rm -rf '" .. folder .. "'")
+check.fails("invalid_argument", "an ephemeral client leaves nothing on disk, so it cannot have a cache there",
+  nightjar.client, { ephemeral = true, cache = { disk = "1MB", path = folder } })
+equal(io.open(folder), nil)
+
+-- Options that are wrong.
+check.fails("invalid_argument", 'option "cache" must be true, false or a table, found a string', nightjar.client, { cache = "x" })
+check.fails("invalid_argument", 'unknown option "cache.dist"; did you mean "disk"?', nightjar.client, { cache = { dist = 1 } })
+check.fails("invalid_argument", 'option "cache.path" names a folder: say how much may be in it (disk)',
+  nightjar.client, { cache = { path = "/tmp/x" } })
+check.fails("invalid_argument",
+  'option "cache.policy" is "offline"; it must be one of protocol, reload, revalidate, cache_else_load, cache_only, '
+    .. 'offline_first', nightjar.client, { cache = { policy = "offline" } })
+check.fails("invalid_argument",
+  'option "cache" is "relaod"; it must be one of protocol, reload, revalidate, cache_else_load, cache_only, offline_first; '
+    .. 'did you mean "reload"?', api.get, api, a, { cache = "relaod" })
+check.misuse("get: on_refresh must be a function, got boolean", api.get, api, a, { on_refresh = true })
+
+-- Misuse.
+equal(nightjar.client({}).cache, nil)
+equal(nightjar.client({ cache = false }).cache, nil)
+equal(api.cache, api.cache)
+equal(tostring(cache):match "^nightjar%.cache: 0x%x+$" ~= nil, true)
+check.misuse("cache expected, got string; call it with a colon, as in api.cache:get(\"/path\")", cache.get, "x")
+check.misuse("a cache has no field 'gets'; did you mean 'get'?", function() return cache.gets end)
+check.misuse("get: path must be a string, got nil", function() cache:get() end)
+check.misuse("get: options must be a table, got number", function() cache:get("/", 1) end)
+check.misuse("get: there is no option 'json'", function() cache:get("/", { json = 1 }) end)
+check.misuse("put: the answer must be a table, got string", function() cache:put("/", "x") end)
+check.misuse("put: there is no option 'boddy'; did you mean 'body'?", function() cache:put("/", { boddy = "" }) end)
+check.misuse("put: body must be a string, got function", function() cache:put("/", { body = print }) end)
+check.misuse("put: status must be a number from 100 to 999", function() cache:put("/", { status = "200" }) end)
+check.misuse("put: json, form, multipart, file and body are ways to give the one body; use one",
+  function() cache:put("/", { body = "", json = 1 }) end)
+check.misuse("delete: a path or {prefix = a path} expected, got nil", function() cache:delete() end)
+check.misuse("delete: prefix is missing; clear() deletes all", function() cache:delete {} end)
+check.misuse("delete: prefix must be a string, got number", function() cache:delete { prefix = 1 } end)
+check.misuse("delete: there is no option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
+check.fails("invalid_argument", "the answer cannot be stored: the answer says no-store",
+  function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
+check.fails("invalid_argument", "the answer cannot be stored: the request says no-store",
+  function() cache:put("/", { body = "" }, { headers = { ["Cache-Control"] = "no-store" } }) end)
+check.fails("invalid_argument", "the answer cannot be stored: its status is none that is",
+  function() cache:put("/", { status = 100 }) end)
+check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+  function() cache:put("/", { headers = { A = "x\r\ny" } }) end)
+local closed = nightjar.client { base_url = origin, cache = true }
+local kept = closed.cache
+closed:close()
+equal(kept:stats().hits, 0)
+equal(kept:clear(), 0)
+check.fails("closed", "the client is closed", function() kept:get "/" end)
+check.fails("closed", "the client is closed", function() kept:put("/", {}) end)
+check.fails("closed", "the client is closed", function() kept:delete "/" end)
+check.fails("closed", "the client is closed", function() return closed.cache end)
+-- A refresh ends with its client.
+do
+  local leaving = nightjar.client { base_url = origin, cache = true }
+  leaving:get(a, { query = stale, cache = "offline_first" })
+  local slow = { control = "max-age=0", etag = "strong", delay = "0" }
+  leaving:get(a, { query = slow })
+  res = leaving:get(a, { query = slow, cache = "offline_first" })
+  leaving:close()
+  new, err = res:refreshed()
+  equal(new and new.source or err.kind, new and "revalidated" or "cancelled")
+end

@@ -1,0 +1,88 @@
+import NIOCore
+@_spi(Reflection) import Swift
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct RequestRepetitionTests {
+    private typealias Change = (inout Request) throws -> Void
+
+    private func sample() throws -> Request {
+        var request = Request(.get, "/articles?page=2")
+        try request.headers.add("Accept", "application/json")
+        request.query = [("q", "café")]
+        return request
+    }
+
+    /// One change of each member that a fingerprint does not rule out.
+    private let told: [String: Change] = [
+        "method": { $0.method = .head },
+        "target": { $0.target = "/articles?page=3" },
+        "query": { $0.query[0].value = "tea" },
+        "headers": { try $0.headers.set("accept", "application/json") },
+        "compresses": { $0.compresses = true },
+        "expectsContinue": { $0.expectsContinue = false },
+        "allowsBodyOnGet": { $0.allowsBodyOnGet = true },
+        "expectedStatuses": { $0.expectedStatuses = [StatusRange(404)] },
+        "redirect": { $0.redirect = RedirectSettings() },
+        "retry": { $0.retry = RetryChanges() },
+        "decompresses": { $0.decompresses = true },
+        "usesCookies": { $0.usesCookies = false },
+        "coalesces": { $0.coalesces = true },
+        "usesCache": { $0.usesCache = false },
+        "cachePolicy": { $0.cachePolicy = .reload },
+        "limitGroup": { $0.limitGroup = "search" },
+        "usesAuth": { $0.usesAuth = false },
+        "timeouts": { $0.timeouts.idle = .seconds(1) },
+        "maximumBody": { $0.maximumBody = 10 },
+    ]
+
+    /// Those with which a request is not looked for.
+    private let ruledOut: [String: Change] = [
+        "parameters": { $0.parameters = [("id", "1")] },
+        "body": { $0.body = .bytes(ByteBuffer(string: "x")) },
+        "schema": { $0.schema = try JSONSchema(parsing: "{}") },
+        "idempotencyKey": { $0.idempotencyKey = .generated },
+    ]
+
+    @Test func everyMemberOfARequestIsCompared() throws {
+        let request = try sample()
+        // Not a mirror: a request shows others only what they may see.
+        var members: Set<String> = []
+        _ = _forEachField(of: Request.self) { name, _, _, _ in members.insert(String(cString: name)).inserted }
+        #expect(members == Set(told.keys).union(ruledOut.keys))
+        #expect(RepeatedRequest(request).isSame(as: try sample()))
+        for (name, change) in told {
+            var other = request
+            try change(&other)
+            #expect(!RepeatedRequest(request).isSame(as: other), "\(name)")
+            #expect(!RepeatedRequest(other).isSame(as: request), "\(name)")
+        }
+    }
+
+    @Test func requestsThatAreAlikeHaveOneFingerprint() throws {
+        #expect(try sample().fingerprint == sample().fingerprint)
+        for name in ["target", "query", "headers"] {
+            var other = try sample()
+            try told[name]?(&other)
+            #expect(try other.fingerprint != sample().fingerprint, "\(name)")
+        }
+    }
+
+    @Test func whatIsNotWorthKeepingHasNoFingerprint() throws {
+        for (name, change) in ruledOut {
+            var other = try sample()
+            try change(&other)
+            #expect(other.fingerprint == nil, "\(name)")
+        }
+        let long = String(repeating: "x", count: 5000)
+        var other = Request(.get, "/" + long)
+        #expect(other.fingerprint == nil)
+        other = Request(.get, "/")
+        other.query = [("q", long)]
+        #expect(other.fingerprint == nil)
+        other.query = []
+        try other.headers.add("X-Long", long)
+        #expect(other.fingerprint == nil)
+    }
+}
