@@ -1,0 +1,119 @@
+import NIOCore
+import Nightjar
+import NightjarDemo
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// Calls that want the same at the same time.
+@Suite struct CacheConcurrencyTests {
+    private let demo: CacheDemo
+    private let queue = CompletionQueue()
+
+    init() throws { demo = try CacheDemo() }
+
+    /// Nobody waits for a reader who stops, longer than for a server that does.
+    @Test func aSlowReaderHoldsUpNobodyForLong() throws {
+        let client = try demo.client()
+        let target = "/cache/a?control=max-age=600&length=\(4 << 20)"
+        let results = CallResults()
+        let task = Mutex(0)
+        var handlers = results.handlers(0)
+        handlers.creditsAreManual = true
+        handlers.body = { _, part in task.withLock { $0 += part.readableBytes } }
+        let slow = try client.start(.cached(target), on: queue, handlers)
+        try eventually("something has come") {
+            queue.poll(timeout: .milliseconds(10))
+            return task.withLock { $0 > 0 }
+        }
+        for index in 1...3 { try client.start(.cached(target), on: queue, results.handlers(index)) }
+        results.wait(for: 3, on: queue)
+        for index in 1...3 { #expect(DemoContent.isIntact(try #require(try results[index]?.get()).bytes)) }
+        slow.consumed(task.withLock { $0 })
+        while results.count < 4 {
+            let before = task.withLock { $0 }
+            queue.poll(timeout: .seconds(5))
+            slow.consumed(task.withLock { $0 } - before)
+        }
+        #expect(task.withLock { $0 } == 4 << 20)
+    }
+
+    @Test func aHundredMissesAreOneRequest() throws {
+        let client = try demo.client()
+        let results = CallResults()
+        for index in 0..<100 {
+            try client.start(
+                .cached("/cache/a?control=max-age=600&delay=0.3&length=3000"), on: queue, results.handlers(index))
+        }
+        results.wait(for: 100, on: queue)
+        #expect(results.responses.count == 100 && Set(results.responses.map(\.bytes)).count == 1)
+        #expect(results.responses.allSatisfy { DemoContent.isIntact($0.bytes) })
+        #expect(demo.requests("/cache/a") == 1)
+    }
+
+    @Test func aHundredValidationsAreOneRequest() throws {
+        let client = try demo.client()
+        let target = "/cache/a?control=max-age=3&etag=strong"
+        try client.get(target)
+        try eventually("it is stale", within: .seconds(10)) {
+            try (client.get(target, policy: .cacheOnly).headers["Age"].flatMap { Int($0) } ?? 0) > 3
+        }
+        let results = CallResults()
+        for index in 0..<100 { try client.start(.cached(target), on: queue, results.handlers(index)) }
+        results.wait(for: 100, on: queue)
+        #expect(results.responses.count == 100 && results.responses.allSatisfy { $0.version == 1 })
+        #expect(demo.requests("/cache/a") == 2 && demo.notModified("/cache/a") == 1)
+    }
+
+    /// A thread that writes and reads finds what it has written, whoever reads the same meanwhile.
+    @Test func aThreadReadsItsOwnWrites() throws {
+        let client = try demo.client()
+        let isOver = Atomic<Bool>(false)
+        let old = Mutex<[String]>([])
+        let threads = (0..<3).map { number in
+            RunningThread {
+                for version in 2..<150 {
+                    let target = "/cache/n\(number)?control=max-age=600&etag=strong"
+                    try client.write(target)
+                    let found = try client.get(target).version
+                    if found != version { old.withLock { $0.append("\(target): \(found ?? 0), not \(version)") } }
+                }
+            }
+        }
+        let readers = (0..<3).map { _ in
+            RunningThread {
+                var seen = [0, 0, 0]
+                while !isOver.load(ordering: .relaxed) {
+                    for number in 0..<3 {
+                        let target = "/cache/n\(number)?control=max-age=600&etag=strong"
+                        let version = try client.get(target).version ?? 0
+                        if version < seen[number] { old.withLock { $0.append("\(target): after \(seen[number])") } }
+                        seen[number] = version
+                    }
+                }
+            }
+        }
+        for thread in threads { try thread.join() }
+        isOver.store(true, ordering: .relaxed)
+        for thread in readers { try thread.join() }
+        #expect(old.withLock { $0 } == [])
+        #expect(try #require(client.cache).statistics.hits > 100)
+    }
+
+    @Test func usersDoNotWaitForEachOthersAnswers() throws {
+        let client = try demo.client()
+        let results = CallResults()
+        let users = ["YWRhOng=", "Ym9iOng="]
+        for index in 0..<40 {
+            let request = try Request.cached(
+                "/cache/p?private-to=user&control=max-age=600&delay=0.2",
+                [("Authorization", "Basic \(users[index % 2])")])
+            try client.start(request, on: queue, results.handlers(index))
+        }
+        results.wait(for: 40, on: queue)
+        for index in 0..<40 {
+            #expect(try results[index]?.get().told("private_to") == (index % 2 == 0 ? "ada" : "bob"))
+        }
+        #expect(demo.requests("/cache/p") == 2)
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import Nightjar
+import NightjarDemo
+import NightjarStorage
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// A script of the `nightjar` program that was built beside the tests.
+enum CacheProcess {
+    static func run(
+        _ script: String, in folder: TemporaryDirectory, through shell: String? = nil
+    ) throws -> ToolResult {
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("nightjar").path
+        let file = try folder.write("script-\(UInt32.random(in: 0...UInt32.max)).lua", Bytes(Array(script.utf8)))
+        guard let shell else { return try NightjarTestSupport.run(program, [file], within: .seconds(60)) }
+        return try NightjarTestSupport.run(
+            "sh", ["-c", "\(shell) && exec '\(program)' '\(file)'"], within: .seconds(60))
+    }
+}
+
+/// A folder that several use, and folders that are of no use.
+@Suite struct CacheFolderTests {
+    private let demo: CacheDemo
+    private let parent: TemporaryDirectory
+    private let folder: String
+    private let target = "/cache/a?control=max-age=600&etag=strong&length=30000"
+
+    init() throws {
+        demo = try CacheDemo()
+        parent = try TemporaryDirectory()
+        folder = parent.file("cache")
+    }
+
+    private var settings: CacheStorage.Settings { .init(disk: 50 << 20, folder: folder) }
+
+    private func script(times: Int = 1) -> String {
+        """
+        local nightjar = require "nightjar"
+        local api = nightjar.client {
+          base_url = "http://127.0.0.1:\(demo.port)", cache = { disk = "50MB", path = "\(folder)" },
+          log = { level = "warning", write = print },
+        }
+        for i = 1, \(times) do
+          local res = api:get("\(target)&seed=" .. i)
+          print(#res.body, res.source)
+        end
+        nightjar.sleep(0.3)
+        """
+    }
+
+    // MARK: Shared
+
+    @Test func twoClientsShareAFolder() throws {
+        let first = try demo.client(settings)
+        let second = try demo.client(settings)
+        let bytes = try first.get(target).bytes
+        first.cache?.flush()
+        let response = try second.get(target)
+        #expect(response.source == .cache && response.bytes == bytes)
+        #expect(demo.requests("/cache/a") == 1)
+        // What a write takes back of the folder, nobody finds there.
+        try first.write(target)
+        first.cache?.flush()
+        let third = try demo.client(settings)
+        #expect(try third.get(target).version == 2)
+        #expect(demo.requests("/cache/a") == 3)
+    }
+
+    @Test func twoClientsShareOneCache() throws {
+        let cache = try CacheStorage(settings)
+        let clients = try (0..<2).map { _ in try demo.client(nil) { $0.cache = cache } }
+        try clients[0].get(target)
+        #expect(try clients[1].get(target).source == .cache)
+        try clients[1].write(target)
+        #expect(try clients[0].get(target).version == 2)
+        #expect(demo.requests("/cache/a") == 3)
+    }
+
+    @Test func twoProcessesShareAFolder() throws {
+        let first = try CacheProcess.run(script(), in: parent)
+        #expect(first.text == "30000\tnetwork\n", "\(first.errors)")
+        let client = try demo.client(settings)
+        let response = try client.get(target + "&seed=1")
+        #expect(response.source == .cache && DemoContent.isIntact(response.bytes))
+        let other = try client.get(target + "&seed=2").bytes
+        client.cache?.flush()
+        let second = try CacheProcess.run(script(times: 2), in: parent)
+        #expect(second.text == "30000\tcache\n30000\tcache\n", "\(second.text)\(second.errors)")
+        #expect(DemoContent.isIntact(other) && demo.requests("/cache/a") == 2)
+    }
+
+    // MARK: Of no use
+
+    /// Puts what is in the log of the index, which a process leaves there at its end, into its file.
+    private func settle() {
+        let cache = DiskCache(folder: folder, maximumBytes: 50 << 20)
+        _ = cache.statistics
+        cache.close()
+    }
+
+    /// Calls go on as if there were no folder, and the log is told once.
+    private func expectCallsGoOn(told: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation) throws {
+        let lines = Mutex<[String]>([])
+        let client = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder)) {
+            $0.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
+        }
+        let before = demo.requests("/cache/a")
+        for round in 0..<6 {
+            let (response, content) = try client.streamed(target)
+            #expect(response.status == 200 && DemoContent.isIntact(content), "\(round)", sourceLocation: location)
+            client.cache?.flush()
+        }
+        if told == 1...1, !FileManager.default.isWritableFile(atPath: folder) {
+            #expect(demo.requests("/cache/a") == before + 6, sourceLocation: location)
+        }
+        let told2 = lines.withLock { $0 }
+        #expect(told.contains(told2.count), "\(told2)", sourceLocation: location)
+    }
+
+    @Test func aFolderThatCannotBeMadeIsNoError() throws {
+        try parent.write("cache", "a file is in its place")
+        try expectCallsGoOn()
+    }
+
+    @Test func aFolderThatMayNotBeWrittenIsNoError() throws {
+        let user = geteuid() == 0 ? "chown -R 65534 '\(folder)' && " : ""
+        mkdir(folder, 0o755)
+        let shell = "\(user)chmod 555 '\(folder)'"
+        let result: ToolResult
+        if geteuid() == 0 {
+            // Root writes anywhere: nobody runs it.
+            chmod(parent.path, 0o755)
+            guard FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else { return }
+            let file = try parent.write("s.lua", Bytes(Array(script(times: 3).utf8)))
+            chmod(file, 0o644)
+            let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+                .deletingLastPathComponent().appendingPathComponent("nightjar").path
+            let call = "exec setpriv --reuid=65534 --clear-groups '\(program)' '\(file)'"
+            result = try run("sh", ["-c", "\(shell) && \(call)"])
+            if result.status == 126 || result.status == 127 { return }
+        } else {
+            result = try CacheProcess.run(script(times: 3), in: parent, through: shell)
+        }
+        chmod(folder, 0o700)
+        let lines = result.text.split(separator: "\n")
+        #expect(lines.filter { $0 == "30000\tnetwork" }.count == 3, "\(result.text)\(result.errors)")
+        #expect(lines.filter { $0.hasPrefix("warning") }.count == 1, "\(result.text)\(result.errors)")
+    }
+
+    /// A limit on the size of files is to who writes what a full disk is.
+    @Test(arguments: [1, 8, 32, 80]) func aFullDiskIsNoError(_ kibibytes: Int) throws {
+        // In blocks of 512 bytes (POSIX); of 1024 in some shells.
+        let result = try CacheProcess.run(script(times: 12), in: parent, through: "ulimit -f \(kibibytes)")
+        #expect(result.status == 0, "\(result.errors)")
+        let lines = result.text.split(separator: "\n")
+        #expect(lines.filter { $0 == "30000\tnetwork" }.count == 12, "\(result.text)\(result.errors)")
+        #expect((1...2).contains(lines.filter { $0.hasPrefix("warning") }.count), "\(result.text)\(result.errors)")
+    }
+
+    @Test func garbageInAFolderIsNoError() throws {
+        _ = try CacheProcess.run(script(), in: parent)
+        settle()
+        var random = SeededRandom(seed: 11)
+        try parent.write("cache/index.db", Bytes(random.bytes(20_000)))
+        try expectCallsGoOn(told: 1...1)
+    }
+
+    @Test func bodiesThatAreGarbageAreNotGiven() throws {
+        let large = "/cache/a?control=max-age=600&etag=strong&length=30000&seed=1"
+        _ = try CacheProcess.run(script(), in: parent)
+        var random = SeededRandom(seed: 12)
+        let files = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String] ?? []
+        let bodies = files.filter { $0.utf8.count == 65 }
+        #expect(!bodies.isEmpty)
+        for body in bodies { try parent.write("cache/" + body, Bytes(random.bytes(30_000))) }
+        let second = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder))
+        // Who has begun to read learns that it is not whole; who has not gets the server's.
+        for _ in 0..<3 {
+            do {
+                let content = try second.streamed(large).content
+                #expect(DemoContent.isIntact(content))
+            } catch let error as NightjarError { #expect(error.kind == .storage, "\(error)") }
+        }
+        #expect(DemoContent.isIntact(try second.streamed(large).content) && demo.requests("/cache/a") > 1)
+    }
+
+    @Test func aFolderOfALaterReleaseIsLeftAlone() throws {
+        _ = try CacheProcess.run(script(), in: parent)
+        settle()
+        // The application's version, in the header of every SQLite database.
+        var bytes = try parent.read("cache/index.db")
+        bytes[63] = 99
+        try parent.write("cache/index.db", Bytes(bytes))
+        try expectCallsGoOn()
+        #expect(try parent.read("cache/index.db") == bytes)
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import NIOCore
+import Nightjar
+import NightjarDemo
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// A demo server that runs as long as a test holds it, and what it has seen through a cache.
+final class CacheDemo: Sendable {
+    let server = DemoServer()
+    let port: Int
+
+    init() throws { port = try server.start() }
+
+    deinit { server.stop() }
+
+    /// A client with a cache in memory, unless told otherwise.
+    func client(
+        _ settings: CacheStorage.Settings? = .init(), _ configure: (inout Configuration) -> Void = { _ in }
+    ) throws -> Client {
+        try NightjarLoopback.client(port: port) {
+            $0.cacheSettings = settings
+            configure(&$0)
+        }
+    }
+
+    /// Changes what stands under a name, without a client under test hearing of it.
+    func change(_ target: String) throws { _ = try client(nil).sendBlocking(Request(.post, target)) }
+
+    /// Requests of any method for a path, without its query; and those under conditions, those for ranges, answers of 304.
+    func requests(_ path: String) -> Int { server.statistics.paths[path]?.requests ?? 0 }
+    func conditional(_ path: String) -> Int { server.statistics.paths[path]?.conditional ?? 0 }
+    func ranged(_ path: String) -> Int { server.statistics.paths[path]?.ranged ?? 0 }
+    func notModified(_ path: String) -> Int { server.statistics.paths[path]?.notModified ?? 0 }
+}
+
+/// For those that have a method of the same name.
+private enum NightjarLoopback {
+    static func client(port: Int, _ configure: (inout Configuration) -> Void) throws -> Client {
+        try LoopbackTests.client(port: port, configure)
+    }
+}
+
+extension Client {
+    /// A GET, unless told otherwise.
+    @discardableResult
+    func get(
+        _ target: String, _ headers: [(String, String)] = [], policy: CachePolicy? = nil,
+        _ configure: (inout Request) -> Void = { _ in }
+    ) throws -> Response {
+        try sendBlocking(.cached(target, headers, policy: policy, configure))
+    }
+
+    @discardableResult
+    func write(_ target: String, _ method: Nightjar.Method = .post) throws -> Response {
+        try sendBlocking(Request(method, target))
+    }
+
+    /// A GET with the content given in parts.
+    ///
+    /// - Parameter pausingAfter: waits for the disk after so many bytes: what comes much faster than it writes is not kept.
+    func streamed(
+        _ target: String, pausingAfter stride: Int = .max
+    ) throws -> (response: Response, content: [UInt8]) {
+        let content = Mutex<[UInt8]>([])
+        let rest = Mutex(stride)
+        var handlers = TaskHandlers { _, _ in }
+        handlers.body = { [cache] _, part in
+            content.withLock { $0 += part.readableBytesView }
+            let isDue = rest.withLock { rest in
+                rest -= part.readableBytes
+                defer { if rest <= 0 { rest = stride } }
+                return rest <= 0
+            }
+            if isDue { cache?.flush() }
+        }
+        let response = try sendBlocking(Request(.get, target), handlers: handlers)
+        cache?.flush()
+        return (response, content.withLock { $0 })
+    }
+}
+
+extension Request {
+    static func cached(
+        _ target: String, _ headers: [(String, String)] = [], policy: CachePolicy? = nil,
+        _ configure: (inout Request) -> Void = { _ in }
+    ) throws -> Request {
+        var request = Request(.get, target)
+        request.cachePolicy = policy
+        for (name, value) in headers { try request.headers.add(name, value) }
+        configure(&request)
+        return request
+    }
+}
+
+extension Response {
+    /// Of a body of `/cache/{name}`, which begins with one line of JSON.
+    func told(_ member: String) -> String? {
+        let text = String(decoding: body.readableBytesView.prefix(1000), as: UTF8.self)
+        let parts = text.split(separator: "\"\(member)\":", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        return String(parts[1].drop { $0 == " " || $0 == "\"" }.prefix { !"\",}\n".contains($0) })
+    }
+
+    var version: Int? { told("version").flatMap { Int($0) } }
+    var bytes: [UInt8] { Array(body.readableBytesView) }
+}
+
+/// What came of calls that run at the same time, by their number.
+final class CallResults: Sendable {
+    private let all = Mutex<[Int: Result<Response, NightjarError>]>([:])
+
+    var count: Int { all.withLock { $0.count } }
+    var responses: [Response] { all.withLock { $0.values.compactMap { try? $0.get() } } }
+    subscript(index: Int) -> Result<Response, NightjarError>? { all.withLock { $0[index] } }
+
+    func handlers(_ index: Int) -> TaskHandlers {
+        TaskHandlers { _, result in self.all.withLock { $0[index] = result } }
+    }
+
+    /// Runs the queue until so many calls have ended.
+    func wait(for count: Int, on queue: CompletionQueue, location: SourceLocation = #_sourceLocation) {
+        let end = ContinuousClock.now + .seconds(20)
+        while self.count < count, ContinuousClock.now < end { queue.poll(timeout: .milliseconds(50)) }
+        #expect(self.count == count, sourceLocation: location)
+    }
+}
+
+/// A thread that runs a test's calls.
+final class RunningThread: Sendable {
+    private let isDone = Latch()
+    private let error = Mutex<(any Error)?>(nil)
+
+    init(_ body: @escaping @Sendable () throws -> Void) {
+        Thread.detachNewThread { [self] in
+            do { try body() } catch { self.error.withLock { $0 = error } }
+            isDone.open()
+        }
+    }
+
+    func join() throws {
+        try isDone.wait(within: .seconds(60))
+        if let error = error.withLock({ $0 }) { throw error }
+    }
+}
+
+/// The paths of the files that this process has open.
+func openFiles() -> [String] {
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+}

@@ -1,0 +1,254 @@
+import NIOCore
+import Nightjar
+import NightjarDemo
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+/// The cache over real sockets: each test asserts what the server has seen.
+@Suite struct CacheLoopbackTests {
+    private let demo: CacheDemo
+    private let client: Client
+    /// Is stale when it comes.
+    private let stale = "control=max-age=60&age=61"
+    private let fresh = "control=max-age=60"
+
+    init() throws {
+        demo = try CacheDemo()
+        client = try demo.client()
+    }
+
+    // MARK: Fresh, stale, validated
+
+    @Test func whatIsFreshIsAskedForOnce() throws {
+        for source in [ResponseSource.network, .cache, .cache] {
+            let response = try client.get("/cache/a?\(fresh)")
+            #expect(response.source == source && response.version == 1)
+        }
+        #expect(demo.requests("/cache/a") == 1)
+    }
+
+    @Test(arguments: ["etag=strong", "etag=weak", "modified=100"])
+    func whatIsStaleIsValidatedByWhatItHas(_ validator: String) throws {
+        let target = "/cache/a?\(stale)&\(validator)"
+        let first = try client.get(target)
+        let second = try client.get(target)
+        #expect(second.source == .revalidated && second.status == 200 && second.bytes == first.bytes)
+        #expect(demo.requests("/cache/a") == 2)
+        #expect(demo.conditional("/cache/a") == 1 && demo.notModified("/cache/a") == 1)
+    }
+
+    @Test(arguments: ["strong", "weak"]) func whatHasChangedComesWhole(_ tag: String) throws {
+        let target = "/cache/a?\(stale)&etag=\(tag)"
+        try client.get(target)
+        try demo.change("/cache/a")
+        let second = try client.get(target)
+        #expect(second.source == .network && second.version == 2)
+        #expect(demo.conditional("/cache/a") == 1 && demo.notModified("/cache/a") == 0)
+    }
+
+    @Test func whatMayNotBeStoredIsAskedForEachTime() throws {
+        for _ in 0..<2 { #expect(try client.get("/cache/a?control=no-store&etag=strong").source == .network) }
+        #expect(demo.requests("/cache/a") == 2 && demo.conditional("/cache/a") == 0)
+    }
+
+    // MARK: Variants and codings
+
+    @Test func eachVariantIsForThoseWhoAskedForIt() throws {
+        for _ in 0..<2 {
+            for language in ["de", "fr"] {
+                let response = try client.get("/cache/a?\(fresh)&vary=Accept-Language", [("Accept-Language", language)])
+                #expect(response.told("accept-language") == language)
+            }
+        }
+        #expect(demo.requests("/cache/a") == 2)
+    }
+
+    @Test func compressedAnswersAreStoredAsTheyAreRead() throws {
+        let target = "/cache/a?\(fresh)&gzip=1&length=20000&etag=strong"
+        let first = try client.get(target)
+        let second = try client.get(target)
+        #expect(first.source == .network && second.source == .cache)
+        #expect(DemoContent.isIntact(first.bytes) && second.bytes == first.bytes && first.bytes.count == 20_000)
+        #expect(second.headers["Content-Encoding"] == first.headers["Content-Encoding"])
+        #expect(demo.requests("/cache/a") == 1)
+        // Who wants the bytes that a server sends gets them from the server, and spoils nothing.
+        let raw = try client.get(target, [("Accept-Encoding", "gzip")]) { $0.decompresses = false }
+        #expect(raw.source == .network && Array(raw.bytes.prefix(2)) == [0x1F, 0x8B])
+        #expect(raw.headers["Content-Encoding"] == "gzip" && demo.requests("/cache/a") == 2)
+        #expect(try client.get(target).bytes == first.bytes)
+    }
+
+    // MARK: HEAD and ranges
+
+    @Test func aHeadIsAnsweredFromAGetAndTellsOfAChange() throws {
+        let target = "/cache/a?\(fresh)&etag=strong&length=5000"
+        try client.get(target)
+        let head = try client.get(target) { $0.method = .head }
+        #expect(head.source == .cache && head.headers["Content-Length"] == "5000" && head.bytes.isEmpty)
+        #expect(demo.requests("/cache/a") == 1)
+        try demo.change("/cache/a")
+        try client.get(target, policy: .reload) { $0.method = .head }
+        #expect(try client.get(target).version == 2)
+        #expect(demo.requests("/cache/a") == 4)
+    }
+
+    @Test(arguments: ["bytes=100-199", "bytes=-50", "bytes=9000-"])
+    func rangesAreCutFromTheWhole(_ range: String) throws {
+        let target = "/cache/a?\(fresh)&etag=strong&length=10000"
+        let whole = try client.get(target).bytes
+        let part = try client.get(target, [("Range", range)])
+        let expected =
+            switch range {
+            case "bytes=-50": whole[9950...]
+            case "bytes=9000-": whole[9000...]
+            default: whole[100...199]
+            }
+        #expect(part.status == 206 && part.source == .cache && part.bytes == Array(expected))
+        #expect(demo.requests("/cache/a") == 1 && demo.ranged("/cache/a") == 0)
+    }
+
+    @Test func aRangeWithoutAWholeIsTheServersAndIsNotStored() throws {
+        let target = "/cache/a?\(fresh)&etag=strong&length=10000"
+        for _ in 0..<2 {
+            let part = try client.get(target, [("Range", "bytes=0-9")])
+            #expect(part.status == 206 && part.source == .network && part.bytes.count == 10)
+        }
+        #expect(DemoContent.isIntact(try client.get(target).bytes))
+        #expect(demo.requests("/cache/a") == 3 && demo.ranged("/cache/a") == 2)
+    }
+
+    // MARK: Writes, redirects, Clear-Site-Data
+
+    @Test(arguments: [Nightjar.Method.post, .put, .patch, .delete])
+    func aWriteTakesBackWhatItTouches(_ method: Nightjar.Method) throws {
+        let names = ["a", "b", "c", "d"]
+        for name in names { try client.get("/cache/\(name)?\(fresh)") }
+        // DELETE needs no fields, and knows none.
+        let fields = method == .delete ? "" : "\(fresh)&"
+        let b = "/cache/b%3Fcontrol%3Dmax-age%3D60"
+        let c = "/cache/c%3Fcontrol%3Dmax-age%3D60"
+        try client.write("/cache/a?\(fields)location=\(b)&content-location=\(c)", method)
+        for name in names { try client.get("/cache/\(name)?\(fresh)") }
+        #expect(names.map { demo.requests("/cache/\($0)") } == [2, 2, 2, 1])
+        try client.write("/cache/d?\(fresh)", method)
+        #expect(try client.get("/cache/d?\(fresh)").source == .network)
+    }
+
+    @Test func aWriteThatFailsTakesNothingBack() throws {
+        try client.get("/cache/a?\(fresh)&status=200")
+        _ = try failure(client, Request(.post, "/cache/a?\(fresh)&status=500"))
+        #expect(try client.get("/cache/a?\(fresh)&status=200").source == .cache)
+    }
+
+    @Test func aRedirectIsStoredWhereItMayBe() throws {
+        let to = "to=/cache/b%3Fcontrol%3Dmax-age%3D60"
+        for status in ["301", "308"] {
+            let name = "/cache/\(status)/redirect"
+            for _ in 0..<2 { #expect(try client.get("\(name)?status=\(status)&\(fresh)&\(to)").told("name") == "b") }
+            #expect(demo.requests(name) == 1)
+        }
+        for _ in 0..<2 { try client.get("/cache/302/redirect?status=302&\(to)") }
+        #expect(demo.requests("/cache/302/redirect") == 2 && demo.requests("/cache/b") == 1)
+    }
+
+    @Test func clearSiteDataClearsItsOriginAlone() throws {
+        let other = try CacheDemo()
+        let elsewhere = "http://127.0.0.1:\(other.port)/cache/a?\(fresh)"
+        try client.get("/cache/a?\(fresh)")
+        try client.get(elsewhere)
+        try client.get("/cache/x/clear?types=cookies")
+        #expect(try client.get("/cache/a?\(fresh)").source == .cache)
+        try client.get("/cache/x/clear")
+        #expect(try client.get("/cache/a?\(fresh)").source == .network)
+        #expect(try client.get(elsewhere).source == .cache)
+        #expect(demo.requests("/cache/a") == 2 && other.requests("/cache/a") == 1)
+    }
+
+    // MARK: Stale, where that is allowed
+
+    @Test(arguments: ["503", "500", "502", "504", "drop"])
+    func aFailureIsAnsweredWithTheStaleWhereTheAnswerAllowsIt(_ failing: String) throws {
+        let query = "age=61&fail=2&failure=\(failing)"
+        let allowed = "/cache/a?control=max-age=60,stale-if-error=600&\(query)"
+        let first = try client.get(allowed)
+        let second = try client.get(allowed)
+        #expect(second.source == .stale && second.status == 200 && second.bytes == first.bytes)
+        // A connection that was used before and drops is tried once more, anew.
+        #expect(demo.requests("/cache/a") == (failing == "drop" ? 3 : 2))
+        let plain = "/cache/b?control=max-age=60&\(query)"
+        try client.get(plain)
+        let error = try failure(client, .cached(plain))
+        #expect(error.kind == (failing == "drop" ? .connectionLost : .server))
+        let strict = "/cache/c?control=max-age=60,stale-if-error=600,must-revalidate&\(query)"
+        try client.get(strict)
+        _ = try failure(client, .cached(strict))
+    }
+
+    @Test func aServerThatIsGoneIsAFailureToo() throws {
+        let target = "/cache/a?control=max-age=60,stale-if-error=600&age=61"
+        try client.get(target)
+        demo.server.stop()
+        let second = try client.get(target)
+        #expect(second.source == .stale && second.version == 1)
+    }
+
+    @Test func aNotFoundIsNoFailure() throws {
+        let target = "/cache/a?control=max-age=60,stale-if-error=600&age=61&fail=2&failure=404"
+        try client.get(target)
+        #expect(try failure(client, .cached(target)).kind == .notFound)
+    }
+
+    @Test func theStaleIsGivenAtOnceAndFetchedAnewWithNobodyWaiting() throws {
+        let target = "/cache/a?control=max-age=60,stale-while-revalidate=600&age=61&etag=strong"
+        try client.get(target)
+        try demo.change("/cache/a")
+        let second = try client.get(target)
+        #expect(second.source == .stale && second.version == 1)
+        try eventually("the answer was fetched anew") { demo.requests("/cache/a") == 3 }
+        try eventually("the new one is given") { try client.get(target, policy: .cacheOnly).version == 2 }
+        #expect(demo.conditional("/cache/a") == 1)
+    }
+
+    @Test func whatWasSeenOnceIsThereWithoutTheServer() throws {
+        let target = "/cache/a?control=no-cache&etag=strong"
+        try client.get(target, policy: .offlineFirst)
+        demo.server.stop()
+        let told = Mutex<ErrorKind?>(nil)
+        let results = CallResults()
+        let queue = CompletionQueue()
+        var handlers = results.handlers(0)
+        handlers.refreshed = { result in
+            if case .failure(let error) = result { told.withLock { $0 = error.kind } }
+        }
+        try client.start(.cached(target, policy: .offlineFirst), on: queue, handlers)
+        results.wait(for: 1, on: queue)
+        #expect(try results[0]?.get().source == .stale)
+        try eventually("the failure is told") {
+            queue.poll(timeout: .milliseconds(10))
+            return told.withLock { $0 != nil }
+        }
+        #expect(try client.get(target, policy: .cacheOnly).version == 1)
+        #expect(try failure(client, .cached("/cache/b", policy: .offlineFirst)).kind == .connect)
+    }
+
+    // MARK: Users
+
+    @Test func nobodyGetsWhatIsAnothers() throws {
+        let target = "/cache/p?private-to=user&\(fresh)"
+        let users = [
+            ("ada", ("Authorization", "Basic YWRhOng=")), ("bob", ("Authorization", "Basic Ym9iOng=")),
+            ("carol", ("Cookie", "user=carol")), ("dan", ("Cookie", "user=dan")),
+        ]
+        for round in 0..<2 {
+            for (name, header) in users {
+                let response = try client.get(target, [header])
+                #expect(response.told("private_to") == name)
+                #expect(response.source == (round == 0 ? .network : .cache))
+            }
+            #expect(try failure(client, .cached(target)).kind == .unauthorized)
+            #expect(try failure(client, .cached(target, policy: .cacheOnly)).kind == .cacheMiss)
+        }
+        #expect(demo.requests("/cache/p") == 6)
+    }
+}
