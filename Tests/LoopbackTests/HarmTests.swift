@@ -96,10 +96,10 @@ import Testing
     @Test func aSlowAnswerThatKeepsMovingIsNoTimeout() throws {
         let peer = try ScriptedPeer([
             [
-                .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(5)),
+                .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(25)),
             ]
         ])
-        let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(150) }
+        let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(700) }
         #expect(try client.sendBlocking(Request(.get, "/")).text == "x")
     }
 

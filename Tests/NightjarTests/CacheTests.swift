@@ -433,6 +433,39 @@ extension String {
         #expect(bench.asked.map(\.target) == ["/a", "/b", "/token", "/b"])
     }
 
+    /// The token has run out, and where the next would come from is not to be reached.
+    @Test func aLoginThatCannotBeRenewedHasWhatIsStoredOfIt() throws {
+        let isOffline = Atomic<Bool>(false)
+        let bench = try Bench(
+            .init(),
+            {
+                try? $0.merge(
+                    json: """
+                        {"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a", "refresh_token": "r",
+                        "expires_in": 1}}
+                        """)
+            }
+        ) { _, _ in isOffline.load(ordering: .relaxed) ? .failing(.connect) : .init(200, Self.fresh, "mine") }
+        #expect(String(buffer: try bench.get().body) == "mine")
+        isOffline.store(true, ordering: .relaxed)
+        let tokens = bench.asked.count { $0.target == "/token" }
+        try eventually("the token ran out", within: .seconds(5)) {
+            _ = try? bench.get("/b")
+            return bench.asked.count { $0.target == "/token" } > tokens
+        }
+        for policy in [CachePolicy.offlineFirst, .cacheElseLoad, .cacheOnly] {
+            #expect(String(buffer: try bench.get(policy: policy).body) == "mine", "\(policy)")
+        }
+    }
+
+    @Test func onlyTheCacheIsAskedAlsoForWhatItCannotAnswer() throws {
+        let bench = try Bench(.init(), { $0.cachePolicy = .cacheOnly }) { _, _ in .init() }
+        var post = Request(.post, "/a")
+        post.body = .bytes(ByteBuffer(string: "x"))
+        #expect(kind { _ = try bench.client.sendBlocking(post) } == .cacheMiss)
+        #expect(bench.asked.isEmpty)
+    }
+
     /// It would stand in the way of the token that is got for it.
     @Test func aRefusedCredentialIsNotStored() throws {
         let bench = try Bench { number, _ in number == 1 ? .init(401, [("Cache-Control", "max-age=600")]) : .init() }

@@ -82,6 +82,14 @@ final class TokenKeeper: @unchecked Sendable {
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
     }
 
+    /// Gives a call the token there is, though it may have run out.
+    ///
+    /// - Returns: nil where there is none.
+    func attachHeld(_ call: Call) -> Verdict? {
+        guard let version = machine.version, line != nil else { return nil }
+        return attach(version, progress(of: call), call)
+    }
+
     /// A login that has ended may have been made anew by another process.
     private func lookForLogin() {
         guard machine.version == nil, renewals.isEmpty, !(store is MemoryTokenStore), issuer != nil else { return }

@@ -14,6 +14,10 @@ final class Authenticate: Stage, @unchecked Sendable {
         guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped,
             let keeper = call.loop.tokens
         else { return .proceed }
+        // What is stored may do, also where no new token can be had; a server that is asked after all refuses the old one.
+        if call.options.cache?.ignoresAge == true, call.login == nil, let verdict = keeper.attachHeld(call) {
+            return verdict
+        }
         return keeper.wants(call)
     }
 

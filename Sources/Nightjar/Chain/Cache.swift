@@ -35,9 +35,16 @@ final class Cache: Stage, @unchecked Sendable {
             return send(progress, call)
         }
         leave(call)
-        guard let policy = call.options.cache, call.request.method == .get || call.request.method == .head,
-            case .none = call.request.body
-        else { return .proceed }
+        guard let policy = call.options.cache else { return .proceed }
+        guard call.request.method == .get || call.request.method == .head, case .none = call.request.body else {
+            guard policy != .cacheOnly else {
+                return .fail(
+                    NightjarError(
+                        .cacheMiss,
+                        "\(call.request.method) is for a server, and only the cache is to be asked (cache_only)"))
+            }
+            return .proceed
+        }
         let facts = call.request.cacheFacts
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
         guard asked.concernsCache else {

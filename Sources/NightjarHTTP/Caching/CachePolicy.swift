@@ -16,5 +16,5 @@ public enum CachePolicy: String, CaseIterable, Sendable {
     case offlineFirst = "offline_first"
 
     /// Stored answers of any age will do.
-    var ignoresAge: Bool { self == .cacheElseLoad || self == .cacheOnly || self == .offlineFirst }
+    public var ignoresAge: Bool { self == .cacheElseLoad || self == .cacheOnly || self == .offlineFirst }
 }
