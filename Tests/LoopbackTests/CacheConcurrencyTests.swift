@@ -38,6 +38,30 @@ import Testing
         #expect(task.withLock { $0 } == 4 << 20)
     }
 
+    /// The content was the server's before the write, though it came to its end after it.
+    @Test(arguments: [false, true]) func whatIsReadWhileAWriteIsMadeIsValidated(byAnother: Bool) throws {
+        let client = try demo.client()
+        let writer = byAnother ? try demo.client(nil) { $0.cache = client.cache } : client
+        let target = "/cache/a?control=max-age=600&etag=strong&length=900000"
+        let results = CallResults()
+        let read = Mutex(0)
+        var handlers = results.handlers(0)
+        handlers.creditsAreManual = true
+        handlers.body = { _, part in read.withLock { $0 += part.readableBytes } }
+        let slow = try client.start(.cached(target), on: queue, handlers)
+        try eventually("something has come") {
+            queue.poll(timeout: .milliseconds(10))
+            return read.withLock { $0 > 0 }
+        }
+        try writer.write(target)
+        slow.consumed(900_000)
+        results.wait(for: 1, on: queue)
+        #expect(try results[0]?.get().status == 200)
+        let next = try client.get(target)
+        #expect(next.version == 2 && next.source == .network)
+        #expect(demo.requests("/cache/a") == 3 && demo.conditional("/cache/a") == 1)
+    }
+
     @Test func aHundredMissesAreOneRequest() throws {
         let client = try demo.client()
         let results = CallResults()

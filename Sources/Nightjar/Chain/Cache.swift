@@ -20,10 +20,11 @@ final class Cache: Stage, @unchecked Sendable {
     private var lastMember: SharedFetches.Member = 0
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
-    var writes = RecentWrites()
+    let writes: RecentWrites
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?) {
         self.storage = storage
+        writes = storage.writes
         self.fresh = fresh
     }
 
@@ -254,6 +255,10 @@ final class Cache: Stage, @unchecked Sendable {
             fill.complete(progress.key, whole, shown: call.request.url.redacted)
         } else {
             storage.store(progress.key, whole, response.body, shown: call.request.url.redacted)
+        }
+        // There may have been a write since its head came, also of another client.
+        if !whole.isInvalidated, writes.mayHaveChanged(progress.key.url, since: progress.began) {
+            storage.invalidate(progress.key.url)
         }
         release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
     }
