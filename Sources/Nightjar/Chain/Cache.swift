@@ -270,8 +270,13 @@ final class Cache: Stage, @unchecked Sendable {
             call.note(.warning, "a stored answer could not be read: \(error.message)")
             return call.answerIsGone ? .proceed : fetchAnew(progress, call)
         }
-        progress.reading = .nothing
         progress.fill?.discard()
+        if case .failure(let index) = progress.reading, !call.answerIsGone, error.kind != .cancelled {
+            // What the failing server has to say could not be read, on top of that.
+            progress.reading = .nothing
+            return giveInstead(index, progress, call)
+        }
+        progress.reading = .nothing
         if error.isOfServer, !call.answerIsGone, let index = progress.fallback {
             return giveInstead(index, progress, call)
         }
