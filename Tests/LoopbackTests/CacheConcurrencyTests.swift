@@ -62,6 +62,22 @@ import Testing
         #expect(demo.requests("/cache/a") == 3 && demo.conditional("/cache/a") == 1)
     }
 
+    /// A HEAD that was asked before a write, and answered behind it, does not make the stored answer fresh again.
+    @Test func aHeadFromBeforeAWriteSaysNothing() throws {
+        let client = try demo.client()
+        let target = "/cache/a?control=max-age=600&etag=strong&delay=0.5"
+        try client.get(target)
+        let results = CallResults()
+        let head = try Request.cached(target, policy: .reload) { $0.method = .head }
+        try client.start(head, on: queue, results.handlers(0))
+        try eventually("the server has it") { demo.requests("/cache/a") == 2 }
+        try client.write("/cache/a?content-location=/cache/a%3Fcontrol%3Dmax-age%3D600%26etag%3Dstrong%26delay%3D0.5")
+        #expect(results.count == 0)
+        results.wait(for: 1, on: queue)
+        #expect(try client.get(target).version == 2)
+        #expect(demo.requests("/cache/a") == 4)
+    }
+
     @Test func aHundredMissesAreOneRequest() throws {
         let client = try demo.client()
         let results = CallResults()
