@@ -38,6 +38,46 @@ import Testing
         #expect(task.withLock { $0 } == 4 << 20)
     }
 
+    /// The content was the server's before the write, though it came to its end after it.
+    @Test(arguments: [false, true]) func whatIsReadWhileAWriteIsMadeIsValidated(byAnother: Bool) throws {
+        let client = try demo.client()
+        let writer = byAnother ? try demo.client(nil) { $0.cache = client.cache } : client
+        let target = "/cache/a?control=max-age=600&etag=strong&length=900000"
+        let results = CallResults()
+        let read = Mutex(0)
+        var handlers = results.handlers(0)
+        handlers.creditsAreManual = true
+        handlers.body = { _, part in read.withLock { $0 += part.readableBytes } }
+        let slow = try client.start(.cached(target), on: queue, handlers)
+        try eventually("something has come") {
+            queue.poll(timeout: .milliseconds(10))
+            return read.withLock { $0 > 0 }
+        }
+        try writer.write(target)
+        slow.consumed(900_000)
+        results.wait(for: 1, on: queue)
+        #expect(try results[0]?.get().status == 200)
+        let next = try client.get(target)
+        #expect(next.version == 2 && next.source == .network)
+        #expect(demo.requests("/cache/a") == 3 && demo.conditional("/cache/a") == 1)
+    }
+
+    /// A HEAD that was asked before a write, and answered behind it, does not make the stored answer fresh again.
+    @Test func aHeadFromBeforeAWriteSaysNothing() throws {
+        let client = try demo.client()
+        let target = "/cache/a?control=max-age=600&etag=strong&delay=0.5"
+        try client.get(target)
+        let results = CallResults()
+        let head = try Request.cached(target, policy: .reload) { $0.method = .head }
+        try client.start(head, on: queue, results.handlers(0))
+        try eventually("the server has it") { demo.requests("/cache/a") == 2 }
+        try client.write("/cache/a?content-location=/cache/a%3Fcontrol%3Dmax-age%3D600%26etag%3Dstrong%26delay%3D0.5")
+        #expect(results.count == 0)
+        results.wait(for: 1, on: queue)
+        #expect(try client.get(target).version == 2)
+        #expect(demo.requests("/cache/a") == 4)
+    }
+
     @Test func aHundredMissesAreOneRequest() throws {
         let client = try demo.client()
         let results = CallResults()

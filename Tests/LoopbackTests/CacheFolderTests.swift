@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import Nightjar
 import NightjarDemo
 import NightjarStorage
@@ -76,6 +77,42 @@ enum CacheProcess {
         try clients[1].write(target)
         #expect(try clients[0].get(target).version == 2)
         #expect(demo.requests("/cache/a") == 3)
+    }
+
+    /// A 304 for an answer that another has taken the place of meanwhile leaves that one as it is, also on disk.
+    @Test func whatAValidationBringsGoesToWhatWasValidated() throws {
+        let client = try demo.client(settings)
+        let target = "/cache/a?control=no-cache&etag=strong&delay=0.5"
+        try client.get(target)
+        let queue = CompletionQueue()
+        let results = CallResults()
+        try client.start(.cached(target), on: queue, results.handlers(0))
+        try eventually("the server has it") { demo.requests("/cache/a") == 2 }
+        var headers = Headers()
+        try headers.add("Cache-Control", "max-age=600")
+        try headers.add("ETag", "\"planted\"")
+        try client.insert(headers: headers, body: ByteBuffer(string: "planted"), for: Request(.get, target))
+        results.wait(for: 1, on: queue)
+        #expect(try results[0]?.get().source == .revalidated && demo.notModified("/cache/a") == 1)
+        client.cache?.flush()
+        for each in [client, try demo.client(settings)] {
+            let response = try each.get(target, policy: .cacheOnly)
+            #expect((response.text == "planted") == (response.headers["ETag"] == "\"planted\""))
+        }
+    }
+
+    /// What a 304 brings is on disk, too.
+    @Test func aValidationIsRememberedOnDisk() throws {
+        let client = try demo.client(settings)
+        let target = "/cache/a?control=max-age=3&etag=strong"
+        try client.get(target)
+        try eventually("it is stale", within: .seconds(10)) {
+            try (client.get(target, policy: .cacheOnly).headers["Age"].flatMap { Int($0) } ?? 0) > 3
+        }
+        #expect(try client.get(target).source == .revalidated)
+        client.cache?.flush()
+        let other = try demo.client(settings)
+        #expect(try other.get(target).source == .cache && demo.requests("/cache/a") == 2)
     }
 
     @Test func twoProcessesShareAFolder() throws {

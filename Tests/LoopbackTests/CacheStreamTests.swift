@@ -60,6 +60,17 @@ import Testing
         #expect(demo.requests("/cache/large") == 1)
     }
 
+    @Test func whatIsLargeAndComesInOnePieceIsOnDiskToo() throws {
+        let folder = try TemporaryDirectory()
+        let client = try demo.client(.init(disk: 1 << 30, folder: folder.file("cache")))
+        let target = "/cache/large?control=max-age=600&length=\(40 << 20)"
+        let first = try client.get(target)
+        client.cache?.flush()
+        let second = try client.get(target)
+        #expect(second.source == .cache && second.bytes == first.bytes && DemoContent.isIntact(second.bytes))
+        #expect(demo.requests("/cache/large") == 1)
+    }
+
     /// A client whose cache has 16 MiB on disk, and where.
     private func filled(_ folder: TemporaryDirectory) throws -> (client: Client, target: String) {
         let client = try demo.client(.init(memory: 0, disk: 1 << 30, folder: folder.file("cache")))

@@ -332,6 +332,17 @@ extension String {
         #expect(kind { _ = try bench.get("/b") } == .server)
     }
 
+    @Test func anErrorPageThatCannotBeReadIsAFailureAllTheSame() throws {
+        let bench = try Bench(.init(), { $0.maximumBody = 1000 }) { number, _ in
+            number == 1
+                ? .init(200, [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10")])
+                : .init(503, [], String(repeating: "sorry ", count: 1000))
+        }
+        _ = try bench.get()
+        let second = try bench.get()
+        #expect(second.source == .stale && String(buffer: second.body) == "content")
+    }
+
     @Test func rangesAndHeadsAreAnsweredFromTheWhole() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, "0123456789") }
         _ = try bench.get()

@@ -84,7 +84,9 @@ final class CacheDisk: Sendable {
     /// Whether so many bytes more may wait for the disk. Whoever has asked brings them and ``landed(_:)`` tells that they
     /// wait no more.
     func hasRoom(for count: Int) -> Bool {
-        guard backlog.add(count, ordering: .relaxed).newValue <= CacheDisk.largestBacklog else {
+        let waiting = backlog.add(count, ordering: .relaxed).newValue
+        // A large one that comes in one piece is in memory anyway.
+        guard waiting <= CacheDisk.largestBacklog || waiting == count else {
             landed(count)
             return false
         }

@@ -32,6 +32,7 @@ public final class CacheStorage: Sendable {
     let memory: MemoryCache
     let disk: CacheDisk?
     let counts = Counts()
+    let writes = RecentWrites()
     private let birth = Fork.generation
 
     /// Whether this is the child of a fork, where the locks may be held by threads that are not there.

@@ -66,11 +66,20 @@ extension CacheStorage {
             }
         }
         disk?.run { cache in
-            for entry in cache.find(key) where Set(entry.response.selecting) == Set(before.selecting) {
+            for entry in cache.find(key) where entry.response.isSameAnswer(as: before) {
                 if update.isKept { cache.update(entry, update.response) } else { cache.remove(key) }
             }
         }
         return updated
+    }
+}
+
+extension StoredResponse {
+    /// Not what has taken its place since, whose content is another's, nor what was taken back since.
+    fileprivate func isSameAnswer(as other: StoredResponse) -> Bool {
+        requested == other.requested && received == other.received && status == other.status
+            && contentLength == other.contentLength && isInvalidated == other.isInvalidated
+            && headers == other.headers && Set(selecting) == Set(other.selecting)
     }
 }
 

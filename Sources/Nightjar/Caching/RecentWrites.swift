@@ -1,26 +1,39 @@
-/// Which URLs were written to of late: an answer that was asked for before a write, and comes behind it, may tell of what was
-/// there before.
-struct RecentWrites {
+import Synchronization
+
+/// Which URLs were written to of late, by any client of a cache: an answer that was asked for before a write, and comes
+/// behind it, may tell of what was there before. Any thread.
+///
+/// Who writes notes it before anything is taken back, and who stores asks after it has stored: so one of them sees the other.
+final class RecentWrites: Sendable {
     typealias Moment = UInt64
 
-    /// Counts writes.
-    private(set) var now: Moment = 0
-    private var last: [String: Moment] = [:]
-    /// Whatever was asked for before it may be from before a write that is forgotten.
-    private var horizon: Moment = 0
+    private struct Table {
+        var last: [String: Moment] = [:]
+        /// Whatever was asked for before it may be from before a write that is forgotten.
+        var horizon: Moment = 0
+    }
 
-    mutating func note(_ url: String) {
-        now += 1
-        if last.count >= RecentWrites.most {
-            last.removeAll()
-            horizon = now
+    /// Counts writes.
+    private let count = Atomic<Moment>(0)
+    private let table = Mutex(Table())
+
+    var now: Moment { count.load(ordering: .acquiring) }
+
+    func note(_ url: String) {
+        table.withLock { table in
+            let moment = count.add(1, ordering: .acquiringAndReleasing).newValue
+            if table.last.count >= RecentWrites.most {
+                table.last.removeAll()
+                table.horizon = moment
+            }
+            table.last[url] = moment
         }
-        last[url] = now
     }
 
     /// Whether the URL may have been written to since.
     func mayHaveChanged(_ url: String, since moment: Moment) -> Bool {
-        moment < horizon || last[url].map { moment < $0 } ?? false
+        guard moment < now else { return false }
+        return table.withLock { moment < $0.horizon || $0.last[url].map { moment < $0 } ?? false }
     }
 
     private static let most = 1024

@@ -20,10 +20,11 @@ final class Cache: Stage, @unchecked Sendable {
     private var lastMember: SharedFetches.Member = 0
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
-    var writes = RecentWrites()
+    let writes: RecentWrites
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?) {
         self.storage = storage
+        writes = storage.writes
         self.fresh = fresh
     }
 
@@ -264,6 +265,10 @@ final class Cache: Stage, @unchecked Sendable {
         } else {
             storage.store(progress.key, whole, response.body, shown: call.request.url.redacted)
         }
+        // There may have been a write since its head came, also of another client.
+        if !whole.isInvalidated, writes.mayHaveChanged(progress.key.url, since: progress.began) {
+            storage.invalidate(progress.key.url)
+        }
         release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
     }
 
@@ -274,8 +279,13 @@ final class Cache: Stage, @unchecked Sendable {
             call.note(.warning, "a stored answer could not be read: \(error.message)")
             return call.answerIsGone ? .proceed : fetchAnew(progress, call)
         }
-        progress.reading = .nothing
         progress.fill?.discard()
+        if case .failure(let index) = progress.reading, !call.answerIsGone, error.kind != .cancelled {
+            // What the failing server has to say could not be read, on top of that.
+            progress.reading = .nothing
+            return giveInstead(index, progress, call)
+        }
+        progress.reading = .nothing
         if error.isOfServer, !call.answerIsGone, let index = progress.fallback {
             return giveInstead(index, progress, call)
         }
