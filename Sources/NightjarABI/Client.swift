@@ -48,13 +48,8 @@ public func nj_client_start(
         let hearsOfRefresh = request.hearsOfRefresh
         let handlers = request.handlers { task, result in
             withExtendedLifetime(task) {
-                switch result {
-                case .success(let response):
-                    let box = ResponseBox(response, isBeingRefreshed: hearsOfRefresh && task.isRefreshing)
-                    withExtendedLifetime(box) { done(context.pointer, Handle.lend(task), Handle.lend(box), nil) }
-                case .failure(let error):
-                    let box = ErrorBox(error)
-                    withExtendedLifetime(box) { done(context.pointer, Handle.lend(task), nil, Handle.lend(box)) }
+                result.lend(isBeingRefreshed: hearsOfRefresh && task.isRefreshing) {
+                    done(context.pointer, Handle.lend(task), $0, $1)
                 }
             }
         }

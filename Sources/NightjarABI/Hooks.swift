@@ -57,14 +57,7 @@ struct ConfiguredHooks {
     mutating func setAfter(_ callback: nj_after_fn?, _ context: CallbackContext) {
         guard let callback else { return after = nil }
         after = { result in
-            switch result {
-            case .success(let response):
-                let box = ResponseBox(response)
-                withExtendedLifetime(box) { callback(context.pointer, Handle.lend(box), nil) }
-            case .failure(let error):
-                let box = ErrorBox(error)
-                withExtendedLifetime(box) { callback(context.pointer, nil, Handle.lend(box)) }
-            }
+            result.lend { callback(context.pointer, $0, $1) }
         }
     }
 }

@@ -95,14 +95,7 @@ final class RequestBox {
         guard let callback else { return (refreshed, refreshQueue) = (nil, nil) }
         refreshQueue = queue
         refreshed = { result in
-            switch result {
-            case .success(let response):
-                let box = ResponseBox(response)
-                withExtendedLifetime(box) { callback(context.pointer, Handle.lend(box), nil) }
-            case .failure(let error):
-                let box = ErrorBox(error)
-                withExtendedLifetime(box) { callback(context.pointer, nil, Handle.lend(box)) }
-            }
+            result.lend { callback(context.pointer, $0, $1) }
         }
     }
 

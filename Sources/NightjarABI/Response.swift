@@ -256,3 +256,17 @@ public func nj_response_redirect_status_at(_ response: OpaquePointer?, _ index: 
 public func nj_response_redirect_url_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
     Handle<ResponseBox>.borrow(response)?.texts.redirectURL(at: index)
 }
+
+extension Result<Response, NightjarError> {
+    /// Lends a callback of the caller's the one of response and error that there is; the other is NULL.
+    func lend(isBeingRefreshed: Bool = false, to callback: (OpaquePointer?, OpaquePointer?) -> Void) {
+        switch self {
+        case .success(let response):
+            let box = ResponseBox(response, isBeingRefreshed: isBeingRefreshed)
+            withExtendedLifetime(box) { callback(Handle.lend(box), nil) }
+        case .failure(let error):
+            let box = ErrorBox(error)
+            withExtendedLifetime(box) { callback(nil, Handle.lend(box)) }
+        }
+    }
+}

@@ -169,6 +169,14 @@ extension String {
             return try client.start(request, on: queue, handlers)
         }
 
+        /// Starts as many calls that want the same, of which the server answers none before it is released.
+        func startHeld(_ count: Int) throws -> Results {
+            server.isHeld.store(true, ordering: .relaxed)
+            let results = Results()
+            for index in 0..<count { try start(Bench.request(.get, "/a"), results, index) }
+            return results
+        }
+
         func run(_ what: String = "the calls ended", until condition: () -> Bool) {
             for _ in 0..<2000 where !condition() { queue.poll(timeout: .milliseconds(5)) }
             #expect(condition(), "\(what)")
@@ -403,15 +411,17 @@ extension String {
 
     // MARK: Logins
 
-    private func bench(_ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer) throws
-        -> Bench
-    {
+    /// With a login, whose token lasts so many seconds.
+    private func bench(
+        lifetime: Int = 3600, _ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer
+    ) throws -> Bench {
         try Bench(
             .init(),
             {
                 try? $0.merge(
                     json: """
-                        {"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a", "refresh_token": "r"}}
+                        {"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a", "refresh_token": "r",
+                        "expires_in": \(lifetime)}}
                         """)
             }, answer)
     }
@@ -447,16 +457,9 @@ extension String {
     /// The token has run out, and where the next would come from is not to be reached.
     @Test func aLoginThatCannotBeRenewedHasWhatIsStoredOfIt() throws {
         let isOffline = Atomic<Bool>(false)
-        let bench = try Bench(
-            .init(),
-            {
-                try? $0.merge(
-                    json: """
-                        {"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a", "refresh_token": "r",
-                        "expires_in": 1}}
-                        """)
-            }
-        ) { _, _ in isOffline.load(ordering: .relaxed) ? .failing(.connect) : .init(200, Self.fresh, "mine") }
+        let bench = try bench(lifetime: 1) { _, _ in
+            isOffline.load(ordering: .relaxed) ? .failing(.connect) : .init(200, Self.fresh, "mine")
+        }
         #expect(String(buffer: try bench.get().body) == "mine")
         isOffline.store(true, ordering: .relaxed)
         let tokens = bench.asked.count { $0.target == "/token" }
@@ -553,9 +556,7 @@ extension String {
 
     @Test func concurrentMissesShareOneFetch() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
-        bench.server.isHeld.store(true, ordering: .relaxed)
-        let results = Results()
-        for index in 0..<100 { try bench.start(Bench.request(.get, "/a"), results, index) }
+        let results = try bench.startHeld(100)
         bench.run { bench.asked.count == 1 }
         bench.server.release()
         bench.run { results.count == 100 }
@@ -570,9 +571,7 @@ extension String {
             number == 1 ? .init(200, Self.stale) : .init(304, [("ETag", "\"1\""), ("Cache-Control", "max-age=600")])
         }
         _ = try bench.get()
-        bench.server.isHeld.store(true, ordering: .relaxed)
-        let results = Results()
-        for index in 0..<50 { try bench.start(Bench.request(.get, "/a"), results, index) }
+        let results = try bench.startHeld(50)
         bench.run { bench.asked.count == 2 }
         bench.server.release()
         bench.run { results.count == 50 }
@@ -582,9 +581,7 @@ extension String {
 
     @Test func whatCannotBeStoredIsFetchedByEachAndWaitedForOnce() throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", "no-store")]) }
-        bench.server.isHeld.store(true, ordering: .relaxed)
-        let results = Results()
-        for index in 0..<20 { try bench.start(Bench.request(.get, "/a"), results, index) }
+        let results = try bench.startHeld(20)
         bench.run { bench.asked.count == 1 }
         bench.server.release()
         bench.run { results.count == 20 }
@@ -613,9 +610,7 @@ extension String {
 
     @Test func aFailureIsNotWaitedForOneAfterTheOther() throws {
         let bench = try Bench { _, _ in .failing(.connect) }
-        bench.server.isHeld.store(true, ordering: .relaxed)
-        let results = Results()
-        for index in 0..<20 { try bench.start(Bench.request(.get, "/a"), results, index) }
+        let results = try bench.startHeld(20)
         bench.run { bench.asked.count == 1 }
         bench.server.release()
         bench.run { results.count == 20 }

@@ -26,7 +26,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     let task: ClientTask
     let loop: ClientLoop
-    private let chain: Chain
+    let chain: Chain
     /// The stage above those that this call passes; -1: it passes all.
     private let above: Int
     /// Takes what an inner call came to; nil for a caller's, whose queue hears it.
@@ -57,7 +57,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// The call that this exchange was begun for, while it lasts.
     private(set) var branchedFrom: Call?
     /// The call whose stored answer this one fetches anew, for its caller to hear; while this one lasts.
-    private var refreshes: Call?
+    var refreshes: Call?
     /// Tells of the other's end behind the end of this one.
     private var afterwards: (() -> Void)?
     /// Of an exchange that calls share: one that waits for it.
@@ -71,7 +71,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// What a stage waits for, and which: nil where none does.
     private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
     /// The stage that is asked now.
-    private var asked = -1
+    private(set) var asked = -1
     /// What a stage has said before it could be asked for it.
     private var early: Verdict?
     /// Where the loop keeps this call.
@@ -286,43 +286,6 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         call.limits.idle = limits.idle
         loop.take(call)
         return call
-    }
-
-    /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
-    /// who wants to hear of it, once this one has its answer.
-    ///
-    /// - Parameter isHeard: the caller hears of it, if it wants to and of no other.
-    /// - Returns: false when it cannot begin.
-    func refresh(_ request: PreparedRequest, _ caching: Cache.Progress, isHeard: Bool) -> Bool {
-        let expected = options.expectedStatuses
-        let caller = task
-        let isHeard = isHeard && !caller.isRefreshing
-        let refreshed = isHeard ? caller.handlers.refreshed : nil
-        var handlers = TaskHandlers { _, result in
-            guard let refreshed, caller.isRefreshing else { return }
-            refreshed(
-                result.flatMap { response in
-                    Validate.isExpected(response.status, expected)
-                        ? result : .failure(Validate.error(of: response, to: request.method))
-                })
-        }
-        // What nobody wants to have is not collected.
-        if refreshed == nil { handlers.body = { _, _ in } }
-        let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
-        let task = ClientTask(
-            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop)
-        if let queue, !queue.register(task) { return false }
-        if isHeard { caller.isRefreshing = true }
-        let call = Call(task, on: loop, chain: chain, below: asked - 1)
-        call.caching = caching
-        if refreshed != nil { call.refreshes = self }
-        call.limits = Limits(
-            total: .now() + .nanoseconds((options.timeouts.total ?? Call.longestRefresh).nanosecondsClamped),
-            idle: limits.idle)
-        loop.take(call)
-        call.watchLimits()
-        call.begin()
-        return true
     }
 
     func finish(_ result: Result<Response, NightjarError>) {
@@ -611,16 +574,6 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         .nanoseconds((moment - started).nanoseconds)
     }
 
-    /// For a fetch that nobody waits for.
-    private static let longestRefresh = Duration.seconds(300)
     /// Memory given on a head's word alone, in bytes.
     private static let largestReserve = 1 << 20
-}
-
-extension NightjarError {
-    static func tooLarge(_ maximum: Int) -> NightjarError {
-        NightjarError(
-            .tooLarge, "the answer's body is larger than \(maximum) bytes; raise max_body or stream it",
-            phase: .receive, requestMayHaveBeenProcessed: true)
-    }
 }
