@@ -19,7 +19,7 @@ enum CachedEntry: Sendable {
 extension CachedEntry {
     /// Whether both are for the same requests.
     func isVariant(of other: CachedEntry) -> Bool {
-        Set(response.selecting) == Set(other.response.selecting)
+        response.selectsAs(other.response)
     }
 }
 
@@ -87,7 +87,7 @@ extension MemoryCache {
     /// Puts an answer from the disk here, unless there is one by now that is as new.
     fileprivate func promote(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Entry? {
         let known = find(key).first {
-            Set($0.response.selecting) == Set(response.selecting) && $0.response.received >= response.received
+            $0.response.selectsAs(response) && $0.response.received >= response.received
         }
         return known ?? store(key, response, body: body)
     }

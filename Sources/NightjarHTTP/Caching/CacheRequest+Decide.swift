@@ -3,17 +3,6 @@ extension CacheRequest {
     ///
     /// - Parameter candidates: all that is stored under its key.
     public func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
-        decide(among: candidates, at: now) { candidates[$0].freshness }
-    }
-
-    /// The same, where what the fields of the candidates say was kept: in their order.
-    public func decide(among candidates: [StoredResponse], freshness: [Freshness], at now: Timestamp) -> CacheDecision {
-        decide(among: candidates, at: now) { freshness.indices.contains($0) ? freshness[$0] : candidates[$0].freshness }
-    }
-
-    private func decide(
-        among candidates: [StoredResponse], at now: Timestamp, _ freshness: (Int) -> Freshness
-    ) -> CacheDecision {
         guard isLookedUp else { return .fetch(CacheFetch(because: .method)) }
         if directives.noStore, !staysHere { return .fetch(CacheFetch(because: .request)) }
         if policy == .reload, !staysHere { return .fetch(reloading()) }
@@ -22,7 +11,7 @@ extension CacheRequest {
         }
         let range = range
         if range == .other, !staysHere { return .fetch(CacheFetch(because: .request)) }
-        guard let (index, rules) = newest(of: candidates, range, freshness) else {
+        guard let (index, rules) = newest(of: candidates, range) else {
             if staysHere { return .refuse(candidates.isEmpty ? .nothingStored : .nothingForSuchRequest) }
             return .fetch(CacheFetch(because: missed(candidates)))
         }
@@ -92,11 +81,11 @@ extension CacheRequest {
 
     /// The most recent of those that were selected by such fields and are kept in a form that is of use. Sections 4 and 4.1.
     private func newest(
-        of candidates: [StoredResponse], _ range: ByteRange?, _ freshness: (Int) -> Freshness
+        of candidates: [StoredResponse], _ range: ByteRange?
     ) -> (Int, Freshness)? {
         var best: (index: Int, rules: Freshness)?
         for index in candidates.indices where isSuitable(candidates[index], range) {
-            let rules = freshness(index)
+            let rules = candidates[index].freshness
             if let best, (best.rules.date, best.rules.received) > (rules.date, rules.received) { continue }
             best = (index, rules)
         }

@@ -88,9 +88,6 @@ public final class CacheRequest: Sendable {
     /// Stored answers are looked at for it, or it may fail without one. The others go by the cache on their way.
     public var concernsCache: Bool { isLookedUp && (!directives.noStore || staysHere) }
 
-    /// The answer makes others of its URL invalid. Section 4.4: so does one to a method that nobody knows.
-    public var invalidates: Bool { !method.isSafe }
-
     /// The answer may be stored, as far as this request goes. Answers to HEAD have no content, and update what is stored.
     public var mayBeStored: Bool { method == .get && !directives.noStore }
 

@@ -14,7 +14,6 @@ public final class MemoryCache: Sendable {
         public let body: ByteBuffer
         fileprivate let slot: EvictionQueue.Slot
         fileprivate let weight: Int
-        private let made = Mutex<(answer: any AnyObject & Sendable, second: Int64)?>(nil)
 
         fileprivate init(
             _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, slot: EvictionQueue.Slot, weight: Int
@@ -24,22 +23,6 @@ public final class MemoryCache: Sendable {
             self.body = body
             self.slot = slot
             self.weight = weight
-        }
-
-        /// What was last kept by ``keep(_:at:)``, if it was for this second of age.
-        public func answer(at second: Int64) -> (any AnyObject & Sendable)? {
-            made.withLock { $0?.second == second ? $0?.answer : nil }
-        }
-
-        /// Keeps an answer as it is given to callers, for those who come within the same second of age. One at most; it
-        /// goes with the entry, so it must not hold a client.
-        public func keep(_ answer: any AnyObject & Sendable, at second: Int64) {
-            // Whatever it replaces ends behind the lock.
-            let previous = made.withLock { made in
-                defer { made = (answer, second) }
-                return made
-            }
-            withExtendedLifetime(previous) {}
         }
     }
 
@@ -220,7 +203,7 @@ public final class MemoryCache: Sendable {
     /// An entry's objects and its places in the tables, roughly.
     private static let overhead = 640
 
-    /// Headers count twice: the answer that is kept ready has them too.
+    /// Headers count twice: so does the answer that is given within a second.
     private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
         var text = response.headers.byteCount + response.trailers.byteCount
         for field in response.selecting { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
@@ -294,7 +277,7 @@ extension MemoryCache.State {
 
 extension StoredResponse {
     /// Whether both are for the same requests, in whatever order their fields are named.
-    func selectsAs(_ other: StoredResponse) -> Bool {
+    public func selectsAs(_ other: StoredResponse) -> Bool {
         selecting == other.selecting
             || selecting.count == other.selecting.count && Set(selecting) == Set(other.selecting)
     }

@@ -237,12 +237,6 @@ import Testing
         #expect(answer.index == 1)
         #expect(answer.age == 6)
         #expect(answer.timeToLive == 3594)
-        let freshness = candidates.map(\.freshness)
-        #expect(
-            request.decide(among: candidates, freshness: freshness, at: CacheConversation.moment(9)) == .answer(answer))
-        #expect(
-            request.decide(among: candidates, freshness: [], at: CacheConversation.moment(9)) == .answer(answer),
-            "what was not kept is read")
     }
 
     @Test func decodedContentIsForWhoWouldHaveItSo() throws {

@@ -9,8 +9,6 @@ import Testing
 @Suite struct MemoryCacheTests {
     private let cache = MemoryCache(maximumBytes: 1 << 20)
 
-    private final class Answer: Sendable {}
-
     private func selecting(_ language: String?) -> [StoredResponse.SelectingField] {
         [StoredResponse.SelectingField("accept-language", language)]
     }
@@ -127,16 +125,6 @@ import Testing
         #expect(invalidated() == [false, true, true, false])
     }
 
-    @Test func anAnswerIsKeptForItsSecond() throws {
-        let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), body: ByteBuffer()))
-        let answer = Answer()
-        #expect(entry.answer(at: 5) == nil)
-        entry.keep(answer, at: 5)
-        #expect(entry.answer(at: 5) === answer && entry.answer(at: 6) == nil && entry.answer(at: 4) == nil)
-        // Other headers, other answers.
-        #expect(try cache.update(entry, cachedResponse())?.answer(at: 5) == nil)
-    }
-
     // MARK: Removing
 
     @Test func removingTakesWhatWasNamedAndNothingElse() throws {
@@ -180,7 +168,6 @@ import Testing
                 case 0..<5:
                     for entry in cache.find(key) {
                         #expect(entry.key == key && entry.body == cachedBody(number, number * 100))
-                        entry.keep(Answer(), at: Int64(number))
                     }
                 case 5..<8: cache.store(key, response, body: cachedBody(number, number * 100))
                 case 8: if let entry = cache.find(key).first { cache.update(entry, response) }
