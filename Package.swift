@@ -15,6 +15,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // The C ABI, the source of truth: the compiler checks every export against it.
@@ -29,6 +30,8 @@ let package = Package(
         .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
         // Debian's libidn2: host names in other letters than ASCII's.
         .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
+        // Debian's PCRE2: patterns of JSON Schema, whose matching it bounds.
+        .systemLibrary(name: "CPCRE2", path: "Sources/CPCRE2"),
         // Debian's SQLite.
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
         // The desktop's Secret Service, by a library that is loaded at run time or not at all.
@@ -41,12 +44,17 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CIDN2", "CSimdjson",
+                "CIDN2", "CPCRE2", "CSimdjson",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
+        // libyaml, whose events are read, is no product of Yams: to import its module is to depend on Yams.
+        .target(
+            name: "NightjarOpenAPI",
+            dependencies: ["CSimdjson", "NightjarHTTP", .product(name: "Yams", package: "Yams")]
+        ),
         .target(
             name: "NightjarCoding",
             dependencies: [
@@ -77,8 +85,8 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
-                "NightjarTransport",
+                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarOpenAPI",
+                "NightjarStorage", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -123,6 +131,8 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
+        .testTarget(
+            name: "NightjarOpenAPITests", dependencies: ["NightjarOpenAPI", "NightjarHTTP", "NightjarTestSupport"]),
         .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",

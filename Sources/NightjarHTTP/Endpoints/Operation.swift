@@ -1,0 +1,89 @@
+/// One thing that an API can do: what is asked of it, and what it answers. OpenAPI 3.1 section 4.8.10.
+///
+/// A description, which carries no values; with ``Arguments`` it becomes a ``Request``.
+public struct Operation: Sendable {
+    /// By which it is called: unique in its ``Catalog``.
+    public var name: String
+    public var method: Method
+    /// Joined to the client's base URL: `/users/{id}`; its braces are the parameters in the path, and nothing else is a
+    /// template here.
+    public var path: String
+    /// Taken in place of the client's base URL: absolute, its variables filled in; nil for most.
+    public var server: String?
+    public var parameters: [Parameter] = []
+    /// Nil: it takes no body.
+    public var content: RequestContent?
+    /// What it answers; nothing is checked where none is described.
+    public var answers: [AnswerDescription] = []
+    /// False: it is asked without the client's credentials. Nil: as the client does.
+    public var requiresAuth: Bool?
+    /// Asking twice is asking once, whatever its method says: it may be tried again.
+    public var isIdempotent = false
+    /// Where it differs from the client's.
+    public var cachePolicy: CachePolicy?
+    public var usesCache = true
+    public var timeouts = Timeouts()
+    /// How the list that it answers goes on; nil: it does not, or nobody has said how.
+    public var pagination: Pagination?
+    /// One line.
+    public var summary: String?
+    /// CommonMark.
+    public var documentation: String?
+    /// Groups that it is in.
+    public var tags: [String] = []
+    public var isDeprecated = false
+
+    public init(_ name: String, _ method: Method, _ path: String) {
+        self.name = name
+        self.method = method
+        self.path = path
+    }
+}
+
+/// The body that an operation takes. OpenAPI 3.1 section 4.8.13.
+public struct RequestContent: Sendable {
+    public var isRequired = false
+    /// Most preferred first.
+    public var choices: [Choice]
+    public var documentation: String?
+
+    public struct Choice: Sendable {
+        /// `application/json`; may be a range such as `image/*`.
+        public var mediaType: String
+        public var schema: DeferredSchema?
+        /// How members of a form are written, where that differs from what their type says. OpenAPI 3.1 section 4.8.15.
+        public var encodings: [String: PartEncoding] = [:]
+        public var example: JSONValue?
+
+        public init(_ mediaType: String, schema: DeferredSchema? = nil) {
+            self.mediaType = mediaType
+            self.schema = schema
+        }
+    }
+
+    public struct PartEncoding: Sendable {
+        /// Of the part of a multipart form; nil: by the type of its value.
+        public var contentType: String?
+        public var style: ParameterStyle?
+        public var explodes: Bool?
+        public var allowsReserved = false
+
+        public init() {}
+    }
+
+    public init(_ choices: [Choice], isRequired: Bool = false) {
+        self.choices = choices
+        self.isRequired = isRequired
+    }
+}
+
+/// What an operation answers with some statuses.
+public struct AnswerDescription: Sendable {
+    /// Nil: those that no other description of the operation is of (`default`).
+    public var statuses: StatusRange?
+    /// By media type or range, `application/json`. A nil schema: nothing is known of its content.
+    public var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
+    public var documentation: String?
+
+    public init(_ statuses: StatusRange?) { self.statuses = statuses }
+}

@@ -1,0 +1,53 @@
+/// How a list goes on from one answer to the next.
+public struct Pagination: Sendable {
+    public enum Style: String, Sendable, CaseIterable {
+        /// Found out from the first answer, and said.
+        case guess
+        /// `?page=2`
+        case page
+        /// `?offset=20`
+        case offset
+        /// `?cursor=...`, an opaque text that the answer before gives.
+        case cursor
+        /// A Link field with rel=next. RFC 8288.
+        case link
+        /// The URL of the next page in the body.
+        case next
+        /// A token in a header field of the answer, sent back in a query item or a header field.
+        case header
+        /// The caller says, after each page, how it goes on.
+        case custom
+    }
+
+    public var style = Style.guess
+    /// Where in an answer the items are; nil: found out.
+    public var items: JSONPointer?
+    /// Where the cursor or the URL of the next page is; nil: found out.
+    public var next: JSONPointer?
+    /// Where in an item that is which tells it from others: none is given twice.
+    public var key: JSONPointer?
+    /// The query item by which a page is asked for: `page`, `offset`, `cursor`; nil: the style's own name.
+    public var parameter: String?
+    /// The query item by which the size of a page is asked for, and that; nil: the server's own.
+    public var sizeParameter: String?
+    public var size: Int?
+    /// The number of the first page, mostly 1, sometimes 0.
+    public var first = 1
+    /// Of ``Style/header``: the field of the answer that has the token.
+    public var header: String?
+    /// Of ``Style/header``: the field of the request that sends it back; nil: ``parameter`` does.
+    public var requestHeader: String?
+    /// Where the answer says whether more follows (true or false); nil: it does not.
+    public var more: JSONPointer?
+    /// Where the answer says how many items there are; nil: it does not.
+    public var total: JSONPointer?
+    /// Pages loaded before they are asked for.
+    public var prefetch = 1
+    /// More is an error, never a silent end.
+    public var maximumPages = 100_000
+    public var maximumItems = 10_000_000
+    /// Other origins that a next page may be of; they get no credentials.
+    public var allowedOrigins: [String] = []
+
+    public init(_ style: Style = .guess) { self.style = style }
+}

@@ -1,0 +1,9 @@
+import NightjarHTTP
+import NightjarOpenAPI
+import Testing
+
+@Suite struct CatalogLoaderTests {
+    @Test func theDocumentItselfIsWantedFirst() {
+        #expect(CatalogLoader("/apis/pets.yaml").wanted == ["/apis/pets.yaml"])
+    }
+}
