@@ -2,14 +2,29 @@ import NightjarHTTP
 import Testing
 
 @Suite struct BatchScheduleTests {
+    /// What an expectation can ask in place.
+    private final class Conversation {
+        var batch: BatchSchedule
+
+        init(_ batch: BatchSchedule) { self.batch = batch }
+
+        func next() -> BatchSchedule.Step { batch.next() }
+        func ended(_ index: Int, failed: Bool) -> Bool { batch.ended(index, failed: failed) }
+        func cancel() -> Bool { batch.cancel() }
+        var isClosing: Bool { batch.isClosing }
+        var wasCancelled: Bool { batch.wasCancelled }
+        var decisive: Int? { batch.decisive }
+        var unstarted: Range<Int> { batch.unstarted }
+    }
+
     private func schedule(
         _ count: Int, _ concurrency: Int, stopsAtFailure: Bool = true
-    ) throws -> BatchSchedule {
-        try BatchSchedule(count: count, concurrency: concurrency, stopsAtFailure: stopsAtFailure)
+    ) throws -> Conversation {
+        Conversation(try BatchSchedule(count: count, concurrency: concurrency, stopsAtFailure: stopsAtFailure))
     }
 
     @Test func soManyAreUnderWayAndNoMore() throws {
-        var batch = try schedule(4, 2)
+        let batch = try schedule(4, 2)
         #expect(batch.next() == .start(0))
         #expect(batch.next() == .start(1))
         #expect(batch.next() == .wait)
@@ -28,7 +43,7 @@ import Testing
     }
 
     @Test func theFirstFailureCancelsTheRestOnce() throws {
-        var batch = try schedule(10, 3)
+        let batch = try schedule(10, 3)
         for index in 0..<3 { #expect(batch.next() == .start(index)) }
         #expect(batch.ended(1, failed: true))
         #expect(batch.isClosing)
@@ -43,7 +58,7 @@ import Testing
     }
 
     @Test func collectedFailuresEndNothing() throws {
-        var batch = try schedule(2, 1, stopsAtFailure: false)
+        let batch = try schedule(2, 1, stopsAtFailure: false)
         #expect(batch.next() == .start(0))
         #expect(!batch.ended(0, failed: true))
         #expect(batch.next() == .start(1))
@@ -53,7 +68,7 @@ import Testing
     }
 
     @Test func aCancelStartsNothingMoreAndWaitsForWhatIsUnderWay() throws {
-        var batch = try schedule(3, 1, stopsAtFailure: false)
+        let batch = try schedule(3, 1, stopsAtFailure: false)
         #expect(batch.next() == .start(0))
         #expect(batch.cancel())
         #expect(!batch.cancel())
@@ -65,14 +80,14 @@ import Testing
     }
 
     @Test func aCancelBeforeTheBeginningLeavesNothingToStart() throws {
-        var batch = try schedule(3, 1)
+        let batch = try schedule(3, 1)
         #expect(batch.cancel())
         #expect(batch.next() == .finish)
         #expect(batch.unstarted == 0..<3)
     }
 
     @Test func aCancelBehindTheEndIsNothing() throws {
-        var batch = try schedule(1, 1)
+        let batch = try schedule(1, 1)
         #expect(batch.next() == .start(0))
         #expect(!batch.ended(0, failed: false))
         #expect(batch.next() == .finish)
@@ -81,13 +96,13 @@ import Testing
     }
 
     @Test func anEmptyBatchIsOverAtOnce() throws {
-        var batch = try schedule(0, 6)
+        let batch = try schedule(0, 6)
         #expect(batch.next() == .finish)
         #expect(batch.next() == .wait)
     }
 
     @Test func anEndThatWasNeverBegunIsIgnored() throws {
-        var batch = try schedule(1, 1)
+        let batch = try schedule(1, 1)
         #expect(!batch.ended(0, failed: true))
         #expect(batch.next() == .start(0))
     }

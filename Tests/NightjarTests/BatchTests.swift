@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 import NightjarTestSupport
 import Synchronization
@@ -153,14 +154,15 @@ import Testing
 
     @Test func aBlockingBatchRunsTheHandlersOfItsCalls() throws {
         let site = try Site()
-        let heads = Mutex<[Int]>([])
+        let parts = Mutex<[String]>([])
         let calls = (0..<10).map { index in
             var handlers = TaskHandlers { _, _ in }
-            handlers.head = { _, head in heads.withLock { $0.append(head.status) } }
+            handlers.body = { _, part in parts.withLock { $0.append(String(buffer: part)) } }
             return BatchCall(Request(.get, "/a/\(index)x"), handlers: handlers)
         }
-        #expect(try site.client.batchBlocking(calls, concurrency: 3).map(\.text) == (0..<10).map { "/v1/a/\($0)x" })
-        #expect(heads.withLock { $0 } == Array(repeating: 200, count: 10))
+        let responses = try site.client.batchBlocking(calls, concurrency: 3)
+        #expect(responses.map(\.url) == (0..<10).map { "http://api.test/v1/a/\($0)x" })
+        #expect(parts.withLock { $0.sorted() } == (0..<10).map { "/v1/a/\($0)x" })
         #expect(site.log.peak <= 3)
     }
 
