@@ -2,8 +2,9 @@ import NightjarHTTP
 
 /// A JSON or YAML document as it was written, small: of a large API's description most is never looked at.
 ///
-/// An arena: nodes in the order of the document, those inside of a container right behind it, and the bytes of all texts
-/// in one buffer. What an alias of YAML stands for is there once, however often it is named. Read through ``TreeNode``.
+/// An arena: nodes in the order of the document, those inside of a container right behind it, and the bytes of all
+/// texts in one buffer. What an alias of YAML stands for is there once, however often it is named. Read through
+/// ``TreeNode``.
 final class DocumentTree: Sendable {
     enum Kind: UInt8 {
         case null, bool, integer, number, string, array, object
@@ -39,22 +40,28 @@ final class DocumentTree: Sendable {
     let merged: [UInt32: [Member]]
     /// Of objects with many members, which member has a name.
     let indices: [UInt32: MemberIndex]
+    /// Objects that have a `$anchor`, by that.
+    private let anchors: [String: UInt32]
     /// The text of a JSON document, in which places are looked for when there is something to say about one.
     let source: [UInt8]
 
     init(
         name: String, nodes: [Node], bytes: [UInt8], merged: [UInt32: [Member]], indices: [UInt32: MemberIndex],
-        source: [UInt8]
+        anchors: [String: UInt32], source: [UInt8]
     ) {
         self.name = name
         self.nodes = nodes
         self.bytes = bytes
         self.merged = merged
         self.indices = indices
+        self.anchors = anchors
         self.source = source
     }
 
     var root: TreeNode { TreeNode(self, 0) }
+
+    /// What a `$anchor` of JSON Schema names.
+    func anchored(_ name: String) -> TreeNode? { anchors[name].map { TreeNode(self, $0) } }
 
     /// The index behind a node and all that is inside of it.
     func end(of index: UInt32) -> UInt32 {

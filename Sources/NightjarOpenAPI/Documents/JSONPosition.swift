@@ -1,5 +1,5 @@
-/// Where in a JSON text something stands. Asked when there is something to say about it, so looking for it anew costs less
-/// than keeping it.
+/// Where in a JSON text something stands. Asked when there is something to say about it, so looking for it anew costs
+/// less than keeping it.
 enum JSONPosition {
     /// - Parameters:
     ///   - number: of the value or name, counted from 0 in the order in which they begin.

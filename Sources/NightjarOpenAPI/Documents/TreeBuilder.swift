@@ -14,6 +14,8 @@ struct TreeBuilder {
         var merges: [UInt32] = []
         /// The child that comes next is the value of a `<<`.
         var expectsMerge = false
+        /// The child that comes next is the value of a `$anchor`.
+        var expectsAnchor = false
     }
 
     private let name: String
@@ -23,6 +25,7 @@ struct TreeBuilder {
     private var bytes: [UInt8] = []
     private var merged: [UInt32: [Member]] = [:]
     private var indices: [UInt32: MemberIndex] = [:]
+    private var anchors: [String: UInt32] = [:]
     private var open: [Open] = []
     private var mergedMembers = 0
 
@@ -57,8 +60,11 @@ struct TreeBuilder {
         node.flag = flag
         node.first = UInt32(truncatingIfNeeded: bytes.count)
         node.count = UInt32(truncatingIfNeeded: text.count)
+        let isAnchor = kind == .string && text.count == 7 && expectsKey && text.elementsEqual("$anchor".utf8)
         bytes.append(contentsOf: text)
-        return append(node)
+        let index = append(node)
+        if isAnchor { open[open.count - 1].expectsAnchor = true }
+        return index
     }
 
     /// The key under which an object takes over the members of others.
@@ -116,7 +122,7 @@ struct TreeBuilder {
     consuming func finish() -> DocumentTree {
         if nodes.isEmpty { append(made(.null, 1, 1)) }
         return DocumentTree(
-            name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, source: source)
+            name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, anchors: anchors, source: source)
     }
 
     @discardableResult
@@ -128,6 +134,13 @@ struct TreeBuilder {
             if open[last].expectsMerge, open[last].children & 1 == 0 {
                 open[last].expectsMerge = false
                 open[last].merges.append(index)
+            }
+            if open[last].expectsAnchor, open[last].children & 1 == 0 {
+                open[last].expectsAnchor = false
+                if node.kind == .string {
+                    anchors[withText(index) { String(decoding: $0, as: UTF8.self) }] = UInt32(
+                        truncatingIfNeeded: open[last].index)
+                }
             }
         }
         return index

@@ -89,12 +89,15 @@ enum YAMLScalar {
             magnitude = digits.reduce(0) { $0 * Double(radix) + Double(ASCII.hexValue($1) ?? 0) }
         }
         // Only so many digits fit into a double at all.
-        guard magnitude.isFinite else { return .string((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self)) }
+        guard magnitude.isFinite else {
+            return .string((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
+        }
         return .number(isNegative ? -magnitude : magnitude)
     }
 
     /// The value of a text of the kind `number`.
     static func number(_ text: ArraySlice<UInt8>) -> JSONValue {
-        Double(String(decoding: text, as: UTF8.self)).map { .number($0) } ?? .null
+        // What a tag makes a number of may be written as an integer is: 0o17.
+        Double(String(decoding: text, as: UTF8.self)).map { .number($0) } ?? integer(text)
     }
 }

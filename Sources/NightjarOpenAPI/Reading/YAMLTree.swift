@@ -2,8 +2,8 @@ import CYaml
 import NightjarHTTP
 
 extension DocumentTree {
-    /// Reads YAML 1.2 with libyaml: one document, keys that are texts, scalars by the core schema, and the merge keys of
-    /// YAML 1.1.
+    /// Reads YAML 1.2 with libyaml: one document, keys that are texts, scalars by the core schema, and the merge keys
+    /// of YAML 1.1.
     ///
     /// - Throws: `decoding`, with line and column.
     static func yaml(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
@@ -130,9 +130,8 @@ private struct YAMLReader {
         }
         // An integer is a number without a fraction.
         guard plain.0 == wanted.0 || plain.0 == .integer && wanted.0 == .number else {
-            throw failure(
-                line, column,
-                "\(quoted(String(decoding: value, as: UTF8.self))) is not what its tag !!\(tag.dropFirst(prefix.count)) says")
+            let found = quoted(String(decoding: value, as: UTF8.self))
+            throw failure(line, column, "\(found) is not what its tag !!\(tag.dropFirst(prefix.count)) says")
         }
         return wanted
     }
