@@ -61,7 +61,12 @@ struct PageAnswer {
     func count(_ range: Range<Int>?) -> Int? {
         guard let range, range.count <= PageAnswer.longestNumber else { return nil }
         let text = ranges.text(of: range) ?? String(decoding: ranges.bytes(of: range), as: UTF8.self)
-        guard let number = Int(text), number >= 0 else { return nil }
+        return PageAnswer.count(text)
+    }
+
+    /// A number that is not negative, with room above it within what doubles hold.
+    static func count(_ text: String) -> Int? {
+        guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
         return number
     }
 

@@ -131,10 +131,9 @@ struct PageReading {
     private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
         if let pointer = plan.lastItem {
             guard let last = elements.last else { return .end }
-            guard more == true, let value = answer.ranges.value(at: pointer, in: last) else {
+            guard more == true, let text = cursor(pointer, in: last) else {
                 return try absent(elements.count, "whether more follows")
             }
-            let text = answer.ranges.text(of: value) ?? String(decoding: answer.ranges.bytes(of: value), as: UTF8.self)
             return .position(.cursor(text))
         }
         guard let pointer = plan.next else { return try absent(elements.count, "a cursor") }
@@ -143,6 +142,14 @@ struct PageReading {
         case .ended: return .end
         case .absent: return try absent(elements.count, "a cursor")
         }
+    }
+
+    private func cursor(_ pointer: JSONPointer, in element: Range<Int>) -> String? {
+        guard let value = answer.ranges.value(at: pointer, in: element), let kind = answer.ranges.first(value),
+            !"{[ntf".utf8.contains(kind)
+        else { return nil }
+        let text = answer.ranges.text(of: value) ?? String(decoding: answer.ranges.bytes(of: value), as: UTF8.self)
+        return text.isEmpty ? nil : text
     }
 
     /// The answer has nothing where it should say how the list goes on.
@@ -201,12 +208,12 @@ struct PageReading {
     private var currentPage: Int {
         if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
         if case .page(let number) = place.position { return number }
-        return first.queryValue(plan.parameter).flatMap { Int($0) } ?? options.first
+        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? options.first
     }
 
     private var currentOffset: Int {
         if case .offset(let offset) = place.position { return offset }
         if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
-        return first.queryValue(plan.parameter).flatMap { Int($0) }.map { max(0, $0) } ?? 0
+        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? 0
     }
 }

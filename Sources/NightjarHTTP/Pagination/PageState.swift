@@ -159,8 +159,10 @@ struct PageStateOrigin: Sendable {
 
     private func readURL(_ text: String, secrets: JSONValue?) throws(NightjarError) -> RequestURL {
         var url: RequestURL
+        // A path that begins so is no host.
+        let reference = text.hasPrefix("//") ? "/." + text : text
         do throws(NightjarError) {
-            url = try text.withRawBytes { bytes throws(NightjarError) in
+            url = try reference.withRawBytes { bytes throws(NightjarError) in
                 try Location(bytes, base: first, as: .nextPage).url
             }
         } catch {

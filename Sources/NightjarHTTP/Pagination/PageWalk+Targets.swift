@@ -83,6 +83,9 @@ extension Pagination {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
         if maximumPages < 1 { throw refuse("maximumPages (maximum_pages) is \(maximumPages); it must be at least 1") }
         if maximumItems < 1 { throw refuse("maximumItems (maximum_items) is \(maximumItems); it must be at least 1") }
+        if first < 0 || first > Int32.max {
+            throw refuse("the number of the first page is \(first); it must not be negative")
+        }
         if prefetch < 0 || prefetch > Pagination.largestPrefetch {
             throw refuse("prefetch is \(prefetch); it must be from 0 to \(Pagination.largestPrefetch)")
         }

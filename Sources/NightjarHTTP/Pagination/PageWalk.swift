@@ -144,6 +144,17 @@ public struct PageWalk: Sendable {
         return [.fail(error)] + pump()
     }
 
+    /// One who asked wants nothing any more. When nobody does, the load in flight is cancelled: whoever asks next has the
+    /// same page loaded again.
+    public mutating func withdraw() -> [Action] {
+        asks = max(0, asks - 1)
+        guard asks == 0 else { return [] }
+        wasAsked = false
+        guard isLoading else { return [] }
+        isLoading = false
+        return [.cancelLoad]
+    }
+
     /// The caller has decided, in style custom, how it goes on behind the page given last.
     ///
     /// - Throws: `invalid_argument` where there is nothing to decide; `protocol` for a URL of another origin.
@@ -191,7 +202,19 @@ public struct PageWalk: Sendable {
 
     /// Behind the page given last, for ``init(_:first:method:resuming:)``. No secret is in it, and no item that was given is
     /// remembered by it.
-    public var state: String { origin.write(given) }
+    public var state: String { position.state }
+
+    /// The same, to be made a text when that is wanted.
+    public var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
+
+    /// Of the page that is being loaded; nil where none is.
+    package var numberInFlight: Int? {
+        guard isLoading, case .at(let place) = frontier else { return nil }
+        return place.number
+    }
+
+    /// Whether a page waits for who asks.
+    package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
 
     // MARK: Deciding
 

@@ -16,7 +16,12 @@ public struct WalkedPage: Sendable {
     /// The position behind the first `consumed` items of this page, for resuming a walk there.
     ///
     /// - Parameter consumed: all of them and more: behind the page.
-    public func state(consumed: Int) -> String { origin.write(saved(consumed: consumed)) }
+    public func state(consumed: Int) -> String { position(consumed: consumed).state }
+
+    /// The same, to be made a text when that is wanted.
+    public func position(consumed: Int) -> SavedPosition {
+        SavedPosition(saved: saved(consumed: consumed), origin: origin)
+    }
 
     func saved(consumed: Int) -> SavedPlace {
         guard consumed < indices.count else {
@@ -29,6 +34,15 @@ public struct WalkedPage: Sendable {
         if consumed > 0 { within.skip = indices[consumed - 1] + 1 }
         return within
     }
+}
+
+/// A place in a list.
+public struct SavedPosition: Sendable {
+    let saved: SavedPlace
+    let origin: PageStateOrigin
+
+    /// As a text for another run.
+    public var state: String { origin.write(saved) }
 }
 
 /// Where in a walk a page is.

@@ -133,6 +133,14 @@ import Testing
         }
     }
 
+    @Test func aPathWithTwoSlashesIsNoHost() throws {
+        var talk = try Conversation(.plain(.next))
+        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"https://api.example//evil.example/x"}"#) }
+        var rest = try Conversation(.plain(.next), resuming: talk.walk.state)
+        rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
+        #expect(rest.asked == ["//evil.example/x"] && rest.targets.first?.url.origin.host == "api.example")
+    }
+
     @Test func aStateThatLeadsElsewhereIsRefused() throws {
         var talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?page=2"}"#) }
