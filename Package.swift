@@ -214,6 +214,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(
             name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
         .executableTarget(name: "FuzzSchema", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Schema"),
+        .executableTarget(
+            name: "FuzzPages",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Pages"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {
