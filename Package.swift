@@ -132,7 +132,7 @@ let package = Package(
             ]
         ),
         .testTarget(
-            name: "NightjarOpenAPITests", dependencies: ["NightjarOpenAPI", "NightjarHTTP", "NightjarTestSupport"]),
+            name: "NightjarOpenAPITests", dependencies: ["NightjarOpenAPI", "NightjarHTTP"]),
         .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",
@@ -165,6 +165,7 @@ let package = Package(
         .target(
             name: "NightjarTestSupport",
             dependencies: [
+                "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -183,7 +184,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-codec ask for it.
+// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-* ask for it.
 if Context.environment["NIGHTJAR_FUZZ"] != nil {
     package.targets += [
         .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
@@ -212,6 +213,7 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             path: "Tests/Fuzz/Auth"),
         .executableTarget(
             name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
+        .executableTarget(name: "FuzzSchema", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Schema"),
         .executableTarget(
             name: "FuzzPages",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
@@ -227,5 +229,7 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
                 "CAllocationCount", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Measure/Codec"),
+        .executableTarget(
+            name: "MeasureOpenAPI", dependencies: ["NightjarHTTP", "NightjarOpenAPI"], path: "Tests/Measure/OpenAPI"),
     ]
 }

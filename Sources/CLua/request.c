@@ -332,6 +332,10 @@ static unsigned options_present(lua_State *L, int options, const char *function)
   return present;
 }
 
+void njl_check_option_names(lua_State *L, int options, const char *function) {
+  options_present(L, options, function);
+}
+
 /* Pushes the option if it is present. */
 static bool push_option(reading *r, int options, unsigned present, int option) {
   if ((present & 1u << option) == 0) return false;
