@@ -44,7 +44,7 @@ public final class RepeatedRequest: Sendable {
             && request.expectsContinue == other.expectsContinue && request.maximumBody == other.maximumBody
             && request.limitGroup == other.limitGroup && request.timeouts == other.timeouts
             && request.expectedStatuses == other.expectedStatuses && request.redirect == other.redirect
-            && request.retry == other.retry
+            && request.retry == other.retry && request.isIdempotent == other.isIdempotent
     }
 }
 

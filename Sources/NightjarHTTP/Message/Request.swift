@@ -30,6 +30,8 @@ public struct Request: Sendable {
     public var redirect: RedirectSettings?
     /// How often what has failed is tried again, where that differs from the client's.
     public var retry: RetryChanges?
+    /// Asking twice is asking once, whatever the method says: what may have been seen by the server is tried again too.
+    public var isIdempotent = false
     /// By which a server knows a repetition, so that also a POST may be repeated.
     public var idempotencyKey = IdempotencyKey.Choice.none
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no
