@@ -19,7 +19,9 @@ extension JSONSchema {
             guard !properties.isEmpty else { return value }
             return .object(
                 members.map { member in
-                    guard let schema = properties.first(where: { $0.name == member.name })?.schema else { return member }
+                    guard let schema = properties.first(where: { $0.name == member.name })?.schema else {
+                        return member
+                    }
                     return JSONValue.Member(member.name, schema.shape.converted(member.value))
                 })
         default: return value

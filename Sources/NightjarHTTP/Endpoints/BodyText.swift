@@ -78,7 +78,9 @@ enum BodyText {
     private static func contentType(of value: JSONValue, _ encoding: RequestContent.PartEncoding?) -> String? {
         if let told = encoding?.contentType {
             // Several may be allowed; one that is no range can be named.
-            let types = told.split(separator: ",").map { String(decoding: ASCII.trimmed(Array($0.utf8)), as: UTF8.self) }
+            let types = told.split(separator: ",").map {
+                String(decoding: ASCII.trimmed(Array($0.utf8)), as: UTF8.self)
+            }
             if let type = types.first(where: { !$0.contains("*") }) { return type }
         }
         switch value {

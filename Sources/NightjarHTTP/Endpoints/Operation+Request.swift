@@ -31,6 +31,7 @@ extension Operation {
         try setBody(arguments.body, of: &made)
         if let accept, made.headers.firstIndex(of: "Accept") == nil { try made.headers.set("Accept", accept) }
         setDefaults(of: &made)
+        made.contract = contract
         request = made
     }
 
@@ -126,6 +127,12 @@ extension Operation {
         if request.usesCache, request.cachePolicy == nil {
             (request.usesCache, request.cachePolicy) = (usesCache, cachePolicy)
         }
+    }
+
+    /// Nil where there is nothing to say.
+    private var contract: ResponseContract? {
+        let isDescribed = responseValidation != .off && answers.contains { $0.schemas.contains { $0.schema != nil } }
+        return isDescribed || isDeprecated ? ResponseContract(self) : nil
     }
 
     private func about<Result>(

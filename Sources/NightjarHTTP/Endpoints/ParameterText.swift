@@ -107,7 +107,9 @@ struct ParameterText {
 
     /// RFC 6570 section 3.2.7: without `=` where there is nothing behind it.
     private func matrix(_ shape: Shape) -> String {
-        func pair(_ name: String, _ text: String) -> String { ";" + escape.apply(name) + (text.isEmpty ? "" : "=\(text)") }
+        func pair(_ name: String, _ text: String) -> String {
+            ";" + escape.apply(name) + (text.isEmpty ? "" : "=\(text)")
+        }
         switch shape {
         case .scalar(let text): return pair(name, escape.apply(text))
         case .list(let texts) where explodes: return texts.map { pair(name, escape.apply($0)) }.joined()

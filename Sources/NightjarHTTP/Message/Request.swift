@@ -26,6 +26,8 @@ public struct Request: Sendable {
     /// What the JSON of an answer must look like; where it does not, the call fails as `decoding`. Answers without
     /// content pass, and those that are streamed cannot be checked: such a call is refused.
     public var schema: JSONSchema?
+    /// What the endpoint says that this asks for; nil: it asks for none. See ``Operation/request(_:)``.
+    public var contract: ResponseContract?
     /// What is done with redirects, where that differs from the client's.
     public var redirect: RedirectSettings?
     /// How often what has failed is tried again, where that differs from the client's.
