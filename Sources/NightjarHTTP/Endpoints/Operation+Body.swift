@@ -130,7 +130,7 @@ extension JSONValue {
 
 extension RequestContent {
     /// For messages.
-    fileprivate var types: String {
+    var types: String {
         choices.isEmpty ? "anything" : choices.prefix(8).map(\.mediaType).joined(separator: ", ")
     }
 }
