@@ -11,9 +11,9 @@ extension JSONSchema {
     ///
     /// - Throws: `invalid_argument` with the place: a reference that leads nowhere, what is no schema, or a limit.
     public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
-        try self.init(source.schema(at: place))
+        (arena, root) = try JSONSchemaReader.read(source.schema(at: place), at: place, in: source, dialect)
     }
 
     /// What was passed over when it was read, each with its place.
-    public var notes: [String] { [] }
+    public var notes: [String] { arena.notes }
 }
