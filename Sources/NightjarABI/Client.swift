@@ -25,7 +25,8 @@ public func nj_client_send(
         let request = try required(Handle<RequestBox>.borrow(request), "request")
         guard request.hearsOfRefresh else {
             return Handle.make(
-                ResponseBox(try client.sendBlocking(
+                ResponseBox(
+                    try client.sendBlocking(
                         try request.request(for: client), handlers: request.handlers { _, _ in })))
         }
         let ended = RefreshMark()

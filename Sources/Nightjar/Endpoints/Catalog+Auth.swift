@@ -42,7 +42,7 @@ extension Catalog {
         let fitting = security.filter { $0.takes(credentials) }
         let names = fitting.reduce(into: [String]()) { if !$0.contains($1.name) { $0.append($1.name) } }
         if names.count == 1 { return fitting[0] }
-        if security.count == 1 { return security[0] }
+        if security.allSatisfy({ $0.name == security[0].name }) { return security[0] }
         throw NightjarError(
             .invalidArgument,
             "the API has several ways to log in: \(SecurityScheme.list(security)); say by \"scheme\" which one")
@@ -144,7 +144,7 @@ extension Configuration {
 
     /// - Throws: `invalid_argument` for an `auth` without a type where no catalog can tell it.
     func knowingItsAuth() throws(NightjarError) -> Configuration {
-        guard let schemeAuth else { return self }
+        guard let schemeAuth, openAPI == nil else { return self }
         var configuration = self
         if let catalog, !catalog.security.isEmpty {
             configuration.auth = try Authentication.read(try catalog.authOptions(schemeAuth), "auth")
@@ -158,6 +158,12 @@ extension Configuration {
     /// With the catalog that its OpenAPI document makes, and what that says where nothing is set: base URL and login.
     func knowingItsEndpoints() throws(NightjarError) -> Configuration {
         var configuration = self
+        if let openAPI {
+            var catalog = try Catalog(openAPI: openAPI)
+            for operation in self.catalog?.operations ?? [] { catalog.set(operation) }
+            configuration.catalog = catalog
+            configuration.openAPI = nil
+        }
         if configuration.baseURL == nil, let server = configuration.catalog?.servers.first {
             configuration.baseURL = server
         }

@@ -45,6 +45,9 @@ extension Configuration {
             Option(name: "endpoints") { value, path, configuration throws(NightjarError) in
                 configuration.catalog = try Catalog(value, path)
             },
+            Option(name: "openapi") { value, path, configuration throws(NightjarError) in
+                configuration.openAPI = try value.text(path)
+            },
             Option(name: "response_validation") { value, path, configuration throws(NightjarError) in
                 configuration.responseValidation = try ResponseValidation(option: value, path)
             },

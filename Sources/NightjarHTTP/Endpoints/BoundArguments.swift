@@ -85,7 +85,7 @@ extension Operation {
             throw failure("the schema of parameter \(quoted(name)) cannot be used: \(error.message)")
         }
         let value = schema.converting(value)
-        guard let mismatch = schema.mismatch(in: value) else { return value }
+        guard let mismatch = schema.mismatch(in: value, use: .request) else { return value }
         let place = mismatch.path.tokens.isEmpty ? "" : " at \(quoted(mismatch.path.description, limit: 200))"
         let found = parameter.isSecret ? value.typeName : mismatch.found
         throw failure("parameter \(quoted(name))\(place) must be \(mismatch.expected), found \(found)")

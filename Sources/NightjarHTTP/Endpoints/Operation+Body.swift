@@ -48,7 +48,7 @@ extension Operation {
         } catch {
             throw failure("the schema of its body cannot be used: \(error.message)")
         }
-        guard let mismatch = schema.mismatch(in: value) else { return }
+        guard let mismatch = schema.mismatch(in: value, use: .request) else { return }
         let place = mismatch.path.tokens.isEmpty ? "" : " at \(quoted(mismatch.path.description, limit: 200))"
         throw failure("the body\(place) must be \(mismatch.expected), found \(mismatch.found)")
     }

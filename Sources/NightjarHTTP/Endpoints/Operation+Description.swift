@@ -6,7 +6,9 @@ extension Operation {
         let texts = parameters.map { parameter in
             var text = parameter.name + (parameter.isRequired ? "" : "?")
             text += parameter.schema.flatMap { try? $0.get() }?.shape.names.map { ": \($0)" } ?? ""
-            if let value = parameter.defaultValue, let written = try? ParameterText.text(value) { text += " = \(written)" }
+            if let value = parameter.defaultValue, let written = try? ParameterText.text(value) {
+                text += " = \(written)"
+            }
             return text
         }
         return "\(name)(\(texts.joined(separator: ", ")))"
@@ -62,6 +64,9 @@ extension Parameter {
             .init("name", .string(name)), .init("in", .string(place.rawValue)), .init("required", .bool(isRequired)),
         ]
         members.add("type", schema.flatMap { try? $0.get() }?.shape.names)
+        if let values = schema.flatMap({ try? $0.get() })?.values, !values.isEmpty {
+            members.append(.init("enum", .array(values)))
+        }
         if let defaultValue { members.append(.init("default", defaultValue)) }
         members.append(.init("style", .string(style.rawValue)))
         members.append(.init("explode", .bool(explodes)))

@@ -33,7 +33,7 @@ public final class ResponseContract: Sendable {
         guard let deferred = schema(for: response), !response.isBlank else { return }
         do throws(NightjarError) {
             let schema = try deferred.get()
-            guard let mismatch = schema.mismatch(in: try response.json) else { return }
+            guard let mismatch = schema.mismatch(in: try response.json, use: .response) else { return }
             throw NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
         } catch {
             throw NightjarError(error.kind, "the answer of endpoint \(quoted(endpoint)): \(error.message)").about(
