@@ -165,6 +165,7 @@ let package = Package(
         .target(
             name: "NightjarTestSupport",
             dependencies: [
+                "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -212,6 +213,11 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             path: "Tests/Fuzz/Auth"),
         .executableTarget(
             name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
+        .executableTarget(name: "FuzzSchema", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Schema"),
+        .executableTarget(
+            name: "FuzzPages",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Pages"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {
