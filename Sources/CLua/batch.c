@@ -41,8 +41,11 @@ static void check_request(lua_State *L, lua_Integer place) {
   case LUA_TSTRING: break;
   case LUA_TTABLE:
     njl_check_option_names(L, lua_gettop(L), function);
+    lua_pushliteral(L, "endpoint");
+    bool has_endpoint = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 1);
     lua_pushliteral(L, "path");
-    if (lua_rawget(L, -2) == LUA_TNIL) luaL_error(L, "%s: path is missing", function);
+    if (lua_rawget(L, -2) == LUA_TNIL && !has_endpoint) luaL_error(L, "%s: path is missing", function);
     lua_pop(L, 1);
     lua_pushliteral(L, "stream");
     lua_rawget(L, -2);

@@ -10,7 +10,7 @@ import Musl
 #endif
 
 /// Published descriptions, beside the repository.
-private let corpus: String = {
+let corpus: String = {
     var folder = #filePath.split(separator: "/").dropLast(4).map(String.init)
     // A worktree is a level deeper.
     while !folder.isEmpty, access("/" + folder.joined(separator: "/") + "/shared/openapi", R_OK) != 0 {
@@ -19,7 +19,7 @@ private let corpus: String = {
     return "/" + folder.joined(separator: "/") + (folder.isEmpty ? "shared/openapi" : "/shared/openapi")
 }()
 
-private func contents(_ path: String) throws(NightjarError) -> [UInt8] {
+func contents(_ path: String) throws(NightjarError) -> [UInt8] {
     guard let file = fopen(path, "rb") else { throw NightjarError(.storage, "\(path) cannot be opened") }
     defer { fclose(file) }
     var bytes: [UInt8] = []
