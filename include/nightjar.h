@@ -129,6 +129,7 @@ typedef struct nj_token_question nj_token_question; /* a client asks for a token
 typedef struct nj_login_prompt nj_login_prompt; /* what a person is to be shown; valid while your callback runs */
 typedef struct nj_retry_question nj_retry_question; /* an attempt has failed; valid while your callback runs */
 typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
+typedef struct nj_catalog nj_catalog;   /* what an API can do: endpoints by name */
 typedef struct nj_cache nj_cache;       /* answers that are kept; any number of clients may share it */
 typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
 typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
@@ -334,8 +335,10 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
  * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
- * unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups). What
- * it does not name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
+ * unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups,
+ * endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), response_validation: what is
+ * done about answers that are not as their endpoint describes them, "off", "warn" in the log, or "error"). What it does not
+ * name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
  *
  *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first"}}
  *
@@ -1171,6 +1174,99 @@ NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *
  */
 NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
                                   const char *content_type);
+
+/* -------------------------------------------------------------------------------------------------- endpoints --- */
+
+/* An API described once: its endpoints by name, each with its path, parameters, bodies and answers. A request made of one
+ * takes values by the names of its parameters. They are checked when it is sent, before anything leaves: what is missing,
+ * unknown or of a wrong type is NJ_INVALID_REQUEST, and the message names endpoint, parameter and the nearest name there is.
+ *
+ * A catalog may be read by several threads while none adds to it. */
+
+/** An empty catalog. */
+NJ_API nj_catalog *nj_catalog_new(void);
+
+/**
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to.
+ *
+ * @param path of a file; what lies behind a URL nj_client_load_catalog loads
+ * @return NULL: NJ_STORAGE for a file that cannot be read, NJ_DECODING with the place for what is no such document
+ */
+NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
+
+/**
+ * The same with the documents behind URLs, asked for as any call of the client is: with its cache, so that what has not
+ * changed is not sent again, and with its credentials where they belong. Waits.
+ *
+ * @param location the path of a file, an absolute URL, or `url:` and what is joined to the base URL: "url:/openapi.json"
+ */
+NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
+NJ_API void nj_catalog_free(nj_catalog *catalog);
+
+/**
+ * Adds an endpoint that a JSON object describes, as Lua's option tables do:
+ *
+ *     {"path": "/articles/{id}", "method": "GET",
+ *      "parameters": {"id": "integer", "page": {"type": "integer", "default": 1}, "X-Trace": {"in": "header"}},
+ *      "body": {a JSON Schema}, "answer": {a JSON Schema}, "response_validation": "off" | "warn" | "error",
+ *      "requires_auth": false, "idempotent": true, "cache": "reload", "timeout": 5,
+ *      "pagination": {"style": "cursor", "items": "/results", "next": "/next_cursor", "key": "/id"},
+ *      "summary": "One article", "documentation": "...", "deprecated": true, "tags": ["articles"]}
+ *
+ * Only the path is needed. A parameter is the name of a type, or an object of words of JSON Schema and of `in` ("path",
+ * "query", "header", "cookie"), `required`, `default`, `style` and `explode` (OpenAPI 3.1 section 4.8.12), `allow_reserved`,
+ * `documentation`, `deprecated` and `example`. It is in the path where that has its name in braces, and else in the query.
+ * A body that is described is needed; `{"schema": ..., "content_type": ..., "required": false}` says otherwise.
+ *
+ * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one), a wrong type, and a name that is
+ *         there already; NJ_DECODING for what is no JSON
+ */
+NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, const char *json, size_t length,
+                                     nj_error **out_error);
+
+/**
+ * The endpoints of clients made from `config`, copied; NULL: none. The first server of the catalog is the base URL where none
+ * is set. With a catalog whose document says how to log in, the `auth` of nj_config_merge_json needs no type:
+ * {"auth": {"token": "..."}}, or {"auth": {"scheme": "ApiKeyAuth", "key": "..."}} where there are several ways.
+ */
+NJ_API nj_status nj_config_set_catalog(nj_config *config, nj_catalog *catalog);
+
+/** A copy of the endpoints of a client, yours to free; NULL: it has none. */
+NJ_API nj_catalog *nj_client_catalog(nj_client *client);
+
+NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
+/** The name of the endpoint at `index`, in the order of the description; NULL: there are fewer. */
+NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
+/** An endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent, parameters (each
+ * with name, in, required, type, default, documentation), body, answers. NULL: there is none of that name. */
+NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
+/** All of it as a JSON object: title, version, documentation, servers, tags, security, endpoints (names), and notes: what of a
+ * document was passed over, and why. */
+NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
+
+/**
+ * A request for an endpoint, which takes values by nj_request_set_argument and a body by that or by the functions that any
+ * request has; so for headers, query, timeouts. Its method, target and template values are the endpoint's.
+ *
+ * @return NULL: NJ_INVALID_REQUEST where there is no endpoint of that name; the error names the nearest
+ */
+NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
+
+/**
+ * The value of a parameter, in the place of the one before. Where names of several places are alike, "query.id" and "path.id"
+ * tell them apart. A text becomes the number, boolean, array or object that the parameter asks for where it is written as one
+ * in JSON; nothing else is converted.
+ *
+ * @param value NULL: none again
+ * @return NJ_INVALID_ARGUMENT also for a request of no endpoint. Whether the name is known shows when it is sent.
+ */
+NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, const char *value);
+NJ_API nj_status nj_request_set_argument_json(nj_request *request, const char *name, const char *json, size_t length,
+                                              nj_error **out_error);
+
+/** The body as a value, written as the endpoint takes it: as JSON, as a form or as its parts; checked against its schema. */
+NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const char *json, size_t length,
+                                                   nj_error **out_error);
 
 /* --------------------------------------------------------------------------------------------------- response --- */
 

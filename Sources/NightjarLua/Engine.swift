@@ -152,6 +152,25 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
+    // MARK: Endpoints
+
+    func loadCatalog(
+        from location: String, _ client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Outcome {
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.startLoadingCatalog(from: location, on: queue) { [self] result in
+            forget(outcome)
+            outcome.task = nil
+            switch result {
+            case .success(let catalog): outcome.catalog = catalog
+            case .failure(let error): outcome.result = .failure(error)
+            }
+            tell(outcome)
+        }
+        add(outcome)
+        return outcome
+    }
+
     private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
         outcome.incoming = IncomingBody()
         handlers.creditsAreManual = true

@@ -75,6 +75,10 @@ typedef struct njl_request {
   bool hears_of_refresh;       /* njl_call_refresh */
   bool is_look_up;             /* what is stored is the answer; a call that ends with neither response nor error: nothing is */
   const njl_planted *planted;  /* is stored for it, and no server is asked; NULL: it is a call */
+  njl_bytes endpoint;          /* the name of what is asked for, in place of method and target; `data` NULL: none */
+  njl_bytes arguments;         /* for it, a JSON object; empty: none */
+  njl_bytes value;             /* in place of `body`, JSON that is written as the endpoint takes it; `data` NULL: none */
+  const struct njl_catalog *catalog; /* that has the endpoint */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -270,6 +274,26 @@ typedef struct njl_cache_statistics {
   int64_t memory_entries, memory_bytes, disk_entries, disk_bytes;
 } njl_cache_statistics;
 njl_cache_statistics njl_cache_count(const njl_cache *cache);
+
+/* --- Endpoints --- */
+
+/* What an API can do. Immutable, the caller's to release. */
+typedef struct njl_catalog njl_catalog;
+njl_catalog *njl_client_catalog(const njl_client *client); /* an empty one where it was given none */
+void njl_catalog_release(njl_catalog *catalog);
+size_t njl_catalog_count(const njl_catalog *catalog);
+/* Texts are the caller's to release; NULL: there is none of that name, or fewer. */
+njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
+njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for people */
+njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */
+/* Whether there is an endpoint of that name. False: `*error` says what may have been meant. */
+bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_outcome **error);
+bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
+/* Begins to load a document, which is ended, awaited and abandoned as a call is. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, njl_wait *wait,
+                               njl_outcome **error);
+/* What was loaded, added to `former`; NULL: nothing was. */
+njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *former);
 
 /* --- Calls --- */
 
