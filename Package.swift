@@ -213,6 +213,9 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(
             name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
         .executableTarget(name: "FuzzSchema", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Schema"),
+        .executableTarget(
+            name: "FuzzOpenAPI", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarOpenAPI"],
+            path: "Tests/Fuzz/OpenAPI"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {
