@@ -27,8 +27,8 @@ struct CatalogBuilder {
     /// Examples of one thing that are looked through for one with a value.
     private static let maximumExamples = 16
     static let maximumNotes = 1000
-    /// Bytes of a path; servers take no longer URLs.
-    private static let maximumPath = 8192
+    /// Bytes of a path, and of a server's URL; servers take no longer ones.
+    static let maximumPath = 8192
     /// Bytes of a name that is looked into.
     static let maximumName = 1024
     /// Bytes of descriptions with a link behind them. These are copies.
@@ -49,7 +49,8 @@ struct CatalogBuilder {
             if let swagger = tree.root["swagger"]?.text {
                 throw NightjarError(
                     .invalidArgument,
-                    "\(tree.name) is written in Swagger \(swagger); convert it to OpenAPI 3 (npx swagger2openapi)")
+                    "\(tree.name) is in Swagger \(quoted(swagger)); convert it to OpenAPI 3 (npx swagger2openapi)"
+                )
             }
             throw NightjarError(
                 .invalidArgument,
@@ -69,7 +70,7 @@ struct CatalogBuilder {
         made.title = info?.text("title")
         made.version = info?.text("version")
         made.documentation = info.flatMap { text("description", of: $0, "info") }
-        made.servers = servers(of: root, "servers") ?? []
+        made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
             // Section 4.8.1: without a list it is the place the document is at.
             if root["servers"] == nil { made.servers = [server] }
@@ -109,7 +110,13 @@ struct CatalogBuilder {
     }
 
     private mutating func readPaths() throws(NightjarError) {
-        guard let paths = root["paths"] else { return }
+        guard var paths = root["paths"] else { return }
+        do throws(NightjarError) {
+            paths = try set.resolved(paths)
+        } catch {
+            note("paths", error.message)
+            return
+        }
         guard paths.node.isObject else {
             note("paths", "it is \(paths.node.typeName) and no object")
             return

@@ -93,7 +93,7 @@ struct DocumentSet: Sendable {
     }
 
     /// References that lead to references before it is called a circle: real ones have two.
-    private static let maximumHops = 32
+    private static let maximumHops = 8
 
     /// What stands here, or what the reference here leads to.
     ///
