@@ -121,7 +121,7 @@ import Testing
                       - {name: j, in: query, content: {application/json: {schema: {type: object}, example: {a: 1}}}}
                       - {name: e, in: query, examples: {one: {value: 1}, two: {value: 2}}}
                       - {name: o, in: query, schema: {type: string, examples: [x, y], enum: [x, y]}}
-                      - {name: w, in: header, style: form}
+                      - {name: w, in: header, style: form, schema: {default: null}}
                 """)
         let parameters = try catalog.operation("get_a_m_l").parameters
         #expect(
@@ -139,6 +139,7 @@ import Testing
         #expect(parameters[7].example == .object([.init("a", .integer(1))]))
         #expect(parameters[8].example == .integer(1))
         #expect(parameters[9].example == .string("x"))
+        #expect(parameters[10].defaultValue == nil)
         #expect(
             catalog.notes == [
                 "paths./a/{m}/{l}.get.parameters.10: a parameter in header has no style \"form\"; it is sent as simple"
