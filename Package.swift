@@ -165,6 +165,7 @@ let package = Package(
         .target(
             name: "NightjarTestSupport",
             dependencies: [
+                "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -213,6 +214,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(
             name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
         .executableTarget(name: "FuzzSchema", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Schema"),
+        .executableTarget(
+            name: "FuzzPages",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Pages"),
         .executableTarget(
             name: "FuzzOpenAPI", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarOpenAPI"],
             path: "Tests/Fuzz/OpenAPI"),

@@ -123,6 +123,7 @@ typedef struct nj_request nj_request;   /* mutable; sending copies it, so one ca
 typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call or login, in progress or finished; reference counted */
+typedef struct nj_batch nj_batch;       /* many calls, a few at a time; reference counted */
 typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
 typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
 typedef struct nj_token_question nj_token_question; /* a client asks for a token; reference counted */
@@ -222,6 +223,9 @@ NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
 /** The number of the operating system beneath this error; 0 when there is none. */
 NJ_API int nj_error_code(const nj_error *error);
+
+/** Which of a batch's requests failed, from 0; -1 for an error that is of no batch, or of all of it. */
+NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
 /** The command line with which curl sends the request that failed, as nj_response_curl has it; NULL when there was none. */
 NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
@@ -1431,6 +1435,64 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
 NJ_API nj_task *nj_task_retain(nj_task *task);
 /** Does not cancel. */
 NJ_API void nj_task_release(nj_task *task);
+
+/* ------------------------------------------------------------------------------------------------------ batch --- */
+
+/**
+ * Sends `count` requests, `concurrency` at a time and in their order, and waits on this thread for all of them to end; it runs
+ * their callbacks meanwhile. One nj_request may be there several times.
+ *
+ * With `collect_errors` each request has its own end: `out_responses[i]` or `out_errors[i]` is set and the other NULL. Without
+ * it the first failure ends the batch: what is under way is cancelled, nothing more is started, `out_error` has that failure
+ * (nj_error_batch_index) and all of `out_responses` is NULL.
+ *
+ * @param requests      not changed until this returns, by a callback either
+ * @param concurrency   from 1; NJ_BATCH_CONCURRENCY is what browsers do
+ * @param out_responses `count` places, written in the order of the requests; each response is yours to release
+ * @param out_errors    `count` places, each error yours to free; NULL unless `collect_errors`
+ * @return NJ_OK, with `collect_errors` whatever the calls came to; the kind of the first failure; or that of a mistake in the
+ *         arguments (NJ_INVALID_ARGUMENT, NJ_FORKED, NJ_REENTRANT), after which every place is NULL
+ */
+NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
+                                      size_t concurrency, bool collect_errors, nj_response **out_responses,
+                                      nj_error **out_errors, nj_error **out_error);
+#define NJ_BATCH_CONCURRENCY 6
+
+/**
+ * Called once for each request of a started batch, as they end, with its index. Exactly one of `response` and `error` is
+ * non-NULL, borrowed until this returns. Those that were not started any more fail with NJ_CANCELLED.
+ */
+typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
+                                 const nj_error *error);
+
+/**
+ * Called once, after all of these, whatever happened. `error` is NULL, or borrowed: without `collect_errors` the failure that
+ * ended the batch, otherwise NJ_CANCELLED where nj_batch_cancel did.
+ */
+typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_error *error);
+
+/**
+ * The same without waiting: `done` and `finished` run inside nj_queue_poll of `queue`, one at a time, and may start, cancel and
+ * free anything. Of what has ended nothing is kept: memory is that of the requests and of `concurrency` calls.
+ *
+ * @param requests copied, callbacks and their contexts included
+ * @param done     NULL where only the end of all is of interest
+ * @param context  passed to both, never read; must live until `finished` has run
+ * @return the batch, yours to release (which does not cancel), or NULL: an argument was wrong, and nothing is called
+ */
+NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
+                                       size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
+                                       nj_batch_finished_fn finished, void *context, nj_error **out_error);
+
+/** Cancels what is under way and starts nothing more. Nothing happens when it has ended. */
+NJ_API void nj_batch_cancel(nj_batch *batch);
+
+/** Whether all of its calls have ended. True for NULL. */
+NJ_API bool nj_batch_is_finished(const nj_batch *batch);
+
+/** One more owner of the same batch; NULL for NULL. */
+NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
+NJ_API void nj_batch_release(nj_batch *batch);
 
 /* ------------------------------------------------------------------------------------------------------ queue --- */
 

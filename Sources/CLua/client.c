@@ -234,7 +234,7 @@ static int verb(lua_State *L) {
   return njl_send(L, &request, 3, njl_answered);
 }
 
-int njl_client_request(lua_State *L) {
+int njl_send_request(lua_State *L) {
   client *self = check_client(L);
   if (!self->has_hooks || !lua_istable(L, 2)) return plain_request(L);
   lua_settop(L, 2);
@@ -293,8 +293,8 @@ static int push_cache(lua_State *L) {
 /* api.name, by the upvalue: the methods */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "sign_in", "sign_out", "log_in", "limits", "close", "cookies", "cache",
-                                      "endpoints", "load_openapi", NULL};
+                                      "batch",   "sign_in", "sign_out", "log_in", "limits", "close", "cookies",
+                                      "cache",   "endpoints", "load_openapi", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
@@ -309,7 +309,8 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"request", njl_client_request},
+  static const luaL_Reg methods[] = {{"request", njl_send_request},
+                                     {"batch", njl_batch},
                                      {"close", close},
                                      {"sign_in", njl_sign_in},
                                      {"sign_out", njl_sign_out},

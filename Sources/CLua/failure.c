@@ -12,6 +12,7 @@ njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
   reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = false;
+  reply->place = 0;
   luaL_setmetatable(L, NJL_REPLY);
   return &reply->wait;
 }
@@ -66,6 +67,19 @@ int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) {
   return lua_error(L);
 }
 
+#define BATCH_PREFIX "request %I of the batch: "
+
+void njl_number_error(lua_State *L, lua_Integer place) {
+  njl_reply *reply = luaL_testudata(L, -1, NJL_ERROR);
+  if (reply != NULL) {
+    reply->place = place;
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
+    lua_pushfstring(L, BATCH_PREFIX, (LUAI_UACINT)place);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+}
+
 static int push_text(lua_State *L, njl_outcome *outcome, njl_field field) {
   size_t length = 0;
   const char *text = njl_outcome_text(outcome, field, &length);
@@ -117,7 +131,7 @@ static int push_earlier(lua_State *L, njl_outcome *outcome) {
 static const char *const field_names[] = {"kind",      "phase", "message",  "user_message", "status",
                                           "retryable", "url",   "attempts", "response",     "retry_after",
                                           "code",      "curl",  "may_have_been_processed", "details",
-                                          "explain",   "earlier", "idempotency_key", NULL};
+                                          "explain",   "earlier", "idempotency_key", "index", NULL};
 enum {
   KIND,
   PHASE,
@@ -136,6 +150,7 @@ enum {
   EXPLAIN,
   EARLIER,
   IDEMPOTENCY_KEY,
+  INDEX,
 };
 
 /* A name that it does not have is nil: whoever caught something may ask it anything. */
@@ -162,6 +177,10 @@ static int error_index(lua_State *L) {
   case EARLIER: return push_earlier(L, outcome);
   case IDEMPOTENCY_KEY: return push_text(L, outcome, NJL_IDEMPOTENCY_KEY);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
+  case INDEX:
+    if (reply->place == 0) lua_pushnil(L);
+    else lua_pushinteger(L, reply->place);
+    return 1;
   case CODE:
     if (failure.code == 0) lua_pushnil(L);
     else lua_pushinteger(L, failure.code);
@@ -179,7 +198,11 @@ static int error_index(lua_State *L) {
 
 static int error_describe(lua_State *L) {
   njl_reply *reply = luaL_checkudata(L, 1, NJL_ERROR);
-  return push_text(L, reply->wait.call, NJL_SENTENCE);
+  if (reply->place == 0) return push_text(L, reply->wait.call, NJL_SENTENCE);
+  lua_pushfstring(L, BATCH_PREFIX, (LUAI_UACINT)reply->place);
+  push_text(L, reply->wait.call, NJL_SENTENCE);
+  lua_concat(L, 2);
+  return 1;
 }
 
 /* "failed: " .. err */

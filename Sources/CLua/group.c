@@ -1,12 +1,12 @@
 /* group.c - functions that run together: all, race, map, timeout.
  *
  * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep
- * its result, go on. A child's failure, or the first end in a race, cancels the others; the loop returns when all have
- * ended, so nothing runs on behind the caller's back. */
+ * its result, go on. A child's failure, unless errors are collected, or the first end in a race, cancels the others; the
+ * loop returns when all have ended, so nothing runs on behind the caller's back. */
 #include "njl.h"
 
 /* Stack of the calling function: what it was called with, then these. */
-enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, TOP = RESULTS };
+enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, ERRORS, TOP = ERRORS };
 
 typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;
 
@@ -17,6 +17,8 @@ typedef struct group {
   njl_task *finished; /* ended and not yet looked at, linked by next_ready */
   njl_task *decisive; /* the first that failed, or the winner of a race */
   bool has_expired;
+  bool collects_errors; /* by their places, and goes on */
+  bool numbers_errors;  /* with their places in a batch */
   double seconds;
 } group;
 
@@ -31,7 +33,7 @@ void njl_group_child_ended(njl_wait *wait, njl_task *child) {
   g->ended++;
   child->next_ready = g->finished;
   g->finished = child;
-  bool decides = g->mode == RACE || child->status != LUA_OK;
+  bool decides = g->mode == RACE || (child->status != LUA_OK && !g->collects_errors);
   if (g->decisive == NULL && decides) {
     g->decisive = child;
     cancel_children(g, child->parent);
@@ -65,6 +67,11 @@ static void start_next(lua_State *L, group *g) {
   }
 }
 
+static void push_error(lua_State *L, group *g, njl_task *task) {
+  njl_task_push_error(L, task);
+  if (g->numbers_errors) njl_number_error(L, task->place);
+}
+
 /* Takes the results of those that have ended and lets go of them; the decisive one stays. */
 static void collect(lua_State *L, group *g) {
   while (g->finished != NULL) {
@@ -73,6 +80,9 @@ static void collect(lua_State *L, group *g) {
       int count = njl_task_push_results(L, task);
       lua_pop(L, count - 1);
       lua_rawseti(L, RESULTS, task->place);
+    } else if (g->collects_errors && task->status != LUA_OK) {
+      push_error(L, g, task);
+      lua_rawseti(L, ERRORS, task->place);
     }
     g->finished = task->next_ready;
     if (task == g->decisive || g->mode == TIMEOUT) continue;
@@ -85,6 +95,16 @@ static int push_list(lua_State *L, lua_Integer count) {
   luaL_checkstack(L, (int)count, "too many results");
   for (lua_Integer place = 1; place <= count; place++) lua_rawgeti(L, RESULTS, place);
   return (int)count;
+}
+
+/* The results have holes where errors were collected: `n` tells how many places there are. */
+static int push_map(lua_State *L, group *g) {
+  lua_pushvalue(L, RESULTS);
+  if (!g->collects_errors) return 1;
+  lua_pushinteger(L, g->total);
+  lua_setfield(L, -2, "n");
+  lua_pushvalue(L, ERRORS);
+  return 2;
 }
 
 static njl_task *only_child(lua_State *L) {
@@ -100,12 +120,12 @@ static int conclude(lua_State *L, group *g) {
                      g->seconds);
   }
   if (decisive != NULL && decisive->status != LUA_OK) {
-    njl_task_push_error(L, decisive);
+    push_error(L, g, decisive);
     return lua_error(L);
   }
   switch (g->mode) {
   case RACE: return njl_task_push_results(L, decisive);
-  case MAP: lua_pushvalue(L, RESULTS); return 1;
+  case MAP: return push_map(L, g);
   default: return push_list(L, g->total);
   }
 }
@@ -129,12 +149,13 @@ static int go(lua_State *L, int status, lua_KContext context) {
 /* Fills the stack up to TOP. */
 static group *open_group(lua_State *L, mode mode) {
   lua_settop(L, OPTIONS);
-  group *g = (group *)njl_wait_push_sized(L, njl_host_of(L), sizeof *g);
+  group *g = (group *)njl_wait_push_sized(L, njl_host_open(L), sizeof *g);
   g->wait.needs_tasks = true;
   g->mode = mode;
   g->limit = LUA_MAXINTEGER;
   lua_newtable(L);
   lua_newtable(L);
+  lua_pushnil(L);
   return g;
 }
 
@@ -161,28 +182,28 @@ int njl_all(lua_State *L) { return run_list(L, ALL, "all"); }
 /* nightjar.race{f, g, ...} -> the results, or the error, of the first that ends */
 int njl_race(lua_State *L) { return run_list(L, RACE, "race"); }
 
-/* nightjar.map(list, f, {concurrency = 6}) -> a list of the first results of f(item, index) */
-int njl_map(lua_State *L) {
-  static const char *const options[] = {"concurrency", NULL};
-  luaL_checktype(L, ITEMS, LUA_TTABLE);
-  njl_check_callable(L, FUNCTION, "function");
-  lua_settop(L, OPTIONS);
-  lua_Integer limit = 6;
-  if (!lua_isnil(L, OPTIONS)) {
-    luaL_checktype(L, OPTIONS, LUA_TTABLE);
-    for (lua_pushnil(L); lua_next(L, OPTIONS) != 0; lua_pop(L, 1)) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, options) < 0) return njl_unknown_option(L, "map", "", name, options);
-      if (!lua_isinteger(L, -1) || (limit = lua_tointeger(L, -1)) < 1) {
-        return luaL_error(L, "map: concurrency must be an integer from 1");
-      }
-    }
-  }
+int njl_run_map(lua_State *L, const njl_group_options *options) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, ITEMS);
   group *g = open_group(L, MAP);
   g->total = count;
-  g->limit = limit;
+  g->limit = options->concurrency;
+  g->collects_errors = options->collects_errors;
+  g->numbers_errors = options->numbers_errors;
+  if (g->collects_errors) {
+    lua_newtable(L);
+    lua_replace(L, ERRORS);
+  }
   return go(L, LUA_OK, (lua_KContext)g);
+}
+
+/* nightjar.map(list, f, {concurrency = 6, collect_errors = false}) -> a list of the first results of f(item, index). With
+ * collect_errors a failure does not end it: the list has nil there and its length in `n`, and the errors follow, by index. */
+int njl_map(lua_State *L) {
+  luaL_checktype(L, ITEMS, LUA_TTABLE);
+  njl_check_callable(L, FUNCTION, "function");
+  lua_settop(L, OPTIONS);
+  njl_group_options options = njl_read_group_options(L, OPTIONS, "map");
+  return njl_run_map(L, &options);
 }
 
 /* nightjar.timeout(seconds, f, ...) -> what f returns; a timeout error when that takes longer, f being cancelled */

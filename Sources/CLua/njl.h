@@ -6,6 +6,7 @@
  *   wait.c       suspending a coroutine, or blocking where it cannot yield
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
+ *   batch.c      many requests, a few at a time: batch
  *   debounce.c   debounce, throttle
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
@@ -200,7 +201,19 @@ int njl_all(lua_State *L);
 int njl_race(lua_State *L);
 int njl_map(lua_State *L);
 int njl_timeout(lua_State *L);
+typedef struct njl_group_options {
+  lua_Integer concurrency;
+  bool collects_errors;
+  bool numbers_errors; /* each error says which request it was */
+} njl_group_options;
+/* map of the list at index 1 with the function at index 2, which are all of the stack but for options at index 3. */
+int njl_run_map(lua_State *L, const njl_group_options *options);
 void njl_group_child_ended(njl_wait *group, njl_task *child);
+
+/* batch.c */
+#define NJL_CONCURRENCY 6 /* what browsers open to one host */
+njl_group_options njl_read_group_options(lua_State *L, int table, const char *function);
+int njl_batch(lua_State *L);
 
 /* coroutine.c */
 /* As lua_resetthread, which counts no levels of the C stack in Lua 5.4.4: closers that close others could overflow it.
@@ -223,7 +236,7 @@ int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
  * the request's. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then);
-int njl_client_request(lua_State *L); /* api:request */
+int njl_send_request(lua_State *L); /* api:request: of the client at index 1, the request at index 2 */
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
@@ -271,6 +284,9 @@ void njl_hear_of_refresh(lua_State *L, int index);
  * send too, unless `reads_files`. */
 void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request);
 
+/* Raises a name in the option table at `options` that is none of a call. */
+void njl_check_option_names(lua_State *L, int options, const char *function);
+
 /* metatable.c */
 bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
 void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknown);
@@ -289,6 +305,7 @@ typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
   bool asks_redirects, asks_retries, hears_of_refresh;
   int top; /* of the stack of the function that waits for the call */
+  lua_Integer place; /* of an error: which request of a batch it was; 0: of none */
 } njl_reply;
 /* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
  * still come in; and the functions that are asked about redirects and failed attempts, and told of a fresh answer. */
@@ -299,6 +316,8 @@ int njl_reply_gc(lua_State *L);
 njl_reply *njl_error_push(lua_State *L);                /* an error that is yet to own its outcome */
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message);
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...);
+/* Says of the error on top of the stack which request of a batch it was. */
+void njl_number_error(lua_State *L, lua_Integer place);
 int njl_try(lua_State *L);
 void njl_open_failure(lua_State *L);
 

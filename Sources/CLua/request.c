@@ -335,6 +335,10 @@ static uint64_t options_present(lua_State *L, int options, const char *function)
   return present;
 }
 
+void njl_check_option_names(lua_State *L, int options, const char *function) {
+  options_present(L, options, function);
+}
+
 /* Pushes the option if it is present. */
 static bool push_option(reading *r, int options, uint64_t present, int option) {
   if ((present & UINT64_C(1) << option) == 0) return false;

@@ -207,6 +207,18 @@ public final class Client: Sendable {
             hooks: hooks)
     }
 
+    /// The URL that a request asks for, without what the client puts into its query.
+    func url(of request: Request) throws(NightjarError) -> RequestURL {
+        var question = request
+        question.method = .get
+        question.body = .none
+        question.compresses = false
+        return try PreparedRequest(question, request.usesAuth ? template : anonymousTemplate).url
+    }
+
+    /// Names of fields that the configuration calls credentials.
+    var sensitiveNames: [String] { template.sensitiveNames }
+
     /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
     func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
         guard request.idempotencyKey == .none else {
@@ -255,7 +267,7 @@ public final class Client: Sendable {
                 .invalidRequest,
                 "a blocking call has returned when what it fetches anew has come; name a queue to hear of it")
         }
-        let queue = blockingQueues.withLock { $0.popLast() } ?? CompletionQueue()
+        let queue = takeQueue()
         let outcome = Outcome()
         var told = handlers ?? TaskHandlers { _, _ in }
         let finished = told.finished
@@ -273,7 +285,7 @@ public final class Client: Sendable {
                 try submit(task)
             }
         } catch {
-            blockingQueues.withLock { $0.append(queue) }
+            keep(queue)
             throw error
         }
         while outcome.result == nil {
@@ -281,10 +293,15 @@ public final class Client: Sendable {
             // A handler forked, and this is the child, where nothing comes any more.
             guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         }
-        blockingQueues.withLock { $0.append(queue) }
+        keep(queue)
         guard let result = outcome.result else { throw Client.forked }
         return try result.get()
     }
+
+    /// A queue for blocking calls of one thread; ``keep(_:)`` takes it back when nothing delivers there any more.
+    func takeQueue() -> CompletionQueue { blockingQueues.withLock { $0.popLast() } ?? CompletionQueue() }
+
+    func keep(_ queue: CompletionQueue) { blockingQueues.withLock { $0.append(queue) } }
 
     static let forked = NightjarError(
         .forked, "this client belongs to the parent process; make a new one after fork")

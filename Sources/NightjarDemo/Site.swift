@@ -43,6 +43,9 @@ final class Site {
         Site.addAuth(to: &router, &states, tokens, store, ledger)
         Site.addFaults(to: &router, &states, ledger)
         Site.addCaching(to: &router, &states, tokens, store, seed: seed)
+        let lists = Lists()
+        lists.add(to: &router)
+        states.append(lists)
         Bodies().add(to: &router)
         Answers().add(to: &router)
         Redirects().add(to: &router)
@@ -55,6 +58,7 @@ final class Site {
         router.stream(.PUT, "/upload", Upload.open)
         router.streamAny("/form", Form.open)
         router.streamAny("/expect", Expectation.open)
+        APIDescription.add(to: &router)
         Control(ledger: ledger, store: store, outage: outage, tokens: tokens, states: states).add(to: &router)
         let contents = Site.contents(of: router)
         router.on(.GET, "/") { _ throws(Problem) in Response.json(contents) }
@@ -165,6 +169,7 @@ final class Site {
             "basic_and_digest": ["user": .string(Protected.user), "password": .string(Protected.password)],
             "api_key": .string(Protected.apiKey),
             "cache": CacheResources.parameters,
+            "description": ["/openapi.json", "/openapi.yaml"],
         ]
     }
 }

@@ -27,7 +27,7 @@ local functions = {
   close = function(other, ...) return api.close(other ~= api and other, ...) end,
   resume = coroutine.resume, wrap = coroutine.wrap,
 }
-for _, verb in ipairs { "get", "post", "put", "patch", "delete", "head", "request" } do functions[verb] = api[verb] end
+for _, verb in ipairs { "get", "post", "put", "patch", "delete", "head", "request", "batch" } do functions[verb] = api[verb] end
 
 -- Fields and operators of the objects.
 for name, object in pairs { client = api, response = res, headers = res.headers, error = err, task = task, null = nightjar.null } do

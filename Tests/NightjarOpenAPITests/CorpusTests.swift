@@ -10,7 +10,7 @@ import Musl
 #endif
 
 /// Published descriptions, beside the repository, or a level higher beside its worktrees.
-private let corpus: String = {
+let corpus: String = {
     let repository = #filePath.split(separator: "/").dropLast(3)
     for parent in [repository.dropLast(), repository.dropLast(2)] {
         let folder = "/" + parent.joined(separator: "/") + "/shared/openapi"
@@ -19,7 +19,7 @@ private let corpus: String = {
     return "../shared/openapi"
 }()
 
-private func contents(_ path: String) throws(NightjarError) -> [UInt8] {
+func contents(_ path: String) throws(NightjarError) -> [UInt8] {
     guard let file = fopen(path, "rb") else { throw NightjarError(.storage, "\(path) cannot be opened") }
     defer { fclose(file) }
     var bytes: [UInt8] = []

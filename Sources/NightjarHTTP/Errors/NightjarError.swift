@@ -16,6 +16,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         var earlier: [NightjarError] = []
         var decisions: [Decision] = []
         var sent: PreparedRequest?
+        var batchIndex: Int?
     }
 
     /// So that an error is one word, however much it knows.
@@ -69,6 +70,9 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// Why the call went as it did, first to last.
     public var decisions: [Decision] { facts.decisions }
 
+    /// Which of a batch's requests failed, from 0; nil for a failure that is of no batch, or of all of it.
+    public var batchIndex: Int? { facts.batchIndex }
+
     /// What was sent last, or was about to be; nil for a failure that belongs to no call.
     public var request: RequestRecord? { (facts.sent ?? response?.sent).map(RequestRecord.init) }
 
@@ -83,6 +87,13 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         facts.url = facts.url ?? request.url.redacted
         facts.attempts = max(attempts, facts.attempts)
         facts.sent = facts.sent ?? request
+        return NightjarError(facts)
+    }
+
+    /// The same failure, of the request at this place of a batch.
+    public func inBatch(at index: Int) -> NightjarError {
+        var facts = facts
+        facts.batchIndex = index
         return NightjarError(facts)
     }
 
@@ -158,10 +169,11 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line: kind, phase, message and URL.
+    /// One line: kind, phase, place in a batch, message and URL.
     public var description: String {
         var text = kind.name
         if kind == .timeout, let phase { text += " (\(phase.name))" }
+        if let batchIndex { text += ": requests[\(batchIndex)]" }
         text += ": \(message)"
         if let url { text += " [\(url)]" }
         return text

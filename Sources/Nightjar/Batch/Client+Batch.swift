@@ -1,0 +1,165 @@
+import NightjarHTTP
+import Synchronization
+
+extension Client {
+    /// Sends many requests, so many at a time, and gives their responses in the order of the requests.
+    ///
+    /// The first failure cancels the rest and is thrown when all that was under way has ended, with its place in
+    /// ``NightjarError/batchIndex``. Cancelling the Swift task cancels all.
+    ///
+    /// - Parameter concurrency: from 1.
+    /// - Throws: that failure; `invalid_argument` for a concurrency below 1.
+    public func batch(
+        _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
+    ) async throws(NightjarError) -> [Response] {
+        let (end, answers) = try await run(requests, concurrency: concurrency, collectsErrors: false)
+        try end.get()
+        return try answers.responses()
+    }
+
+    /// The same where each request has an end of its own, and no failure means anything for the others. When the Swift
+    /// task is cancelled, those that have not ended fail with `cancelled`.
+    ///
+    /// - Throws: `invalid_argument` for a concurrency below 1, and nothing else.
+    public func collect(
+        _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
+    ) async throws(NightjarError) -> [Result<Response, NightjarError>] {
+        try await run(requests, concurrency: concurrency, collectsErrors: true).answers.results()
+    }
+
+    /// ``batch(_:concurrency:)`` that waits on this thread, where the handlers of the calls run meanwhile.
+    public func batchBlocking(
+        _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
+    ) throws(NightjarError) -> [Response] {
+        let (end, answers) = try runBlocking(calls, concurrency: concurrency, collectsErrors: false)
+        try end.get()
+        return try answers.responses()
+    }
+
+    /// ``collect(_:concurrency:)`` that waits on this thread, where the handlers of the calls run meanwhile.
+    public func collectBlocking(
+        _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
+    ) throws(NightjarError) -> [Result<Response, NightjarError>] {
+        try runBlocking(calls, concurrency: concurrency, collectsErrors: true).answers.results()
+    }
+
+    /// Starts a batch without waiting.
+    ///
+    /// - Parameters:
+    ///   - calls: their requests are checked when their turn comes; one that cannot be sent fails like any other.
+    ///   - concurrency: from 1.
+    ///   - collectsErrors: each call has its own end. Otherwise the first failure ends the batch.
+    ///   - queue: where the handlers run, of the batch and its calls: never inside this call, though a thread that polls
+    ///     the queue may run them before this returns. Nil: on the client's loop thread, where they must not block, and,
+    ///     for requests that cannot be sent, inside this call.
+    /// - Throws: `invalid_argument` for a concurrency below 1; `forked`.
+    @discardableResult
+    public func start(
+        batch calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency, collectsErrors: Bool = false,
+        on queue: CompletionQueue?, _ handlers: BatchHandlers
+    ) throws(NightjarError) -> Batch {
+        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
+        batch.goOn(delivers: queue == nil)
+        return batch
+    }
+
+    private func makeBatch(
+        _ calls: [BatchCall], _ concurrency: Int, _ collectsErrors: Bool, on queue: CompletionQueue?,
+        _ handlers: BatchHandlers
+    ) throws(NightjarError) -> Batch {
+        let schedule = try BatchSchedule(
+            count: calls.count, concurrency: concurrency, stopsAtFailure: !collectsErrors)
+        return Batch(self, calls, schedule, on: queue, handlers)
+    }
+
+    private func run(
+        _ requests: [Request], concurrency: Int, collectsErrors: Bool
+    ) async throws(NightjarError) -> (end: Result<Void, NightjarError>, answers: BatchAnswers) {
+        let answers = BatchAnswers(requests.count)
+        let pending = PendingBatch()
+        let calls = requests.map { BatchCall($0) }
+        let end: Result<Result<Void, NightjarError>, NightjarError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let handlers = BatchHandlers(ended: { answers.keep($3, at: $1) }) {
+                    continuation.resume(returning: .success($1))
+                }
+                do throws(NightjarError) {
+                    let batch = try makeBatch(calls, concurrency, collectsErrors, on: nil, handlers)
+                    pending.set(batch)
+                    batch.goOn(delivers: true)
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        } onCancel: {
+            pending.cancel()
+        }
+        return (try end.get(), answers)
+    }
+
+    private func runBlocking(
+        _ calls: [BatchCall], concurrency: Int, collectsErrors: Bool
+    ) throws(NightjarError) -> (end: Result<Void, NightjarError>, answers: BatchAnswers) {
+        guard !loop.isOnLoop else {
+            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
+        }
+        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        let queue = takeQueue()
+        let answers = BatchAnswers(calls.count)
+        let end = Mutex<Result<Void, NightjarError>?>(nil)
+        let handlers = BatchHandlers(ended: { answers.keep($3, at: $1) }) { _, result in end.withLock { $0 = result } }
+        let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
+        batch.goOn(delivers: true)
+        while true {
+            if let end = end.withLock({ $0 }) {
+                keep(queue)
+                return (end, answers)
+            }
+            queue.poll(timeout: nil)
+            // A handler forked, and this is the child, where nothing comes any more.
+            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        }
+    }
+}
+
+/// What the calls of a batch came to, in the order of the requests.
+private final class BatchAnswers: Sendable {
+    private let kept: Mutex<[Result<Response, NightjarError>?]>
+
+    init(_ count: Int) { kept = Mutex(Array(repeating: nil, count: count)) }
+
+    func keep(_ result: Result<Response, NightjarError>, at index: Int) {
+        kept.withLock { $0[index] = result }
+    }
+
+    /// Each is there once the batch is over.
+    func results() -> [Result<Response, NightjarError>] { kept.withLock { $0.compactMap(\.self) } }
+
+    func responses() throws(NightjarError) -> [Response] {
+        var responses: [Response] = []
+        for result in results() { responses.append(try result.get()) }
+        return responses
+    }
+}
+
+/// A batch that may be cancelled before it has begun.
+private final class PendingBatch: Sendable {
+    private let state = Mutex<(batch: Batch?, isCancelled: Bool)>((nil, false))
+
+    func set(_ batch: Batch) {
+        let isCancelled = state.withLock { state in
+            state.batch = batch
+            return state.isCancelled
+        }
+        if isCancelled { batch.cancel() }
+    }
+
+    func cancel() {
+        let batch = state.withLock { state in
+            state.isCancelled = true
+            return state.batch
+        }
+        batch?.cancel()
+    }
+}

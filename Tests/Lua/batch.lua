@@ -1,0 +1,168 @@
+-- Many calls, a few at a time: api:batch, and nightjar.map that collects errors. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL"
+local plain = nightjar.client { base_url = origin }
+local api = nightjar.client { base_url = origin, retry = false }
+local run = nightjar.idempotency_key()
+
+-- What the server has seen of /v1/slow under a key of this run.
+local function slow(key, ms) return { path = "/v1/slow", query = { ms = ms or 10, key = run .. key } } end
+local function counted(what, key) return plain:get("/__stats").json[what]["/v1/slow?key=" .. run .. key] or 0 end
+local function requests(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
+
+-- Answers come in the order of the requests, whatever came first: tables as api:request takes them, and paths of a GET.
+local answers = api:batch {
+  { path = "/echo", method = "POST", json = { number = 1 } },
+  "/v1/articles/2",
+  { path = "/v1/articles/{id}", params = { id = 1 } },
+}
+equal(#answers, 3)
+equal(answers.n, nil)
+equal(answers[1].json.method, "POST")
+equal(answers[2].json.id, 2)
+equal(answers[3].json.id, 1)
+equal(#api:batch {}, 0)
+
+-- Six at a time on the wire, or as many as are asked for.
+local list = {}
+for i = 1, 20 do list[i] = slow "six" end
+equal(#api:batch(list), 20)
+equal(counted("in_progress_max", "six"), 6)
+list = { concurrency = 2 }
+for i = 1, 9 do list[i] = slow "two" end
+equal(#api:batch(list), 9)
+equal(counted("in_progress_max", "two"), 2)
+list = { concurrency = 100 }
+for i = 1, 3 do list[i] = slow "few" end
+equal(#api:batch(list), 3)
+equal(counted("in_progress_max", "few"), 3)
+
+-- The first failure cancels the rest: what is under way is given up, nothing more is started. It says which it was.
+local untouched = requests "/v1/articles/7"
+list = { slow("stop", 5000), slow("stop", 5000), "/status/503", concurrency = 3 }
+for i = 4, 30 do list[i] = "/v1/articles/7" end
+local started = os.time()
+local err = fails("server", [[GET answered 503 Service Unavailable: "this answer was asked for"]], api.batch, api, list)
+equal(err.index, 3)
+equal(err.status, 503)
+assert(tostring(err):find("request 3 of the batch: ", 1, true) == 1, tostring(err))
+assert(os.time() - started < 4)
+equal(requests "/v1/articles/7", untouched)
+repeat nightjar.sleep(0.005) until counted("in_progress", "stop") == 0
+equal(counted("abandoned", "stop"), 2)
+equal(select(2, nightjar.try(api.get, api, "/status/503")).index, nil)
+
+-- Collected, each has its own end.
+local results, errors = api:batch { "/v1/articles/1", "/status/404", "/v1/articles/3", "http://127.0.0.1:1/", collect_errors = true }
+equal(results.n, 4)
+equal(results[1].json.id, 1)
+equal(results[2], nil)
+equal(results[3].json.id, 3)
+equal(errors[1], nil)
+equal(errors[2].kind, "not_found")
+equal(errors[2].index, 2)
+equal(errors[4].kind, "connect")
+results, errors = api:batch { collect_errors = true }
+equal(results.n, 0)
+equal(next(errors), nil)
+
+-- What is wrong with a request is said before any is sent.
+untouched = requests "/v1/articles/8"
+for message, item in pairs {
+  ["batch: request 2: path is missing"] = { method = "GET" },
+  ["batch: request 2: there is no option 'qeury'; did you mean 'query'?"] = { path = "/", qeury = {} },
+  ["batch: request 2: options have names, got a number"] = { "GET", path = "/" },
+  ["batch: request 2 is a function; use nightjar.map or nightjar.all for those"] = function() end,
+  ["batch: request 2 must be a table or the path of a GET, got number"] = 7,
+  ["batch: request 2: stream is not for a batch, whose answers are whole; use nightjar.map"] = { path = "/", stream = true },
+} do
+  misuse(message, function() api:batch { "/v1/articles/8", item } end)
+end
+misuse("batch: there is no option 'concurency'; did you mean 'concurrency'?", function() api:batch { concurency = 3 } end)
+misuse("batch: concurrency must be an integer from 1", function() api:batch { "/v1/articles/8", concurrency = 0 } end)
+misuse("batch: collect_errors must be a boolean, got number", function() api:batch { collect_errors = 1 } end)
+misuse("batch: the list of requests has holes", function() api:batch { [1] = "/v1/articles/8", [5] = "/" } end)
+misuse("batch: a list of requests expected, got string", function() api:batch "/v1/articles/8" end)
+misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", function() api.batch() end)
+equal(requests "/v1/articles/8", untouched)
+-- Of values, when their turn comes.
+misuse("request 2 of the batch: request: query must be a table, got number",
+  function() api:batch { "/v1/articles/1", { path = "/", query = 7 } } end)
+
+-- Hooks and other options are those of any call.
+local seen = {}
+local hooked = nightjar.client { base_url = origin, before = function(request)
+  nightjar.sleep(0.001)
+  request.headers["X-Batch"] = request.path
+end, after = function(outcome, request) seen[#seen + 1] = request.path end }
+answers = hooked:batch { { path = "/echo" }, "/echo?two", { path = "/status/404", expect = 404 }, concurrency = 1 }
+local marks = {}
+for _, field in ipairs(answers[2].json.headers) do
+  if field[1]:lower() == "x-batch" then marks[#marks + 1] = field[2] end
+end
+equal(table.concat(marks), "/echo?two")
+equal(answers[3].status, 404)
+equal(table.concat(seen, " "), "/echo /echo?two /status/404")
+local objecting = nightjar.client { base_url = origin, before = function() error("not today", 0) end }
+misuse("request 1 of the batch: not today", function() objecting:batch { "/" } end)
+
+-- Whoever cancels the caller cancels all.
+list = {}
+for i = 1, 12 do list[i] = slow("cancel", 5000) end
+local task = nightjar.spawn(function() api:batch(list) end)
+repeat nightjar.sleep(0.005) until counted("in_progress", "cancel") == 6
+task:cancel()
+fails("cancelled", "the task was cancelled", task.join, task)
+repeat nightjar.sleep(0.005) until counted("in_progress", "cancel") == 0
+equal(counted("abandoned", "cancel"), 6)
+fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
+  api:batch { slow("limit", 5000), collect_errors = true }
+end)
+
+-- A client that is closed meanwhile fails those that are left, each for itself.
+local closing = nightjar.client { base_url = origin }
+nightjar.spawn(function()
+  repeat nightjar.sleep(0.005) until counted("in_progress", "close") == 2
+  closing:close()
+end)
+list = { concurrency = 2, collect_errors = true }
+for i = 1, 5 do list[i] = slow("close", 5000) end
+results, errors = closing:batch(list)
+equal(next(results), "n")
+for i = 1, 5 do equal(errors[i].kind, i <= 2 and "cancelled" or "closed") end
+
+-- map that collects: results and errors by place.
+results, errors = nightjar.map({ 1, 2, 3, 4 }, function(n)
+  nightjar.sleep(0.001 * (5 - n))
+  if n % 2 == 0 then error({ bad = n }) end
+  return n > 1 and n or nil
+end, { collect_errors = true, concurrency = 2 })
+equal(results.n, 4)
+equal(results[1], nil)
+equal(errors[1], nil)
+equal(errors[2].bad, 2)
+equal(results[3], 3)
+equal(errors[4].bad, 4)
+misuse("map: there is no option 'collect_error'; did you mean 'collect_errors'?", nightjar.map, {}, print, { collect_error = true })
+misuse("map: collect_errors must be a boolean, got string", nightjar.map, {}, print, { collect_errors = "yes" })
+task = nightjar.spawn(function() nightjar.map({ 1, 2 }, function() nightjar.sleep(60) end, { collect_errors = true }) end)
+nightjar.sleep(0.005)
+task:cancel()
+fails("cancelled", "the task was cancelled", task.join, task)
+
+-- 10,000 requests: what has ended is not kept but for its answer.
+local many = {}
+for i = 1, 10000 do many[i] = { path = "/v1/articles/" .. i % 5 + 1, method = "HEAD" } end
+many.concurrency = 32
+collectgarbage()
+local before = collectgarbage "count"
+answers = api:batch(many)
+equal(#answers, 10000)
+for i = 1, 10000, 997 do equal(answers[i].status, 200) end
+many = nil
+collectgarbage()
+local kilobytes = (collectgarbage "count" - before)
+assert(kilobytes < 10000 * 2, kilobytes)

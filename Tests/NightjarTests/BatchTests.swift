@@ -1,0 +1,300 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+@Suite struct BatchTests {
+    private final class Site: Sendable {
+        let client: Client
+        private let kept = Kept()
+
+        init(_ configure: (inout Configuration) -> Void = { _ in }) throws {
+            var configuration = Configuration()
+            configuration.baseURL = "http://api.test/v1"
+            configuration.retry.maximumAttempts = 1
+            configure(&configuration)
+            client = try Client(configuration) { [kept] loop in
+                let transport = HeldTransport(loop)
+                kept.transport.withLock { $0 = transport }
+                return transport
+            }
+        }
+
+        private final class Kept: Sendable {
+            let transport = Mutex<HeldTransport?>(nil)
+        }
+
+        var log: HeldTransport.Log {
+            kept.transport.withLock { $0 }?.log.withLock { $0 } ?? HeldTransport.Log()
+        }
+    }
+
+    private func requests(_ targets: [String]) -> [Request] { targets.map { Request(.get, $0) } }
+
+    /// What the handlers of a batch were told, in order.
+    private final class Told: Sendable {
+        let lines = Mutex<[String]>([])
+        let end = Mutex<Result<Void, NightjarError>?>(nil)
+
+        var handlers: BatchHandlers {
+            BatchHandlers(
+                ended: { _, index, task, result in
+                    let word: String
+                    switch result {
+                    case .success(let response): word = String(response.status)
+                    case .failure(let error): word = error.kind.name + (error.batchIndex == index ? "" : "?")
+                    }
+                    self.lines.withLock { $0.append("\(index) \(word)") }
+                },
+                finished: { batch, result in
+                    self.lines.withLock { $0.append(batch.isFinished ? "finished" : "finished?") }
+                    self.end.withLock { $0 = result }
+                })
+        }
+
+        func wait(_ queue: CompletionQueue) throws {
+            try eventually("the batch finished") {
+                queue.poll(timeout: .milliseconds(10))
+                return end.withLock { $0 } != nil
+            }
+        }
+
+        func wait() throws { try eventually("the batch finished") { end.withLock { $0 } != nil } }
+    }
+
+    // MARK: Waiting
+
+    @Test(arguments: [1, 4, 6, 100]) func answersComeInTheOrderOfTheRequests(concurrency: Int) async throws {
+        let site = try Site()
+        let responses = try await site.client.batch(requests((0..<40).map { "/a/\($0)x" }), concurrency: concurrency)
+        #expect(responses.map(\.text) == (0..<40).map { "/v1/a/\($0)x" })
+        #expect(site.log.peak == min(concurrency, 40))
+        #expect(site.log.begun.count == 40)
+    }
+
+    @Test func sixAreUnderWayWhereNobodySaysOtherwise() async throws {
+        let site = try Site()
+        _ = try await site.client.batch(requests((0..<40).map { "/a/\($0)x" }))
+        #expect(site.log.peak == 6)
+    }
+
+    @Test func theFirstFailureIsThrownAndTheRestCancelled() async throws {
+        let site = try Site()
+        let targets = ["/hold/1", "/hold/2", "/status/503"] + (0..<50).map { "/never/\($0)x" }
+        let error = await #expect(throws: NightjarError.self) {
+            _ = try await site.client.batch(requests(targets), concurrency: 3)
+        }
+        #expect(error?.kind == .server)
+        #expect(error?.batchIndex == 2)
+        #expect(error?.description == "server: requests[2]: GET answered 503 [http://api.test/v1/status/503]")
+        #expect(site.log.begun.count == 3)
+        #expect(site.log.cancelled == 2)
+        #expect(site.log.underWay == 0)
+    }
+
+    @Test func collectedEachHasItsOwnEnd() async throws {
+        let site = try Site()
+        let results = try await site.client.collect(requests(["/a", "/status/404", "ftp://a/", "/b"]), concurrency: 2)
+        #expect(results.count == 4)
+        #expect(try results[0].get().text == "/v1/a")
+        #expect(throws: NightjarError.self) { try results[1].get() }
+        guard case .failure(let missing) = results[1], case .failure(let bad) = results[2] else {
+            Issue.record("no failures")
+            return
+        }
+        #expect(missing.kind == .notFound)
+        #expect(missing.batchIndex == 1)
+        #expect(bad.kind == .invalidURL)
+        #expect(bad.batchIndex == 2)
+        #expect(try results[3].get().text == "/v1/b")
+    }
+
+    @Test func anEmptyListIsNoWork() async throws {
+        let site = try Site()
+        #expect(try await site.client.batch([]).isEmpty)
+        #expect(try await site.client.collect([]).isEmpty)
+        #expect(try site.client.batchBlocking([]).isEmpty)
+    }
+
+    @Test func aConcurrencyOfNoneIsRefused() async throws {
+        let site = try Site()
+        let error = await #expect(throws: NightjarError.self) {
+            _ = try await site.client.collect(requests(["/a"]), concurrency: 0)
+        }
+        #expect(error?.description == "invalid_argument: the concurrency of a batch must be 1 or more, got 0")
+        #expect(throws: NightjarError.self) {
+            try site.client.batchBlocking([BatchCall(Request(.get, "/a"))], concurrency: 0)
+        }
+        // The queue of the refused call serves the next.
+        #expect(try site.client.batchBlocking([BatchCall(Request(.get, "/a"))]).count == 1)
+    }
+
+    @Test func cancellingTheSwiftTaskCancelsAll() async throws {
+        let site = try Site()
+        let all = requests((0..<20).map { "/hold/\($0)" })
+        let task = Task { try await site.client.batch(all) }
+        try await eventually("six are under way") { site.log.underWay == 6 }
+        task.cancel()
+        let result = await task.result
+        let error = #expect(throws: NightjarError.self) { try result.get() }
+        #expect(error?.description == "cancelled: the batch was cancelled")
+        #expect(site.log.begun.count == 6)
+        #expect(site.log.cancelled == 6)
+
+        let collecting = Task { try await site.client.collect(all, concurrency: 2) }
+        try await eventually("two are under way") { site.log.underWay == 2 }
+        collecting.cancel()
+        let results = try await collecting.value
+        #expect(results.count == 20)
+        #expect(results.allSatisfy { if case .failure(let error) = $0 { error.kind == .cancelled } else { false } })
+    }
+
+    @Test func aBlockingBatchRunsTheHandlersOfItsCalls() throws {
+        let site = try Site()
+        let parts = Mutex<[String]>([])
+        let calls = (0..<10).map { index in
+            var handlers = TaskHandlers { _, _ in }
+            handlers.body = { _, part in parts.withLock { $0.append(String(buffer: part)) } }
+            return BatchCall(Request(.get, "/a/\(index)x"), handlers: handlers)
+        }
+        let responses = try site.client.batchBlocking(calls, concurrency: 3)
+        #expect(responses.map(\.url) == (0..<10).map { "http://api.test/v1/a/\($0)x" })
+        #expect(parts.withLock { $0.sorted() } == (0..<10).map { "/v1/a/\($0)x" })
+        #expect(site.log.peak <= 3)
+    }
+
+    // MARK: Queues
+
+    @Test func aQueueTellsOfEachAndThenOfAll() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let told = Told()
+        let calls = requests(["/a", "/status/500", "/b"]).map { BatchCall($0) }
+        let batch = try site.client.start(
+            batch: calls, concurrency: 1, collectsErrors: true, on: queue, told.handlers)
+        try told.wait(queue)
+        #expect(told.lines.withLock { $0 } == ["0 200", "1 server", "2 200", "finished"])
+        #expect(batch.isFinished)
+        #expect(throws: Never.self) { try told.end.withLock { $0 }?.get() }
+    }
+
+    @Test func afterAFailureEachRequestIsToldOfOnce() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let told = Told()
+        let calls = requests(["/hold", "/status/500", "/b", "/c"]).map { BatchCall($0) }
+        try site.client.start(batch: calls, concurrency: 2, on: queue, told.handlers)
+        try told.wait(queue)
+        #expect(
+            told.lines.withLock { $0 } == ["1 server", "0 cancelled", "2 cancelled", "3 cancelled", "finished"])
+        guard case .failure(let error) = told.end.withLock({ $0 }) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(error.batchIndex == 1)
+        queue.poll(timeout: .zero)
+        #expect(told.lines.withLock { $0.count } == 5)
+    }
+
+    @Test func whatCannotBeSentIsToldByTheQueue() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let told = Told()
+        let calls = requests(["ftp://a/", "ftp://a/", "/a"]).map { BatchCall($0) }
+        try site.client.start(batch: calls, concurrency: 1, collectsErrors: true, on: queue, told.handlers)
+        #expect(told.lines.withLock { $0.isEmpty })
+        try told.wait(queue)
+        #expect(told.lines.withLock { $0 } == ["0 invalid_url", "1 invalid_url", "2 200", "finished"])
+    }
+
+    @Test func anEmptyBatchIsToldByTheQueue() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let told = Told()
+        try site.client.start(batch: [], on: queue, told.handlers)
+        #expect(told.lines.withLock { $0.isEmpty })
+        try told.wait(queue)
+        #expect(told.lines.withLock { $0 } == ["finished"])
+    }
+
+    @Test func aCancelledBatchIsOverWhenAllIs() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let told = Told()
+        let calls = requests(["/hold/1", "/hold/2", "/c"]).map { BatchCall($0) }
+        let batch = try site.client.start(batch: calls, concurrency: 2, on: queue, told.handlers)
+        batch.cancel()
+        batch.cancel()
+        try told.wait(queue)
+        #expect(told.lines.withLock { $0.sorted() } == ["0 cancelled", "1 cancelled", "2 cancelled", "finished"])
+        #expect(told.lines.withLock { $0.last } == "finished")
+        batch.cancel()
+    }
+
+    @Test func closingTheQueueEndsTheBatchThere() throws {
+        let site = try Site()
+        for collects in [false, true] {
+            let queue = CompletionQueue()
+            let told = Told()
+            let calls = requests(["/hold/1", "/hold/2", "/c", "/d"]).map { BatchCall($0) }
+            try site.client.start(
+                batch: calls, concurrency: 2, collectsErrors: collects, on: queue, told.handlers)
+            queue.close()
+            #expect(told.lines.withLock { $0.count } == 5)
+            #expect(told.lines.withLock { $0.last } == "finished")
+        }
+    }
+
+    @Test func closingTheClientEndsTheBatch() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let told = Told()
+        let calls = requests(["/hold/1", "/c", "/d"]).map { BatchCall($0) }
+        try site.client.start(batch: calls, concurrency: 1, collectsErrors: true, on: queue, told.handlers)
+        site.client.close()
+        try told.wait(queue)
+        #expect(told.lines.withLock { $0 } == ["0 cancelled", "1 closed", "2 closed", "finished"])
+    }
+
+    @Test func withoutAQueueTheLoopTells() throws {
+        let site = try Site()
+        let told = Told()
+        let calls = requests((0..<30).map { "/a/\($0)x" }).map { BatchCall($0) }
+        try site.client.start(batch: calls, concurrency: 4, on: nil, told.handlers)
+        try told.wait()
+        #expect(told.lines.withLock { $0.count } == 31)
+        #expect(site.log.peak == 4)
+    }
+
+    @Test func storedAnswersTakeTheirTurn() throws {
+        let site = try Site { $0.cacheSettings = CacheStorage.Settings(memory: 1 << 20) }
+        let queue = CompletionQueue()
+        let told = Told()
+        var headers = Headers()
+        try headers.add("Cache-Control", "max-age=600")
+        try site.client.insert(200, headers: headers, body: .init(), for: Request(.get, "/stored"))
+        let calls = Array(repeating: BatchCall(Request(.get, "/stored")), count: 5000)
+        try site.client.start(batch: calls, concurrency: 3, on: queue, told.handlers)
+        try told.wait(queue)
+        #expect(told.lines.withLock { $0.count } == 5001)
+        #expect(site.log.begun.isEmpty)
+    }
+
+    /// Neither the stack nor what is kept grows with the number of requests.
+    @Test func tenThousandRequestsRunThrough() async throws {
+        let site = try Site()
+        let count = 10_000
+        let ends = Mutex(0)
+        let isOver = Mutex(false)
+        let calls = (0..<count).map { BatchCall(Request(.get, $0 % 2 == 0 ? "/a/\($0)x" : "ftp://a/")) }
+        let handlers = BatchHandlers(
+            ended: { _, _, _, _ in ends.withLock { $0 += 1 } }, finished: { _, _ in isOver.withLock { $0 = true } })
+        try site.client.start(batch: calls, collectsErrors: true, on: nil, handlers)
+        try await eventually("the batch finished", within: .seconds(60)) { isOver.withLock { $0 } }
+        #expect(ends.withLock { $0 } == count)
+        #expect(site.log.peak <= 6)
+    }
+}

@@ -1,0 +1,82 @@
+import NIOCore
+import Nightjar
+import NightjarHTTP
+import NightjarTransport
+import Synchronization
+
+/// A transport without a network that counts what is under way. It answers each request in the loop's next turn with the
+/// status that its target ends in, or 200; what begins with `/v1/hold` is never answered.
+final class HeldTransport: HTTPTransport, @unchecked Sendable {
+    struct Log {
+        var begun: [String] = []
+        var underWay = 0
+        var peak = 0
+        var cancelled = 0
+    }
+
+    let log = Mutex(Log())
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func begin(
+        _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+    ) -> any Exchange {
+        let target = request.url.target
+        log.withLock { log in
+            log.begun.append(target)
+            log.underWay += 1
+            log.peak = max(log.peak, log.underWay)
+        }
+        let exchange = HeldExchange(self)
+        receiver.exchangeStarted(on: nil, isReused: false)
+        guard !target.hasPrefix("/v1/hold") else { return exchange }
+        let status = Int(target.suffix(3)).flatMap { 100...599 ~= $0 ? $0 : nil } ?? 200
+        let body = ByteBuffer(string: target)
+        // Twice round, so that several are under way together.
+        let answer = OnThisLoop { [self] in
+            guard exchange.end() else { return }
+            log.withLock { $0.underWay -= 1 }
+            receiver.exchangeReceived(head: ResponseHead(status: status, reason: "", headers: Headers()))
+            receiver.exchangeReceived(body: body)
+            receiver.exchangeFinished(trailers: Headers())
+        }
+        loop.execute { [loop] in loop.execute { answer.run() } }
+        return exchange
+    }
+
+    func shutDown() {}
+
+    fileprivate func cancelled() {
+        log.withLock { log in
+            log.cancelled += 1
+            log.underWay -= 1
+        }
+    }
+}
+
+/// What runs on the loop that made it.
+private struct OnThisLoop: @unchecked Sendable {
+    let run: () -> Void
+}
+
+private final class HeldExchange: Exchange {
+    private let transport: HeldTransport
+    private var hasEnded = false
+
+    init(_ transport: HeldTransport) { self.transport = transport }
+
+    /// - Returns: false when it had ended before.
+    func end() -> Bool {
+        defer { hasEnded = true }
+        return !hasEnded
+    }
+
+    func cancel() {
+        if end() { transport.cancelled() }
+    }
+    func pause() {}
+    func resume() {}
+    func send(_ part: ByteBuffer) {}
+    func endBody() {}
+}
