@@ -187,7 +187,11 @@ struct CatalogBuilder {
         operation.isDeprecated = source.node["deprecated"]?.bool ?? false
         if let pages = source.node["x-nightjar-pagination"] {
             var limit = CatalogBuilder.maximumOptions
-            operation.paginationOptions = try pages.json(limit: &limit)
+            do throws(NightjarError) {
+                operation.paginationOptions = try pages.json(limit: &limit)
+            } catch {
+                note("\(place).x-nightjar-pagination", "it is left out: \(error.message)")
+            }
         }
         if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not called") }
 
