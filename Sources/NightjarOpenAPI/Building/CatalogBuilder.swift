@@ -20,10 +20,10 @@ struct CatalogBuilder {
     private var passedOver: Set<String> = []
 
     /// Parameters, contents, answers and operations of one API. A path item may stand for thousands by aliases and
-    /// references, so few bytes can describe many. DigitalOcean has 10,000.
-    static let maximumParts = 500_000
-    /// Values of all examples, which aliases multiply likewise. OpenAI's have 50,000.
-    static let maximumExampleValues = 2_000_000
+    /// references, so few bytes can describe many. DigitalOcean's, the largest we know, has 9,600.
+    static let maximumParts = 200_000
+    /// Values of all examples and defaults, which aliases multiply likewise. DigitalOcean's have 1,800.
+    static let maximumExampleValues = 500_000
     /// Examples of one thing that are looked through for one with a value.
     private static let maximumExamples = 16
     /// Values of the options that an extension gives one operation. There are twenty names.

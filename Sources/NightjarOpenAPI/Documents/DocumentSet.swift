@@ -17,7 +17,9 @@ struct DocumentSet: Sendable {
     /// Origins besides its own that a document may refer to.
     let allowedOrigins: Set<String>
 
-    init(allowedOrigins: Set<String> = []) { self.allowedOrigins = allowedOrigins }
+    init(allowedOrigins: Set<String> = []) {
+        self.allowedOrigins = Set(allowedOrigins.map { (try? RequestURL($0))?.origin.description ?? $0 })
+    }
 
     // MARK: Documents
 
