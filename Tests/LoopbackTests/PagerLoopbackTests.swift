@@ -70,7 +70,10 @@ import Testing
         let api = try demo.client()
         let ids = try walk(api, "/changing/\(path)?count=10000&limit=100&changes=both", Pagination(.guess))
         let answer = try api.sendBlocking(Request(.get, "/changing/survivors")).json
-        guard case .array(let gone) = answer["deleted"] else { return Issue.record("no survivors") }
+        guard case .array(let gone) = answer["deleted"] else {
+            Issue.record("no survivors")
+            return
+        }
         let deleted = Set(gone.compactMap { if case .integer(let id) = $0 { Int(id) } else { nil } })
         #expect(!deleted.isEmpty && Set(ids).count == ids.count)
         let survivors = (1...10_000).map { $0 * 1000 }.filter { !deleted.contains($0) }
