@@ -165,6 +165,7 @@ let package = Package(
         .target(
             name: "NightjarTestSupport",
             dependencies: [
+                "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

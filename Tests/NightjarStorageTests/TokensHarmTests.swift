@@ -19,7 +19,7 @@ import Testing
         var random = SeededRandom(seed: 3)
         let store = kind.store(path)
         let workers = TokenStoreWorkers()
-        func start(_ index: Int) throws -> Process {
+        func start(_ index: Int) throws -> ChildProcess {
             try workers.start(["loop", kind.rawValue, path], output: folder.file("output-\(index)"))
         }
         func complaint(_ index: Int) -> String {
@@ -74,13 +74,12 @@ import Testing
         let line = try TokenStoreWorkers.line(of: output)
         let words = line.split(whereSeparator: \.isWhitespace)
         let child = words.count > 1 ? pid_t(words[1]) ?? 0 : 0
-        // Before the parent is waited for: Foundation takes that for running as long as its children do.
         defer { if child > 1 { kill(child, SIGKILL) } }
         try #require(words.count == 5, "\(line)")
         // It cannot take the lock, can read the login, and what was in memory is its parent's.
         #expect(words[2...] == ["true", "3", "forked"])
         #expect(try store.tryLock() == nil)
-        kill(process.processIdentifier, SIGKILL)
+        process.send(SIGKILL)
         try eventually("the lock was free") { try store.tryLock() != nil }
         #expect(kill(child, 0) == 0)
     }

@@ -44,7 +44,7 @@ func permissions(_ path: String) -> mode_t? {
 
 /// Processes that use a store, all gone with this.
 final class TokenStoreWorkers {
-    private var running: [Process] = []
+    private var running: [ChildProcess] = []
     private let program: String
 
     init(_ program: String = TokenStoreWorkers.path) { self.program = program }
@@ -59,16 +59,8 @@ final class TokenStoreWorkers {
     deinit { for process in running { end(process) } }
 
     @discardableResult
-    func start(_ arguments: [String], output: String? = nil) throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardOutput =
-            try output.map { path in
-                _ = FileManager.default.createFile(atPath: path, contents: nil)
-                return try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-            } ?? FileHandle.nullDevice
-        try process.run()
+    func start(_ arguments: [String], output: String? = nil) throws -> ChildProcess {
+        let process = try ChildProcess(program, arguments, output: output)
         running.append(process)
         return process
     }
@@ -85,11 +77,9 @@ final class TokenStoreWorkers {
 
     /// - Returns: false when it had ended by itself.
     @discardableResult
-    func end(_ process: Process) -> Bool {
-        let wasRunning = process.isRunning
-        if wasRunning { kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
+    func end(_ process: ChildProcess) -> Bool {
+        process.send(SIGKILL)
         running.removeAll { $0 === process }
-        return wasRunning || process.terminationReason == .uncaughtSignal
+        return process.wait() == .signal(SIGKILL)
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// What a program that a test ran has left.
 public struct ToolResult: Sendable {
@@ -24,25 +24,20 @@ public func run(
 ) throws -> ToolResult {
     let folder = try TemporaryDirectory()
     try folder.write("in", input)
-    try folder.write("out", "")
-    try folder.write("err", "")
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-    process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: folder.file("in")))
-    process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file("out")))
-    process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file("err")))
-    try process.run()
+    let process = try ChildProcess(
+        "/usr/bin/env", [program] + arguments, input: folder.file("in"), output: folder.file("out"),
+        errors: folder.file("err"), environment: environment, directory: directory)
     do {
         try eventually("\(program) ended", within: limit) { !process.isRunning }
     } catch {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.send(SIGKILL)
+        process.wait()
         throw ToolFailure(description: "\(program) \(arguments.joined(separator: " ")) did not end within \(limit)")
     }
+    let status: Int32 =
+        switch process.wait() {
+        case .exit(let status), .signal(let status): status
+        }
     return ToolResult(
-        status: process.terminationStatus, output: try folder.read("out"),
-        errors: String(decoding: try folder.read("err"), as: UTF8.self))
+        status: status, output: try folder.read("out"), errors: String(decoding: try folder.read("err"), as: UTF8.self))
 }

@@ -26,7 +26,7 @@ import Testing
         var random = SeededRandom(seed: 7)
         let workers = TokenStoreWorkers(worker)
         var seed = 0
-        func start(_ index: Int) throws -> Process {
+        func start(_ index: Int) throws -> ChildProcess {
             seed += 1
             return try workers.start(["loop", folder, "3000000", "\(seed)"], output: parent.file("output-\(index)"))
         }

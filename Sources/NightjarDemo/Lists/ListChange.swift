@@ -1,0 +1,39 @@
+/// What happens to a data set between two pages.
+enum ListChange: String, CaseIterable {
+    case insert, delete, both
+
+    /// Changes `items` somewhere in front of, at, or behind the place where a walk has come to.
+    ///
+    /// - Parameters:
+    ///   - position: the identifier that the walk has come to, from 0 to the items' end.
+    ///   - inFront: what is inserted comes in front of all others in descending order, as news do.
+    func apply(to items: inout ListItems, position: Int, inFront: Bool, _ random: inout SplitMix64) {
+        if self != .delete {
+            items.insert(near: inFront ? items.end : ListChange.id(around: position, end: items.end, &random))
+        }
+        if self != .insert, items.count > 0 {
+            let index = ListChange.index(around: items.countBelow(position), count: items.count, &random)
+            items.delete(at: index)
+        }
+    }
+
+    private static func id(around position: Int, end: Int, _ random: inout SplitMix64) -> Int {
+        switch random.below(3) {
+        case 0: 1 + random.below(max(1, position))
+        case 1: max(1, position - ListItems.step + random.below(2 * ListItems.step))
+        default: position + 1 + random.below(max(1, end - position))
+        }
+    }
+
+    /// - Parameter count: above zero.
+    private static func index(around index: Int, count: Int, _ random: inout SplitMix64) -> Int {
+        let chosen =
+            switch random.below(3) {
+            case 0: random.below(max(1, index))
+            // The one that a cursor is of, or the one behind it.
+            case 1: index - 1 + random.below(3)
+            default: index + random.below(max(1, count - index))
+            }
+        return min(max(0, chosen), count - 1)
+    }
+}

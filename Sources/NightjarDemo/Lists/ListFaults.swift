@@ -1,0 +1,52 @@
+import NIOCore
+import NIOHTTP1
+
+/// Which pages of a walk fail on request, and how.
+///
+/// `fail=2,5` names pages by their numbers from 1; each fails `times` times with `status`, or with `drop=1` by closing the
+/// connection without an answer. `rate=3` does the same with 429 and Retry-After. `retry_after` is in seconds.
+struct ListFaults {
+    let failing: [Int]
+    let limited: [Int]
+    let times: Int
+    let status: Int
+    let retryAfter: TimeAmount?
+    let isDropped: Bool
+
+    init(_ request: Request) throws(Problem) {
+        failing = try ListFaults.pages(request, "fail")
+        limited = try ListFaults.pages(request, "rate")
+        times = try request.query("times", in: 0...1_000_000, or: 1)
+        status = try request.query("status", in: 400...599, or: 503)
+        retryAfter =
+            request.query("retry_after") == nil ? nil : try request.queryDuration("retry_after", atMost: 3600, or: 0)
+        isDropped = try request.query("drop", oneOf: ["0", "1"]) == "1"
+    }
+
+    /// What becomes of one more request for a page.
+    ///
+    /// - Parameter earlier: how many requests for it have failed before.
+    func answer(page: Int, earlier: Int) -> Response? {
+        guard earlier < times else { return nil }
+        var headers: HTTPHeaders = [:]
+        if limited.contains(page) {
+            headers.add(name: "Retry-After", value: RetryAfter.seconds(retryAfter ?? .seconds(1)))
+            return Problem(.tooManyRequests, "page \(page) was asked to be too much", headers: headers).response
+        }
+        guard failing.contains(page) else { return nil }
+        if isDropped { return .dropped }
+        if let retryAfter { headers.add(name: "Retry-After", value: RetryAfter.seconds(retryAfter)) }
+        let status = HTTPResponseStatus(statusCode: status)
+        return Problem(status, "page \(page) was asked to fail", headers: headers).response
+    }
+
+    private static func pages(_ request: Request, _ name: String) throws(Problem) -> [Int] {
+        guard let text = request.query(name) else { return [] }
+        let words = text.split(separator: ",", omittingEmptySubsequences: false)
+        let pages = words.compactMap { Int($0) }.filter { $0 >= 1 }
+        guard pages.count == words.count, pages.count <= 100 else {
+            throw Problem.query(name, "must be up to 100 numbers of pages, from 1, with commas between them")
+        }
+        return pages
+    }
+}

@@ -1,0 +1,117 @@
+/// A data set that is given out in pages, and what was asked of it. Lives on the server's loop.
+final class ListSet {
+    /// A page, cut out.
+    struct Page {
+        let ids: [Int]
+        /// The place of the first one, counted from the end that the order begins at.
+        let offset: Int
+        let total: Int
+        /// Nil where nothing follows.
+        let next: ListCursor?
+    }
+
+    /// Where a page begins.
+    enum Position {
+        case place(Int)
+        case behind(ListCursor)
+    }
+
+    /// What was asked for and what came of it.
+    struct Query {
+        let style: ListStyle
+        /// As sent, its beginning.
+        let text: String
+        let page: Int
+        let itemCount: Int
+        let status: Int
+    }
+
+    /// What clients can make the server keep. A walk of 10,000 pages with both changes needs 20,000.
+    static let changesLimit = 50_000
+    private static let failuresKept = 1000
+    private static let queriesKept = 100
+
+    private(set) var items: ListItems
+    private(set) var requestCount = 0
+    /// The last ones, oldest first.
+    private(set) var queries: [Query] = []
+    /// What the one cursor of `repeat=cursor` stands for.
+    var remembered = ListCursor.start
+    /// Where the walk that names items instead of cursors has come to.
+    private var walk = ListCursor.start
+    private var failures = BoundedTable<Int, Int>(capacity: ListSet.failuresKept)
+    private var random: SplitMix64
+
+    /// - Parameter name: the same name gives the same changes.
+    init(name: String, count: Int) {
+        items = ListItems(count: count)
+        // FNV-1a: the standard library's hashes differ from run to run.
+        random = SplitMix64(
+            seed: name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
+    }
+
+    func note(_ query: Query) {
+        requestCount += 1
+        if queries.count == ListSet.queriesKept { queries.removeFirst() }
+        queries.append(query)
+    }
+
+    /// How many requests for a page have failed.
+    func failureCount(page: Int) -> Int { failures[page] ?? 0 }
+
+    func noteFailure(page: Int) { failures.set(failureCount(page: page) + 1, for: page) }
+
+    /// The number of the page behind an item, which a request for it does not tell: one more than that of the page before,
+    /// and the same where it is asked for again.
+    func cursor(behind last: Int) -> ListCursor {
+        if walk.last != last { walk = ListCursor(last: last, page: walk.page + 1) }
+        return walk
+    }
+
+    func beginWalk() { walk = .start }
+
+    /// Lets something come and go around a position.
+    ///
+    /// - Throws: 507 where that has happened too often.
+    func change(_ change: ListChange, at position: Position, isDescending: Bool) throws(Problem) {
+        guard items.changeCount < ListSet.changesLimit else {
+            throw Problem(
+                .insufficientStorage, "\(ListSet.changesLimit) changes is the most of a set; delete it to begin again")
+        }
+        let id =
+            switch position {
+            case .behind(let cursor): cursor.last ?? 0
+            case .place(let offset): items.id(at: place(offset, isDescending)) ?? items.end
+            }
+        change.apply(to: &items, position: min(id, items.end), inFront: isDescending, &random)
+    }
+
+    /// - Parameter number: of the page, from 1.
+    func page(at position: Position, number: Int, limit: Int, isDescending: Bool) -> Page {
+        let total = items.count
+        let offset: Int
+        switch position {
+        case .place(let place):
+            offset = place
+        case .behind(let cursor):
+            switch cursor.last {
+            case nil: offset = 0
+            case let last?: offset = isDescending ? total - items.countBelow(last) : items.countBelow(last + 1)
+            }
+        }
+        let ids: [Int]
+        if isDescending {
+            ids = items.ids(at: (total - offset - limit)..<(total - offset)).reversed()
+        } else {
+            ids = items.ids(at: offset..<(offset + limit))
+        }
+        let hasMore = offset + ids.count < total
+        return Page(
+            ids: ids, offset: offset, total: total,
+            next: hasMore ? ids.last.map { ListCursor(last: $0, page: number + 1) } : nil)
+    }
+
+    private func place(_ offset: Int, _ isDescending: Bool) -> Int {
+        isDescending ? items.count - 1 - offset : offset
+    }
+}

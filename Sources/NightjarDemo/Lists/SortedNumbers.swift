@@ -1,0 +1,30 @@
+/// Numbers in ascending order, each once.
+struct SortedNumbers {
+    private(set) var values: [Int] = []
+
+    var count: Int { values.count }
+    var last: Int? { values.last }
+
+    func contains(_ number: Int) -> Bool {
+        let index = countBelow(number)
+        return index < values.count && values[index] == number
+    }
+
+    /// How many are smaller than `number`; where it is, or would be.
+    func countBelow(_ number: Int) -> Int {
+        var low = 0
+        var high = values.count
+        while low < high {
+            let middle = (low + high) / 2
+            if values[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Does nothing where it is there.
+    mutating func insert(_ number: Int) {
+        let index = countBelow(number)
+        guard index == values.count || values[index] != number else { return }
+        values.insert(number, at: index)
+    }
+}

@@ -1,0 +1,90 @@
+import CLinux
+import Foundation
+import Glibc
+import Synchronization
+
+/// A program that a test runs beside itself.
+///
+/// Not Foundation's `Process`: that learns of a child's end by a socket which children started meanwhile inherit, and so
+/// waits for their end too, for ever where they wait for each other's. This one leaves its children three descriptors.
+public final class ChildProcess: Sendable {
+    public enum Ending: Sendable, Equatable {
+        case exit(Int32)
+        case signal(Int32)
+    }
+
+    public let id: pid_t
+    private let ending = Mutex<Ending?>(nil)
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - program: an absolute path.
+    ///   - output: the file that its output goes to, made and emptied; nil: nowhere. `errors` likewise; nil: where ours go.
+    ///   - environment: beside ours.
+    public init(
+        _ program: String, _ arguments: [String], input: String? = nil, output: String? = nil, errors: String? = nil,
+        environment: [String: String] = [:], directory: String? = nil
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output ?? "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        if let errors {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        }
+        if let directory { posix_spawn_file_actions_addchdir_np(&actions, directory) }
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        var id: pid_t = 0
+        let status = withCStrings([program] + arguments) { words in
+            withCStrings(ChildProcess.environment(with: environment)) { variables in
+                posix_spawn(&id, program, &actions, nil, words, variables)
+            }
+        }
+        guard status == 0 else { throw ToolFailure(description: "\(program): \(String(cString: strerror(status)))") }
+        self.id = id
+    }
+
+    public var isRunning: Bool { look() == nil }
+
+    /// Returns when it has ended.
+    @discardableResult
+    public func wait() -> Ending {
+        while true {
+            // Only looked at, so that whoever else waits or sends a signal finds it still.
+            var information = siginfo_t()
+            waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT)
+            if let ending = look() { return ending }
+        }
+    }
+
+    /// Does nothing where it has ended.
+    public func send(_ signal: Int32) {
+        ending.withLock { if $0 == nil { kill(id, signal) } }
+    }
+
+    /// Until this has told an end, the number is this child's and no other's.
+    private func look() -> Ending? {
+        ending.withLock { ending in
+            if let ending { return ending }
+            var status: Int32 = 0
+            guard waitpid(id, &status, WNOHANG) == id else { return nil }
+            let signal = status & 0x7f
+            ending = signal == 0 ? .exit(status >> 8 & 0xff) : .signal(signal)
+            return ending
+        }
+    }
+
+    private static func environment(with others: [String: String]) -> [String] {
+        ProcessInfo.processInfo.environment.merging(others) { $1 }.map { "\($0)=\($1)" }
+    }
+}
+
+private func withCStrings<Result>(
+    _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+    let pointers = texts.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    return pointers.withUnsafeBufferPointer { body($0.baseAddress.unsafelyUnwrapped) }
+}
