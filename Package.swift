@@ -213,6 +213,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             path: "Tests/Fuzz/Auth"),
         .executableTarget(
             name: "FuzzCaching", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Caching"),
+        .executableTarget(
+            name: "FuzzPages",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Pages"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

@@ -22,6 +22,8 @@ public final class CompletionQueue: @unchecked Sendable {
     private var eventDescriptor: Int32 = -1
     private var descriptorIsReadable = false
     private var tasks: [ClientTask] = []
+    /// Of lists.
+    private var asks: [ObjectIdentifier: PageAsk] = [:]
     private var isClosed = false
 
     public init() {}
@@ -36,7 +38,7 @@ public final class CompletionQueue: @unchecked Sendable {
     func post(_ new: inout [QueueEvent]) {
         guard !Fork.hasHappened(since: birth) else { return new.removeAll() }
         monitor.lock()
-        if isClosed, tasks.isEmpty {
+        if isClosed, isIdle {
             // Log lines of clients that live on: nobody will ask for them.
             monitor.unlock()
             return new.removeAll()
@@ -80,6 +82,20 @@ public final class CompletionQueue: @unchecked Sendable {
             }
         }
     }
+
+    /// - Returns: false when the queue is closed.
+    func register(_ ask: PageAsk) -> Bool {
+        monitor.withLock {
+            if isClosed { return false }
+            asks[ObjectIdentifier(ask)] = ask
+            return true
+        }
+    }
+
+    func forget(_ ask: PageAsk) { monitor.withLock { _ = asks.removeValue(forKey: ObjectIdentifier(ask)) } }
+
+    /// Nobody delivers here. Under the lock.
+    private var isIdle: Bool { tasks.isEmpty && asks.isEmpty }
 
     // MARK: From the owner
 
@@ -129,7 +145,7 @@ public final class CompletionQueue: @unchecked Sendable {
         runningPoller = nil
         spare = batch
         if blockedPollers > 0 { monitor.broadcast() }
-        let mustDrain = isClosed && !tasks.isEmpty
+        let mustDrain = isClosed && !isIdle
         monitor.unlock()
         if mustDrain { drain() }
         return count
@@ -141,7 +157,7 @@ public final class CompletionQueue: @unchecked Sendable {
         post(&events)
     }
 
-    /// Cancels the tasks that deliver here and runs what is left of their events, each `finished` included, on this
+    /// Cancels the tasks and the waits for pages that deliver here and runs what is left of their events, each `finished` included, on this
     /// thread. From inside an event of this queue that happens as soon as its `poll` ends. No task can be started here
     /// afterwards.
     public func close() {
@@ -156,14 +172,15 @@ public final class CompletionQueue: @unchecked Sendable {
 
     private func drain() {
         for task in monitor.withLock({ tasks }) { task.cancel() }
+        for ask in monitor.withLock({ Array(asks.values) }) { ask.cancel() }
         while true {
             monitor.lock()
-            while events.isEmpty && !tasks.isEmpty || runningPoller != nil {
+            while events.isEmpty && !isIdle || runningPoller != nil {
                 blockedPollers += 1
                 monitor.wait(until: nil)
                 blockedPollers -= 1
             }
-            let isDone = events.isEmpty && tasks.isEmpty
+            let isDone = events.isEmpty && isIdle
             monitor.unlock()
             if isDone { return }
             poll(timeout: .zero)

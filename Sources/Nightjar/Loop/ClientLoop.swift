@@ -58,6 +58,8 @@ final class ClientLoop: @unchecked Sendable {
     let workers: WorkerThreads
     private var spareMail: [Message] = []
     private var calls: [Call] = []
+    /// Told when the client is closed: what waits and is no call.
+    private var listeners: [ObjectIdentifier: () -> Void] = [:]
     private var outbox: [QueueEvent] = []
     /// Whom ``outbox`` is for.
     private var addressee: CompletionQueue?
@@ -179,6 +181,9 @@ final class ClientLoop: @unchecked Sendable {
     private func close() {
         isClosing = true
         endCalls { !$0.isInner }
+        let waiting = listeners
+        listeners = [:]
+        for tell in waiting.values { tell() }
         guard let tokens, tokens.mustNotBeCut() else { return shutDown() }
         after(ClientLoop.farewell) { self.shutDown() }
     }
@@ -248,6 +253,11 @@ final class ClientLoop: @unchecked Sendable {
             last.place = call.place
         }
     }
+
+    /// Has `body` run when the client is closed, until ``stopTelling(_:)``. Once at most.
+    func tellOfClose(_ object: AnyObject, _ body: @escaping () -> Void) { listeners[ObjectIdentifier(object)] = body }
+
+    func stopTelling(_ object: AnyObject) { listeners[ObjectIdentifier(object)] = nil }
 
     // MARK: Events
 

@@ -27,6 +27,20 @@ public enum JSONValue: Sendable, Equatable {
 
     /// - Throws: `decoding` with the place and what was wanted there; also beyond 1024 levels.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
+        self = try JSONValue.parse(text) { tape, strings in
+            var reader = TapeReader(tape: tape, strings: strings)
+            return reader.value()
+        }
+    }
+
+    /// Whether a text is JSON, without a value of it being made.
+    ///
+    /// - Throws: as reading it would.
+    static func check(_ text: UnsafeRawBufferPointer) throws(NightjarError) { try parse(text) { _, _ in } }
+
+    private static func parse<Result>(
+        _ text: UnsafeRawBufferPointer, _ read: (UnsafePointer<UInt64>, UnsafeRawPointer) -> Result
+    ) throws(NightjarError) -> Result {
         guard let parser = njs_parser_new() else { throw NightjarError(.decoding, "out of memory") }
         defer { njs_parser_free(parser) }
         var document = njs_document()
@@ -36,8 +50,7 @@ public enum JSONValue: Sendable, Equatable {
         guard status == NJS_OK, let tape = document.tape, let strings = document.strings else {
             throw NightjarError(.decoding, JSONValue.describe(status, failure))
         }
-        var reader = TapeReader(tape: tape, strings: UnsafeRawPointer(strings))
-        self = reader.value()
+        return read(tape, UnsafeRawPointer(strings))
     }
 
     public init(parsing text: String) throws(NightjarError) {

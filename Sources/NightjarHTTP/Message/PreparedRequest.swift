@@ -152,6 +152,10 @@ public final class PreparedRequest: Sendable {
     private static func writeTarget(
         _ request: borrowing Request, _ template: RequestTemplate, _ known: Origin?, into head: inout ByteBuffer
     ) throws(NightjarError) -> URLResolution {
+        if let url = request.resolved {
+            head.writeString(url.target)
+            return URLResolution(of: url)
+        }
         let query = request.query
         var target = request.target
         if !request.parameters.isEmpty {

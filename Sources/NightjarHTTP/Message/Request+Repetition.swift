@@ -3,7 +3,7 @@ extension Request {
     /// The same for all that are alike. Nil where it is not worth while to look for another, or where one that looks the
     /// same is not: with a body, a template, a schema, a key of its own or very long.
     public var fingerprint: UInt64? {
-        guard case .none = body, parameters.isEmpty, schema == nil, idempotencyKey == .none,
+        guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, idempotencyKey == .none,
             headers.storedBytes <= Request.longestRepeated, target.utf8.count <= Request.longestRepeated
         else { return nil }
         var fingerprint = Fingerprint()

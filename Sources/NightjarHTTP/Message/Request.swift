@@ -5,6 +5,8 @@ public struct Request: Sendable {
     public var method: Method
     /// An absolute http or https URL, or a path that is joined to the client's base URL.
     public var target: String
+    /// Takes the place of ``target``, ``parameters`` and ``query``: a URL that was resolved before, with its user info.
+    package var resolved: RequestURL?
     /// Values for the variables of ``target``, which is then a URI template (RFC 6570 to level 3):
     /// `/users/{id}/files{?page}`. None: the target is as it stands, braces and all.
     public var parameters: [(name: String, value: String)] = []

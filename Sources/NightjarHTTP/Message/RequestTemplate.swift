@@ -79,6 +79,9 @@ public final class RequestTemplate: Sendable {
         self.sensitive = sensitive
     }
 
+    /// Names that the configuration calls those of credentials.
+    package var sensitiveNames: [String] { sensitive }
+
     /// Whether each request has a field of this name that does not set its own.
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 

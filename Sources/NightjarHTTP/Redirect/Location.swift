@@ -12,96 +12,35 @@ struct Location: Equatable {
     ///   - field: the value as it came: servers write UTF-8, Latin-1 and spaces there, and each such byte is encoded.
     ///   - base: the URL that answered. A target in its origin keeps its user info: that was given for the origin.
     ///   - fragment: that of the URL that was asked for.
+    ///   - subject: what messages call it.
     /// - Throws: `protocol`. The message quotes nothing that may be a secret.
-    init(_ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil) throws(NightjarError) {
-        guard !field.isEmpty else { throw .unfollowable("its Location is empty") }
-        guard field.count <= RequestTarget.maximumLength else { throw Location.oversized }
+    init(
+        _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
+    ) throws(NightjarError) {
+        guard !field.isEmpty else { throw subject.unfollowable("is empty") }
+        guard field.count <= RequestTarget.maximumLength else { throw subject.oversized }
         if let byte = field.first(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw .unfollowable("its Location holds the control character 0x" + String(byte, radix: 16))
+            throw subject.unfollowable("holds the control character 0x" + String(byte, radix: 16))
         }
         let hash = field.firstIndex(of: UInt8(ascii: "#")) ?? field.count
         let reference = UnsafeRawBufferPointer(rebasing: field[..<hash])
-        let (origin, target) = try Location.resolve(reference, base: base)
+        let (origin, target) = try subject.resolve(reference, base: base)
         let userInfo = origin == base.origin ? base.userInfo : nil
         url = RequestURL(origin: origin, target: target, userInfo: userInfo, sensitive: base.sensitive)
         if hash < field.count {
-            self.fragment = try Location.encoded(Array(field[(hash + 1)...]))
+            self.fragment = try subject.encoded(Array(field[(hash + 1)...]))
         } else {
             self.fragment = fragment
         }
     }
 
-    /// RFC 3986 section 5.2.2.
-    private static func resolve(
-        _ reference: UnsafeRawBufferPointer, base: RequestURL
-    ) throws(NightjarError) -> (Origin, target: String) {
-        let (isTLS, afterScheme) = try scheme(reference, base: base)
-        let rest = UnsafeRawBufferPointer(rebasing: reference[afterScheme...])
-        guard rest.starts(with: "//".utf8) else {
-            return (base.origin, try target(rest, behind: base))
-        }
-        let authority = URLResolution.authority(rest, from: 2)
-        let pathAndQuery = UnsafeRawBufferPointer(rebasing: rest[(2 + authority.count)...])
-        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
-    }
+    /// What leads somewhere, for messages.
+    struct Subject {
+        let problem: String
+        let name: String
 
-    /// Whether the target is https, and where what is behind the scheme begins.
-    private static func scheme(
-        _ reference: UnsafeRawBufferPointer, base: RequestURL
-    ) throws(NightjarError) -> (isTLS: Bool, end: Int) {
-        let end = reference.prefix(while: URLResolution.isSchemeByte).count
-        guard end < reference.count, reference[end] == UInt8(ascii: ":"), let first = reference.first,
-            ASCII.lowercase(first) &- UInt8(ascii: "a") < 26
-        else { return (base.origin.isTLS, 0) }
-        let name = UnsafeRawBufferPointer(rebasing: reference[..<end])
-        let isTLS = ASCII.isCaseless(name, "https")
-        guard isTLS || ASCII.isCaseless(name, "http") else {
-            throw .unfollowable("the scheme \(quoted(name)) of its Location is not http or https")
-        }
-        // What RFC 3986 leaves to old parsers, "http:path", means a host to some and a path to others.
-        guard reference[end...].starts(with: "://".utf8) else {
-            throw .unfollowable("its Location has \(quoted(name)) without :// behind it")
-        }
-        return (isTLS, end + 1)
-    }
-
-    private static func origin(
-        _ authority: UnsafeRawBufferPointer, isTLS: Bool, base: Origin
-    ) throws(NightjarError) -> Origin {
-        // What listens at a socket writes the name that it was called by, and means itself.
-        if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
-        // Nobody but the caller says with which credentials a server is asked.
-        guard !authority.contains(UInt8(ascii: "@")) else {
-            throw .unfollowable("its Location holds a user name or a password, which a server cannot choose for us")
-        }
-        do throws(NightjarError) {
-            let (host, port, _) = try URLResolution.read(authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
-            return Origin(isTLS: isTLS, host: host, port: port)
-        } catch {
-            throw .unfollowable("its Location is wrong: " + error.message)
-        }
-    }
-
-    /// - Parameter base: what a relative path is merged with (section 5.2.3); nil behind an authority.
-    private static func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String
-    {
-        let slash = UInt8(ascii: "/")
-        let path = text.prefix { $0 != UInt8(ascii: "?") }
-        let query = text[path.endIndex...]
-        let basePath = base?.path ?? "/"
-        var whole: [UInt8]
-        switch path.first {
-        case nil:
-            if let base, query.isEmpty { return base.target }
-            whole = Array(basePath.utf8)
-        case slash:
-            whole = removingDotSegments(path)
-        default:
-            let directoryEnd = basePath.utf8.lastIndex(of: slash) ?? basePath.startIndex
-            whole = removingDotSegments(Array(basePath.utf8[...directoryEnd]) + path)
-        }
-        whole += query
-        return try encoded(whole)
+        static let redirect = Subject(problem: "the redirect cannot be followed", name: "its Location")
+        static let nextPage = Subject(problem: "the list cannot be followed", name: "the URL of its next page")
     }
 
     /// RFC 3986 section 5.2.4.
@@ -126,8 +65,82 @@ struct Location: Equatable {
         }
         return result
     }
+}
 
-    private static func encoded(_ bytes: [UInt8]) throws(NightjarError) -> String {
+extension Location.Subject {
+    /// RFC 3986 section 5.2.2.
+    fileprivate func resolve(
+        _ reference: UnsafeRawBufferPointer, base: RequestURL
+    ) throws(NightjarError) -> (Origin, target: String) {
+        let (isTLS, afterScheme) = try scheme(reference, base: base)
+        let rest = UnsafeRawBufferPointer(rebasing: reference[afterScheme...])
+        guard rest.starts(with: "//".utf8) else {
+            return (base.origin, try target(rest, behind: base))
+        }
+        let authority = URLResolution.authority(rest, from: 2)
+        let pathAndQuery = UnsafeRawBufferPointer(rebasing: rest[(2 + authority.count)...])
+        return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
+    }
+
+    /// Whether the target is https, and where what is behind the scheme begins.
+    private func scheme(
+        _ reference: UnsafeRawBufferPointer, base: RequestURL
+    ) throws(NightjarError) -> (isTLS: Bool, end: Int) {
+        let end = reference.prefix(while: URLResolution.isSchemeByte).count
+        guard end < reference.count, reference[end] == UInt8(ascii: ":"), let first = reference.first,
+            ASCII.lowercase(first) &- UInt8(ascii: "a") < 26
+        else { return (base.origin.isTLS, 0) }
+        let name = UnsafeRawBufferPointer(rebasing: reference[..<end])
+        let isTLS = ASCII.isCaseless(name, "https")
+        guard isTLS || ASCII.isCaseless(name, "http") else {
+            throw unfollowable(of: "the scheme \(quoted(name)) of \(self.name)", "is not http or https")
+        }
+        // What RFC 3986 leaves to old parsers, "http:path", means a host to some and a path to others.
+        guard reference[end...].starts(with: "://".utf8) else {
+            throw unfollowable("has \(quoted(name)) without :// behind it")
+        }
+        return (isTLS, end + 1)
+    }
+
+    private func origin(
+        _ authority: UnsafeRawBufferPointer, isTLS: Bool, base: Origin
+    ) throws(NightjarError) -> Origin {
+        // What listens at a socket writes the name that it was called by, and means itself.
+        if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
+        // Nobody but the caller says with which credentials a server is asked.
+        guard !authority.contains(UInt8(ascii: "@")) else {
+            throw unfollowable("holds a user name or a password, which a server cannot choose for us")
+        }
+        do throws(NightjarError) {
+            let (host, port, _) = try URLResolution.read(authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
+            return Origin(isTLS: isTLS, host: host, port: port)
+        } catch {
+            throw unfollowable("is wrong: " + error.message)
+        }
+    }
+
+    /// - Parameter base: what a relative path is merged with (section 5.2.3); nil behind an authority.
+    private func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String {
+        let slash = UInt8(ascii: "/")
+        let path = text.prefix { $0 != UInt8(ascii: "?") }
+        let query = text[path.endIndex...]
+        let basePath = base?.path ?? "/"
+        var whole: [UInt8]
+        switch path.first {
+        case nil:
+            if let base, query.isEmpty { return base.target }
+            whole = Array(basePath.utf8)
+        case slash:
+            whole = Location.removingDotSegments(path)
+        default:
+            let directoryEnd = basePath.utf8.lastIndex(of: slash) ?? basePath.startIndex
+            whole = Location.removingDotSegments(Array(basePath.utf8[...directoryEnd]) + path)
+        }
+        whole += query
+        return try encoded(whole)
+    }
+
+    fileprivate func encoded(_ bytes: [UInt8]) throws(NightjarError) -> String {
         var buffer = ByteBuffer()
         try bytes.withUnsafeBytes { bytes in
             Result { () throws(NightjarError) in try PercentEncoding.writeTarget(bytes, into: &buffer) }
@@ -136,8 +149,12 @@ struct Location: Equatable {
         return String(buffer: buffer)
     }
 
-    private static var oversized: NightjarError {
-        .unfollowable("its Location is longer than \(RequestTarget.maximumLength) bytes")
+    fileprivate var oversized: NightjarError {
+        unfollowable("is longer than \(RequestTarget.maximumLength) bytes")
+    }
+
+    fileprivate func unfollowable(of noun: String? = nil, _ why: String) -> NightjarError {
+        NightjarError(.protocol, "\(problem): \(noun ?? name) \(why)", phase: .receive)
     }
 }
 

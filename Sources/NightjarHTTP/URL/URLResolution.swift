@@ -7,6 +7,14 @@ struct URLResolution {
     /// Where path and query begin in the target.
     let rest: Int
 
+    /// Of what needs none.
+    init(of url: RequestURL) {
+        origin = url.origin
+        userInfo = url.userInfo
+        basePath = ""
+        rest = 0
+    }
+
     /// - Parameter known: an origin that was met before, and need not be read again.
     /// - Returns: nil for a relative target without a base.
     /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.

@@ -1,0 +1,168 @@
+import NightjarHTTP
+
+extension Client {
+    /// The pages of a list, one after the other. Each iteration is a walk of its own; ending it early cancels what is in
+    /// flight.
+    public func pages(
+        _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
+        timeout: Duration? = nil
+    ) -> PageSequence {
+        PageSequence(client: self, request: request, pagination: pagination, state: state, timeout: timeout)
+    }
+
+    /// The items of a list, whatever pages they come in.
+    public func items(
+        _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
+        timeout: Duration? = nil
+    ) -> ItemSequence<JSONValue> {
+        ItemSequence(pages: pages(request, pagination, resuming: state, timeout: timeout)) {
+            page, index throws(NightjarError) in try page.json(index)
+        }
+    }
+
+    /// The items of a list as a type. One that is not of it ends the iteration as `decoding`.
+    public func items<Item: Decodable>(
+        _ request: Request, _ pagination: Pagination = Pagination(), as type: Item.Type,
+        _ options: JSONDecodingOptions = .init(), resuming state: String? = nil, timeout: Duration? = nil
+    ) -> ItemSequence<Item> {
+        ItemSequence(pages: pages(request, pagination, resuming: state, timeout: timeout)) {
+            page, index throws(NightjarError) in try page.decode(type, index, options)
+        }
+    }
+}
+
+/// The pages of a list, for `for try await`, or by ``makeBlockingIterator()`` on a thread that may wait.
+public struct PageSequence: AsyncSequence, Sendable {
+    let client: Client
+    let request: Request
+    let pagination: Pagination
+    let state: String?
+    let timeout: Duration?
+
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// The same on a thread that may wait.
+    public func makeBlockingIterator() -> BlockingIterator { BlockingIterator(Iterator(self)) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let sequence: PageSequence
+        /// Nil before the first page.
+        public private(set) var pager: Pager?
+
+        init(_ sequence: PageSequence) { self.sequence = sequence }
+
+        public mutating func next() async throws(NightjarError) -> Page? { try await open().nextPage() }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> Page? {
+            try await open().nextPage()
+        }
+
+        mutating func open() throws(NightjarError) -> Pager {
+            if let pager { return pager }
+            let opened = try Pager(
+                sequence.client, sequence.request, sequence.pagination, resuming: sequence.state,
+                timeout: sequence.timeout)
+            pager = opened
+            return opened
+        }
+    }
+
+    public struct BlockingIterator {
+        private var pages: Iterator
+
+        init(_ pages: Iterator) { self.pages = pages }
+
+        /// Nil before the first page.
+        public var pager: Pager? { pages.pager }
+
+        public mutating func next() throws(NightjarError) -> Page? { try pages.open().nextPageBlocking() }
+    }
+}
+
+/// The items of a list, for `for try await`, or by ``makeBlockingIterator()`` on a thread that may wait.
+public struct ItemSequence<Item>: AsyncSequence, Sendable {
+    public typealias Element = Item
+    typealias Read = @Sendable (Page, Int) throws(NightjarError) -> Item
+
+    let pages: PageSequence
+    let read: Read
+
+    public func makeAsyncIterator() -> Iterator { Iterator(pages.makeAsyncIterator(), read) }
+
+    /// The same on a thread that may wait.
+    public func makeBlockingIterator() -> BlockingIterator {
+        BlockingIterator(pages.makeBlockingIterator(), read)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private var pages: PageSequence.Iterator
+        private var cursor = ItemCursor()
+        private let read: Read
+
+        init(_ pages: PageSequence.Iterator, _ read: @escaping Read) {
+            self.pages = pages
+            self.read = read
+        }
+
+        /// The position behind the item that was given last; nil before the first.
+        public var state: String? { cursor.state }
+        /// Nil before the first item.
+        public var pager: Pager? { pages.pager }
+
+        public mutating func next() async throws(NightjarError) -> Item? {
+            while true {
+                if let item = try cursor.next(read) { return item }
+                guard let page = try await pages.next() else { return nil }
+                cursor.begin(page)
+            }
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> Item? {
+            try await next()
+        }
+    }
+
+    public struct BlockingIterator {
+        private var pages: PageSequence.BlockingIterator
+        private var cursor = ItemCursor()
+        private let read: Read
+
+        init(_ pages: PageSequence.BlockingIterator, _ read: @escaping Read) {
+            self.pages = pages
+            self.read = read
+        }
+
+        /// The position behind the item that was given last; nil before the first.
+        public var state: String? { cursor.state }
+        /// Nil before the first item.
+        public var pager: Pager? { pages.pager }
+
+        public mutating func next() throws(NightjarError) -> Item? {
+            while true {
+                if let item = try cursor.next(read) { return item }
+                guard let page = try pages.next() else { return nil }
+                cursor.begin(page)
+            }
+        }
+    }
+}
+
+/// Which item of which page is next.
+struct ItemCursor {
+    private var page: Page?
+    private var index = 0
+
+    mutating func begin(_ page: Page) {
+        self.page = page
+        index = 0
+    }
+
+    var state: String? { page?.state(consumed: index) }
+
+    /// Nil behind the last of the page. What cannot be read is passed over by the next call.
+    mutating func next<Item>(_ read: (Page, Int) throws(NightjarError) -> Item) throws(NightjarError) -> Item? {
+        guard let page, index < page.count else { return nil }
+        defer { index += 1 }
+        return try read(page, index)
+    }
+}

@@ -1,0 +1,251 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// Carries out what a ``PageWalk`` decides: loads pages, waits where the server asks for that, answers who waits.
+///
+/// What is not `submit` lives on the client's loop and is touched by nothing else.
+final class PageWalker: @unchecked Sendable {
+    private let client: Client
+    private let loop: ClientLoop
+    private let request: Request
+    private let timeout: Duration?
+    /// Behind the page that was given last, and what was guessed: for any thread.
+    private let told: Mutex<(position: SavedPosition, explanation: String)>
+
+    // On the loop:
+    private var walk: PageWalk
+    private var asks: [PageAsk] = []
+    private var load: ClientTask?
+    /// Of the load or wait in flight: what an older one brings is not heard.
+    private var generation = 0
+    private var deadline: NIODeadline?
+    private var isOverdue = false
+    /// How long the page in flight was waited for, because the server asked for that.
+    private var waited = Duration.zero
+    /// The caller's last decision could not be carried out.
+    private var decisionError: NightjarError?
+
+    init(
+        _ client: Client, _ request: Request, _ options: Pagination, resuming state: String?, timeout: Duration?
+    ) throws(NightjarError) {
+        guard request.body.isReplayable else {
+            throw NightjarError(
+                .invalidRequest,
+                "the body of a list's request is sent with each page, and a stream is gone when it was sent")
+        }
+        var request = request
+        request.resolved = nil
+        walk = try PageWalk(options, first: client.url(of: request), method: request.method, resuming: state)
+        request.parameters = []
+        request.query = []
+        self.client = client
+        self.request = request
+        self.timeout = timeout
+        loop = client.loop
+        told = Mutex((walk.position, ""))
+    }
+
+    // MARK: From any thread
+
+    var state: String { told.withLock { $0.position }.state }
+    var explanation: String { told.withLock { $0.explanation } }
+
+    @discardableResult
+    func submit(_ body: @escaping @Sendable (PageWalker) -> Void) -> Bool {
+        loop.submit(.run { body(self) })
+    }
+
+    func begin(_ ask: PageAsk) {
+        guard !Fork.hasHappened(since: client.birth) else { return ask.answerHere(Client.forked) }
+        if let queue = ask.queue, !queue.register(ask) {
+            return ask.answerHere(NightjarError(.closed, "the queue is closed"))
+        }
+        if !submit({ $0.want(ask) }) { ask.answer(.failure(PageWalker.closed)) }
+    }
+
+    // MARK: On the loop
+
+    private func want(_ ask: PageAsk) {
+        guard !ask.isCancelled else { return ask.answer(.failure(PageWalker.cancelled)) }
+        if let error = decisionError {
+            decisionError = nil
+            return ask.answer(.failure(error))
+        }
+        guard !isOverdue else { return ask.answer(.failure(overdue)) }
+        guard !loop.isClosing else { return ask.answer(.failure(PageWalker.closed)) }
+        watch()
+        asks.append(ask)
+        carryOut(walk.wantsPage())
+    }
+
+    func withdraw(_ ask: PageAsk) {
+        guard let place = asks.firstIndex(where: { $0 === ask }) else { return }
+        asks.remove(at: place)
+        carryOut(walk.withdraw())
+        ask.answer(.failure(PageWalker.cancelled))
+    }
+
+    /// Ends what is in flight: who waits hears of it. The place stays.
+    func cancel(_ error: NightjarError = PageWalker.cancelled) {
+        let waiting = asks
+        asks = []
+        for _ in waiting { carryOut(walk.withdraw()) }
+        if waiting.isEmpty { carryOut(walk.withdraw()) }
+        for ask in waiting { ask.answer(.failure(error)) }
+    }
+
+    func goOn(_ next: NextPage) {
+        do throws(NightjarError) {
+            let actions = try walk.goOn(next)
+            decisionError = nil
+            let position = walk.position
+            told.withLock { $0.position = position }
+            carryOut(actions)
+        } catch {
+            decisionError = error
+        }
+    }
+
+    func refresh() {
+        decisionError = nil
+        let actions = walk.refresh()
+        arrived = [:]
+        let position = walk.position
+        told.withLock { $0 = (position, "") }
+        carryOut(actions)
+    }
+
+    private func carryOut(_ actions: [PageWalk.Action]) {
+        for action in actions {
+            switch action {
+            case .load(let target):
+                waited = .zero
+                begin(target)
+            case .cancelLoad: endLoad()
+            case .give(let page):
+                guard let response = arrived.removeValue(forKey: page.number) else { continue }
+                let position = page.position(consumed: .max)
+                next()?.answer(.success(Page(response, page))) { [self] in told.withLock { $0.position = position } }
+            case .end:
+                let position = walk.position
+                next()?.answer(.success(nil)) { [self] in told.withLock { $0.position = position } }
+            case .fail(let error): next()?.answer(.failure(error))
+            }
+        }
+    }
+
+    private func next() -> PageAsk? { asks.isEmpty ? nil : asks.removeFirst() }
+
+    /// Answers of pages that are still to be given, by their numbers.
+    private var arrived: [Int: Response] = [:]
+
+    // MARK: Loading
+
+    private func begin(_ target: PageTarget) {
+        generation += 1
+        let current = generation
+        do throws(NightjarError) {
+            load = try client.start(
+                try request(for: target), on: nil,
+                TaskHandlers { [weak self] _, result in self?.loaded(result, of: target, current) })
+        } catch {
+            // Not in the midst of what has begun this.
+            submit { $0.loaded(.failure(error), of: target, current) }
+        }
+    }
+
+    private func loaded(_ result: Result<Response, NightjarError>, of target: PageTarget, _ number: Int) {
+        guard number == generation else { return }
+        load = nil
+        switch result {
+        case .success(let response):
+            waited = .zero
+            guard let place = walk.numberInFlight else { return }
+            arrived[place] = response
+            let actions = walk.answered(response.headers, body: response.body, at: response.location)
+            let explanation = walk.explanation
+            told.withLock { $0.explanation = explanation }
+            carryOut(actions)
+            if !walk.holds(place) { arrived[place] = nil }
+        case .failure(let error):
+            guard !loop.isClosing else { return cancel(error) }
+            if let pause = pause(after: error) { return wait(pause, for: target) }
+            carryOut(walk.failed(error))
+        }
+    }
+
+    private func endLoad() {
+        generation += 1
+        load?.cancel()
+        load = nil
+        loop.stopTelling(self)
+    }
+
+    private func request(for target: PageTarget) throws(NightjarError) -> Request {
+        var request = request
+        request.resolved = target.url
+        if let name = target.headerName { try request.headers.set(name, target.headerValue) }
+        guard !target.carriesCredentials else { return request }
+        guard case .none = request.body else {
+            throw NightjarError(
+                .invalidRequest,
+                "the next page is of another origin, which is asked without a body alone: that could hold "
+                    + "credentials")
+        }
+        request.usesAuth = false
+        request.usesCookies = false
+        request.headers = request.headers.withoutCredentials
+        for name in client.sensitiveNames + ["Host", "Referer"] { request.headers.remove(name) }
+        return request
+    }
+
+    // MARK: Waiting
+
+    /// How long to wait for a server that asks for it, beyond what the client's own retries do.
+    private func pause(after error: NightjarError) -> Duration? {
+        guard error.kind == .rateLimited || error.status == 503, let asked = error.retryAfter else { return nil }
+        let pause = max(asked, PageWalker.shortestPause)
+        if let deadline {
+            return NIODeadline.now() + .nanoseconds(pause.nanosecondsClamped) < deadline ? pause : nil
+        }
+        return waited + pause <= PageWalker.longestWait ? pause : nil
+    }
+
+    private func wait(_ pause: Duration, for target: PageTarget) {
+        generation += 1
+        let current = generation
+        waited += pause
+        loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) }
+        loop.after(pause) { [weak self] in
+            guard let self, current == generation else { return }
+            loop.stopTelling(self)
+            begin(target)
+        }
+    }
+
+    /// The limit of the whole walk counts from the first page that is asked for.
+    private func watch() {
+        guard deadline == nil, let timeout else { return }
+        deadline = .now() + .nanoseconds(timeout.nanosecondsClamped)
+        loop.after(timeout) { [weak self] in
+            guard let self else { return }
+            isOverdue = true
+            cancel(overdue)
+        }
+    }
+
+    private var overdue: NightjarError {
+        NightjarError(
+            .timeout, "the list was not read to its end within \(timeout ?? .zero); it can be resumed where it was",
+            phase: .total)
+    }
+
+    private static let cancelled = NightjarError(.cancelled, "the list was cancelled")
+    private static let closed = NightjarError(.closed, "the client is closed")
+    /// A server that says "now" and refuses again must not be asked in a circle.
+    private static let shortestPause = Duration.milliseconds(100)
+    /// Where the walk has no limit of its own. Quotas are counted anew each minute, hour or day; who is told to come back
+    /// tomorrow should hear of it.
+    private static let longestWait = Duration.seconds(3600)
+}

@@ -1,0 +1,219 @@
+/// One answer of a list, read by the plan: its items, and how it goes on. The rules are those of ``PageWalk``'s table.
+struct PageReading {
+    enum Next: Equatable {
+        case position(PagePosition)
+        /// To be resolved.
+        case url(String)
+        case end
+    }
+
+    let options: Pagination
+    let plan: PagePlan
+    let answer: PageAnswer
+    let place: PagePlace
+    let first: RequestURL
+
+    /// Elements that a page may have. The largest pages that servers give are of some ten thousand; each costs 16 bytes.
+    static let maximumElements = 1 << 20
+
+    // MARK: Items
+
+    func elements() throws(NightjarError) -> [Range<Int>] {
+        guard answer.document != nil else { return [] }
+        let list = answer.find(plan.items)
+        guard let list, let elements = answer.ranges.elements(of: list, limit: PageReading.maximumElements + 1) else {
+            let pointer = plan.items.tokens.isEmpty ? "at its root" : "at \(quoted(plan.items.description))"
+            throw NightjarError(
+                .decoding,
+                "page \(place.number) has \(answer.typeName(list)) \(pointer), where its list was expected; "
+                    + "set items to where that is")
+        }
+        guard elements.count <= PageReading.maximumElements else {
+            throw NightjarError(
+                .tooLarge,
+                "page \(place.number) has more than \(PageReading.maximumElements) items; ask for smaller ones")
+        }
+        return elements
+    }
+
+    /// What each item is known by, where it has a key, and what all of them are together.
+    func prints(
+        _ elements: [Range<Int>]
+    ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
+        var keys: [FingerprintSet.Fingerprint] = []
+        var whole = FingerprintSet.Fold()
+        for (index, element) in elements.enumerated() {
+            guard let pointer = options.key else {
+                whole.add(answer.ranges.bytes(of: element))
+                continue
+            }
+            let key = try key(pointer, of: element, at: index)
+            keys.append(key)
+            whole.add(key)
+        }
+        return (keys, whole.result)
+    }
+
+    private func key(
+        _ pointer: JSONPointer, of element: Range<Int>, at index: Int
+    ) throws(NightjarError) -> FingerprintSet.Fingerprint {
+        let value = answer.ranges.value(at: pointer, in: element)
+        guard let value, let kind = answer.ranges.first(value), !"{[n".utf8.contains(kind) else {
+            throw NightjarError(
+                .decoding,
+                "item \(index) of page \(place.number) has \(answer.typeName(value)) at "
+                    + "\(quoted(pointer.description)), where its key was expected")
+        }
+        // However a text is escaped, it is the same.
+        if kind == UInt8(ascii: "\""), answer.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
+            let text = answer.ranges.text(of: value)
+        {
+            return FingerprintSet.Fingerprint(Array("\"\(text)\"".utf8))
+        }
+        return FingerprintSet.Fingerprint(answer.ranges.bytes(of: value))
+    }
+
+    var repeated: NightjarError {
+        let how = options.key == nil ? "byte for byte" : "key for key"
+        let why =
+            switch plan.style {
+            case .page, .offset:
+                "the server does not heed the query item \(quoted(plan.parameter)), or begins anew behind its last page; "
+                    + "set parameter, or total or more"
+            default: "the server leads back to where it was"
+            }
+        return NightjarError(
+            .protocol, "page \(place.number) has the items of the page before, \(how): \(why)")
+    }
+
+    // MARK: What follows
+
+    /// Nil: the caller decides.
+    func next(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
+        let more = try moreFollows()
+        if more == false { return .end }
+        let count = elements.count
+        switch plan.style {
+        case .guess: return .end
+        case .custom: return nil
+        case .page:
+            if count == 0, more != true { return .end }
+            let current = currentPage
+            if let last = plan.last.flatMap({ answer.count(answer.find($0)) }), current >= last { return .end }
+            if let total = try total(), place.seen + count >= total { return .end }
+            let (number, overflow) = current.addingReportingOverflow(1)
+            return overflow ? .end : .position(.page(number))
+        case .offset:
+            if count == 0, more != true { return .end }
+            let (offset, overflow) = currentOffset.addingReportingOverflow(count)
+            if let total = try total(), offset >= total { return .end }
+            return overflow ? .end : .position(.offset(offset))
+        case .cursor: return try behindCursor(elements, more)
+        case .next:
+            guard let pointer = plan.next else { return try absent(count, "a URL of the next page") }
+            switch try answer.seek(pointer, "the URL of the next page") {
+            case .value(let text): return .url(text)
+            case .ended: return .end
+            case .absent: return try absent(count, "the URL of the next page")
+            }
+        case .link:
+            if let link = LinkField.next(in: answer.links) { return .url(link.target) }
+            return LinkField.speaksOfPages(answer.links) ? .end : try absent(count, "a Link field with rel=next")
+        case .header:
+            let name = options.header ?? ""
+            guard let token = answer.headers[name] else {
+                return try absent(count, "a header field \(quoted(name))")
+            }
+            return token.isEmpty ? .end : .position(.token(token))
+        }
+    }
+
+    private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
+        if let pointer = plan.lastItem {
+            guard let last = elements.last else { return .end }
+            guard more == true, let text = cursor(pointer, in: last) else {
+                return try absent(elements.count, "whether more follows")
+            }
+            return .position(.cursor(text))
+        }
+        guard let pointer = plan.next else { return try absent(elements.count, "a cursor") }
+        switch try answer.seek(pointer, "a cursor") {
+        case .value(let text): return .position(.cursor(text))
+        case .ended: return .end
+        case .absent: return try absent(elements.count, "a cursor")
+        }
+    }
+
+    private func cursor(_ pointer: JSONPointer, in element: Range<Int>) -> String? {
+        guard let value = answer.ranges.value(at: pointer, in: element), let kind = answer.ranges.first(value),
+            !"{[ntf".utf8.contains(kind)
+        else { return nil }
+        let text = answer.ranges.text(of: value) ?? String(decoding: answer.ranges.bytes(of: value), as: UTF8.self)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The answer has nothing where it should say how the list goes on.
+    private func absent(_ count: Int, _ what: String) throws(NightjarError) -> Next {
+        guard place.position == .first else { return .end }
+        let hints = PageHints(answer: answer)
+        let leavesOut = plan.next.map(hints.leavesOut) ?? (holderIsThere: false, isKnown: false)
+        if leavesOut.holderIsThere { return .end }
+        let place = plan.next.map { " at \(quoted($0.description))" } ?? ""
+        let name = plan.style.rawValue
+        if let reason = hints.whatGoesOn(count: count) {
+            throw NightjarError(
+                .decoding, "style \(name) does not fit: page 1 has not \(what)\(place), and \(reason)")
+        }
+        if leavesOut.isKnown || count == 0 { return .end }
+        if let total = try total(), count >= total { return .end }
+        if count < askedSize ?? PageHints.smallestPage { return .end }
+        throw NightjarError(
+            .decoding,
+            "style \(name) does not fit: page 1 has not \(what)\(place), and nothing in it says that its \(count) items "
+                + "are all; set style, or size, total or more where this is how the server ends its lists")
+    }
+
+    /// How many items a page was asked to have.
+    private var askedSize: Int? {
+        if let size = options.size { return size }
+        for name in PageHints.sizeNames {
+            if let text = first.queryValue(name), let size = Int(text), size > 0 { return size }
+        }
+        return nil
+    }
+
+    private func moreFollows() throws(NightjarError) -> Bool? {
+        guard let pointer = plan.more, answer.document != nil else { return nil }
+        let value = answer.find(pointer)
+        if let flag = answer.flag(value) { return flag }
+        // A flag that is not there says nothing, but the caller's must be in the first answer.
+        guard options.more != nil, value != nil || place.position == .first else { return nil }
+        throw NightjarError(
+            .decoding,
+            "page \(place.number) has \(answer.typeName(value)) at \(quoted(pointer.description)), where true or false "
+                + "was expected (more)")
+    }
+
+    private func total() throws(NightjarError) -> Int? {
+        guard let pointer = plan.total, answer.document != nil else { return nil }
+        let value = answer.find(pointer)
+        if let total = answer.count(value) { return total }
+        guard options.total != nil, value != nil || place.position == .first else { return nil }
+        throw NightjarError(
+            .decoding,
+            "page \(place.number) has \(answer.typeName(value)) at \(quoted(pointer.description)), where the number of "
+                + "items was expected (total)")
+    }
+
+    private var currentPage: Int {
+        if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
+        if case .page(let number) = place.position { return number }
+        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? options.first
+    }
+
+    private var currentOffset: Int {
+        if case .offset(let offset) = place.position { return offset }
+        if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
+        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? 0
+    }
+}

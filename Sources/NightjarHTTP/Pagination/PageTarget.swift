@@ -1,0 +1,79 @@
+import NIOCore
+
+/// What is asked for next: the first request with another URL, and a field where the style has one.
+public struct PageTarget: Sendable, Equatable {
+    public var url: RequestURL
+    /// Takes the place of a field of this name.
+    public var headerName: String?
+    public var headerValue = ""
+    /// False: of another origin, which gets no credentials of the first request's and none of the client's.
+    public var carriesCredentials = true
+
+    init(_ url: RequestURL) { self.url = url }
+}
+
+/// How the caller has a list go on, in ``Pagination/Style/custom``.
+public enum NextPage: Sendable {
+    /// The first request with these query items in the place of those of the same names.
+    case query([(name: String, value: String)])
+    /// Absolute, or relative to the URL that answered.
+    case url(String)
+    case end
+}
+
+extension RequestURL {
+    /// The same with these query items, each in the place of the first of its name or behind the others.
+    ///
+    /// - Throws: `invalid_url` when the target becomes too long.
+    func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
+        var parts = queryParts
+        for (name, value) in items {
+            try RequestTarget.checkLength(name.utf8.count + value.utf8.count)
+            var text = ByteBuffer()
+            PercentEncoding.writeComponent(name, into: &text)
+            text.writeInteger(UInt8(ascii: "="))
+            PercentEncoding.writeComponent(value, into: &text)
+            let part = Substring(String(buffer: text))
+            let place = parts.firstIndex { RequestURL.isPart($0, named: name) }
+            if let place {
+                parts[place] = part
+                parts[(place + 1)...].removeAll { RequestURL.isPart($0, named: name) }
+            } else {
+                parts.append(part)
+            }
+        }
+        let url = withQuery(parts)
+        try RequestTarget.checkLength(url.target.utf8.count)
+        return url
+    }
+
+    /// The value of the first query item of this name, decoded.
+    func queryValue(_ name: String) -> String? {
+        queryParts.first { RequestURL.isPart($0, named: name) }.map { part in
+            String(decoding: PercentEncoding.decoded(RequestURL.valueOf(part)), as: UTF8.self)
+        }
+    }
+
+    /// Query items as they are written, between the `&`s.
+    var queryParts: [Substring] {
+        guard let query, !query.isEmpty else { return [] }
+        return query.split(separator: "&", omittingEmptySubsequences: false)
+    }
+
+    func withQuery(_ parts: [Substring]) -> RequestURL {
+        RequestURL(
+            origin: origin, target: parts.isEmpty ? path : path + "?" + parts.joined(separator: "&"),
+            userInfo: userInfo, sensitive: sensitive)
+    }
+
+    static func isPart(_ part: Substring, named name: String) -> Bool {
+        PercentEncoding.decoded(nameOf(part)).elementsEqual(name.utf8)
+    }
+
+    static func nameOf(_ part: Substring) -> Substring.UTF8View { part.utf8.prefix { $0 != UInt8(ascii: "=") } }
+
+    static func valueOf(_ part: Substring) -> Substring.UTF8View { part.utf8[nameOf(part).endIndex...].dropFirst() }
+
+    /// Whether the value of a query item is kept out of logs, and so out of saved positions.
+    func isSecret(_ part: Substring) -> Bool { Redaction.isSecret(name: RequestURL.nameOf(part), sensitive: sensitive) }
+}

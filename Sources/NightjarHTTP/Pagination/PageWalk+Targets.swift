@@ -1,0 +1,126 @@
+extension PageWalk {
+    /// What is asked for to have the page at `position`.
+    func target(of position: PagePosition) throws(NightjarError) -> PageTarget {
+        var items: [(name: String, value: String)] = []
+        if let name = options.sizeParameter, let size = options.size { items.append((name, String(size))) }
+        let parameter = plan?.parameter ?? ""
+        switch position {
+        case .first, .end:
+            if options.style == .page {
+                let name = options.parameter ?? "page"
+                if first.queryValue(name) == nil { items.append((name, String(options.first))) }
+            }
+        case .page(let number): items.append((parameter, String(number)))
+        case .offset(let offset): items.append((parameter, String(offset)))
+        case .cursor(let cursor): items.append((parameter, cursor))
+        case .query(let own): items += own.map { ($0.name, $0.value) }
+        case .url(let url):
+            var target = PageTarget(url)
+            target.carriesCredentials = url.origin == first.origin
+            return target
+        case .token(let token):
+            guard let header = options.requestHeader else {
+                items.append((parameter, token))
+                break
+            }
+            var target = PageTarget(try first.setting(items))
+            target.headerName = header
+            target.headerValue = token
+            return target
+        }
+        return PageTarget(items.isEmpty ? first : try first.setting(items))
+    }
+
+    /// The URL of the next page, as an answer has it.
+    ///
+    /// - Throws: `protocol` for one that is none, or of an origin that is not allowed.
+    func followed(_ text: String, from answered: RequestURL) throws(NightjarError) -> RequestURL {
+        let url = try text.withRawBytes { bytes throws(NightjarError) in
+            let trimmed = ASCII.trimmed(bytes)
+            return try Location(UnsafeRawBufferPointer(rebasing: trimmed), base: answered, as: .nextPage).url
+        }
+        try check(url)
+        guard url.origin != first.origin else {
+            return RequestURL(
+                origin: first.origin, target: url.target, userInfo: first.userInfo, sensitive: first.sensitive)
+        }
+        let safe = RequestURL(origin: url.origin, target: url.target, userInfo: nil, sensitive: first.sensitive)
+        return safe.withQuery(safe.queryParts.filter { !isOwnSecret($0) })
+    }
+
+    /// Whether a query item repeats a secret of the first request's.
+    private func isOwnSecret(_ part: Substring) -> Bool {
+        let value = RequestURL.valueOf(part)
+        if !value.isEmpty, first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
+        return first.queryParts.contains { own in
+            first.isSecret(own)
+                && (RequestURL.nameOf(own).elementsEqual(RequestURL.nameOf(part))
+                    || RequestURL.valueOf(own).elementsEqual(value) && !value.isEmpty)
+        }
+    }
+
+    func check(_ url: RequestURL) throws(NightjarError) {
+        guard url.origin != first.origin else { return }
+        if first.origin.isTLS, !url.origin.isTLS {
+            throw NightjarError(
+                .protocol,
+                "the list cannot be followed: its next page is at \(quoted(url.origin.description)), "
+                    + "without the TLS that its first one had")
+        }
+        guard allowed.contains(url.origin) else {
+            throw NightjarError(
+                .protocol,
+                "the list cannot be followed: its next page is at \(quoted(url.origin.description)) and not at "
+                    + "\(quoted(first.origin.description)); name it in allowedOrigins (allowed_origins) to go there, "
+                    + "without credentials")
+        }
+    }
+}
+
+extension Pagination {
+    /// - Throws: `invalid_argument`, saying what does not go together.
+    func check() throws(NightjarError) {
+        func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
+        if maximumPages < 1 { throw refuse("maximumPages (maximum_pages) is \(maximumPages); it must be at least 1") }
+        if maximumItems < 1 { throw refuse("maximumItems (maximum_items) is \(maximumItems); it must be at least 1") }
+        if first < 0 || first > Int32.max {
+            throw refuse("the number of the first page is \(first); it must not be negative")
+        }
+        if prefetch < 0 || prefetch > Pagination.largestPrefetch {
+            throw refuse("prefetch is \(prefetch); it must be from 0 to \(Pagination.largestPrefetch)")
+        }
+        if let size, size < 1 { throw refuse("the size of a page is \(size); it must be at least 1") }
+        if let sizeParameter, size == nil {
+            throw refuse("sizeParameter is \(quoted(sizeParameter)) and no size is set; set both")
+        }
+        if style == .header {
+            guard let header, FieldSyntax.isToken(header.utf8) else {
+                throw refuse("style header needs header: the name of the field that has the token")
+            }
+            guard requestHeader != nil || parameter != nil else {
+                throw refuse("style header needs requestHeader or parameter: what sends the token back")
+            }
+        }
+        if let requestHeader, !FieldSyntax.isToken(requestHeader.utf8) {
+            throw refuse("requestHeader is \(quoted(requestHeader)), which is no name of a header field")
+        }
+        if parameter == "" { throw refuse("parameter is empty; name the query item, or leave it out") }
+        _ = try origins()
+    }
+
+    func origins() throws(NightjarError) -> [Origin] {
+        var origins: [Origin] = []
+        for text in allowedOrigins {
+            do throws(NightjarError) {
+                origins.append(try RequestURL(text).origin)
+            } catch {
+                throw NightjarError(
+                    .invalidArgument, "the allowed origin \(quoted(text)) is none: \(error.message)")
+            }
+        }
+        return origins
+    }
+
+    /// Pages that wait in memory for who asks.
+    static let largestPrefetch = 100
+}

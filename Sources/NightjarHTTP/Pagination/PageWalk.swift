@@ -1,0 +1,366 @@
+import NIOCore
+
+/// Walks through a list that a server gives in pages: decides what is asked for next, what is given and where it ends.
+///
+///     wantsPage ──▶ load ──answered──▶ give ──▶ (the next page is loaded meanwhile: prefetch)
+///                     └────failed────▶ fail      the place stays: the next wantsPage loads the same page again
+///
+/// One load at a time, and pages in order. What ends a list, by style:
+///
+/// | style         | goes on                        | ends                                                            |
+/// |---------------|--------------------------------|-----------------------------------------------------------------|
+/// | all           |                                | `more` is false                                                 |
+/// | page, offset  | by a number                    | an empty page; `total` items came; the last page by its number  |
+/// | cursor, next  | text or number at `next`       | null, false, 0, empty text; absent (below)                      |
+/// | link, header  | by the field                   | the field is absent (below) or has no next; an empty token      |
+/// | custom        | as the caller says             | when the caller says so                                         |
+///
+/// What is *absent* after the first answer ends the list only where that is plausible, for a style that does not fit must
+/// not look like a list of one page. Looked at in this order: the holder of the link is there (`links`, `_links`,
+/// `paging`, ...; for link a Link field with other pages): end. Something else in the answer says that more follows:
+/// error. The name is one that its API leaves out at the end (`nextPageToken` and its like): end. No items, as many as
+/// `total`, fewer than the size asked for (by ``Pagination/size`` or a usual query item), or, where no size was asked
+/// for, fewer than any server gives unasked: end. Else: error. In later answers absent is the end.
+///
+/// A page whose items are those of the page before, key for key (byte for byte without a key), is an error: the server
+/// does not do what it is asked. Pages without items are passed over, but for style custom, and not without bound.
+///
+/// Errors: `decoding` for an answer that is not as the options have it, `protocol` for a server that repeats itself or
+/// leads elsewhere, `too_large` for the bounds.
+public struct PageWalk: Sendable {
+    public enum Action: Sendable {
+        /// Begin to load this; ``PageWalk/answered(_:body:at:)`` or ``PageWalk/failed(_:)`` tells what came of it.
+        case load(PageTarget)
+        /// The load that is in flight is of no use any more: cancel it, and tell nothing of it.
+        case cancelLoad
+        /// To the one who asked first, as the next two.
+        case give(WalkedPage)
+        case end
+        case fail(NightjarError)
+    }
+
+    private enum Frontier: Equatable {
+        case at(PagePlace)
+        /// The caller has not said how it goes on behind this page.
+        case undecided(PagePlace, answered: RequestURL)
+        case end
+    }
+
+    let options: Pagination
+    let first: RequestURL
+    let allowed: [Origin]
+    /// What saved positions are made of.
+    let origin: PageStateOrigin
+
+    /// Behind the last page that was loaded.
+    private var frontier: Frontier
+    private var isLoading = false
+    /// Pages asked for that are not given yet.
+    private var asks = 0
+    /// Loaded before they are asked for.
+    private var ready: [WalkedPage] = []
+    /// Found while nobody asked; the next who does hears of it.
+    private var held: NightjarError?
+    private var wasAsked = false
+
+    private(set) var plan: PagePlan?
+    /// Whether items of this list were met.
+    private var known = FingerprintSet()
+    /// Of the page loaded last, what its items were.
+    private var previous: FingerprintSet.Fingerprint?
+    /// In a row, those without anything to give.
+    private var emptyPages = 0
+    /// Items given or ready.
+    private var itemCount = 0
+    private var given: SavedPlace
+
+    /// What was found out and not told, as one sentence; empty where nothing was.
+    public private(set) var explanation = ""
+
+    /// - Parameters:
+    ///   - first: the URL of the first page, its query and all.
+    ///   - method: of all requests.
+    ///   - state: where to go on, from ``state`` or ``WalkedPage/state(consumed:)`` of a walk with the same first request.
+    /// - Throws: `invalid_argument` for options that make no sense, and for a state that is none of this list.
+    public init(
+        _ options: Pagination, first: RequestURL, method: Method = .get, resuming state: String? = nil
+    ) throws(NightjarError) {
+        try options.check()
+        self.options = options
+        self.first = first
+        allowed = try options.origins()
+        origin = PageStateOrigin(first, method)
+        given = SavedPlace(place: PagePlace(), skip: 0, plan: nil)
+        frontier = .at(PagePlace())
+        guard let state else { return }
+        given = try origin.read(state, options)
+        if case .url(let url) = given.place.position { try check(url) }
+        plan = given.plan
+        frontier = given.place.position == .end ? .end : .at(given.place)
+    }
+
+    // MARK: Events
+
+    /// One page more is wanted.
+    public mutating func wantsPage() -> [Action] {
+        asks += 1
+        wasAsked = true
+        return pump()
+    }
+
+    /// The answer to what was to be loaded.
+    ///
+    /// - Parameter url: the one that answered.
+    public mutating func answered(_ headers: Headers, body: ByteBuffer, at url: RequestURL) -> [Action] {
+        guard isLoading, case .at(let place) = frontier else { return [] }
+        isLoading = false
+        do throws(NightjarError) {
+            try body.withUnsafeReadableBytes { bytes in
+                Result { () throws(NightjarError) in try take(bytes, headers, at: url, place) }
+            }.get()
+        } catch {
+            guard asks > 0 else {
+                held = error
+                return []
+            }
+            asks -= 1
+            wasAsked = asks > 0
+            return [.fail(error)] + pump()
+        }
+        return pump()
+    }
+
+    /// The load has failed. Whoever asks next has the same page loaded again.
+    public mutating func failed(_ error: NightjarError) -> [Action] {
+        guard isLoading else { return [] }
+        isLoading = false
+        // Nobody waits for what is loaded ahead: whoever comes to want it has it tried again.
+        guard asks > 0 else {
+            wasAsked = false
+            return []
+        }
+        asks -= 1
+        wasAsked = asks > 0
+        return [.fail(error)] + pump()
+    }
+
+    /// One who asked wants nothing any more. When nobody does, the load in flight is cancelled: whoever asks next has the
+    /// same page loaded again.
+    public mutating func withdraw() -> [Action] {
+        asks = max(0, asks - 1)
+        guard asks == 0 else { return [] }
+        wasAsked = false
+        guard isLoading else { return [] }
+        isLoading = false
+        return [.cancelLoad]
+    }
+
+    /// The caller has decided, in style custom, how it goes on behind the page given last.
+    ///
+    /// - Throws: `invalid_argument` where there is nothing to decide; `protocol` for a URL of another origin.
+    public mutating func goOn(_ next: NextPage) throws(NightjarError) -> [Action] {
+        guard case .undecided(let place, let answered) = frontier else {
+            throw NightjarError(
+                .invalidArgument,
+                options.style == .custom
+                    ? "how the list goes on is said once, after each page" : "style custom alone is told how it goes on"
+            )
+        }
+        var behind = place.next
+        switch next {
+        case .end:
+            behind.position = .end
+            frontier = .end
+        case .query(let items):
+            behind.position = .query(items.map { PagePosition.Item(name: $0.name, value: $0.value) })
+            frontier = .at(behind)
+        case .url(let text):
+            behind.position = .url(try followed(text, from: answered))
+            frontier = .at(behind)
+        }
+        given = SavedPlace(place: behind, skip: 0, plan: plan)
+        return pump()
+    }
+
+    /// Begins anew with the first page: what was found out, met and loaded ahead is forgotten.
+    public mutating func refresh() -> [Action] {
+        let cancels = isLoading
+        isLoading = false
+        ready = []
+        held = nil
+        plan = nil
+        known = FingerprintSet()
+        previous = nil
+        emptyPages = 0
+        itemCount = 0
+        explanation = ""
+        wasAsked = asks > 0
+        frontier = .at(PagePlace())
+        given = SavedPlace(place: PagePlace(), skip: 0, plan: nil)
+        return (cancels ? [.cancelLoad] : []) + pump()
+    }
+
+    /// Behind the page given last, for ``init(_:first:method:resuming:)``. No secret is in it, and no item that was given is
+    /// remembered by it.
+    public var state: String { position.state }
+
+    /// The same, to be made a text when that is wanted.
+    public var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
+
+    /// Of the page that is being loaded; nil where none is.
+    package var numberInFlight: Int? {
+        guard isLoading, case .at(let place) = frontier else { return nil }
+        return place.number
+    }
+
+    /// Whether a page waits for who asks.
+    package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
+
+    // MARK: Deciding
+
+    private mutating func pump() -> [Action] {
+        var actions: [Action] = []
+        while asks > 0 {
+            if !ready.isEmpty {
+                asks -= 1
+                let page = ready.removeFirst()
+                given = page.after ?? page.saved(consumed: page.count)
+                actions.append(.give(page))
+            } else if let error = held {
+                asks -= 1
+                held = nil
+                wasAsked = asks > 0
+                actions.append(.fail(error))
+            } else if isLoading {
+                return actions
+            } else {
+                switch frontier {
+                case .end:
+                    asks -= 1
+                    given.place.position = .end
+                    actions.append(.end)
+                case .undecided(let place, _):
+                    asks -= 1
+                    actions.append(
+                        .fail(
+                            NightjarError(
+                                .invalidArgument,
+                                "page \(place.number) was given and nobody has said how the list goes on; "
+                                    + "say so before asking for the next")))
+                case .at(let place):
+                    do throws(NightjarError) {
+                        actions.append(try load(place))
+                        return actions
+                    } catch {
+                        asks -= 1
+                        actions.append(.fail(error))
+                    }
+                }
+            }
+        }
+        // What cannot be asked for is told when it is.
+        if wasAsked, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
+            let action = try? load(place)
+        {
+            actions.append(action)
+        }
+        return actions
+    }
+
+    private mutating func load(_ place: PagePlace) throws(NightjarError) -> Action {
+        guard place.number <= options.maximumPages else {
+            throw NightjarError(
+                .tooLarge,
+                "the list has more than \(options.maximumPages) pages, with \(itemCount) items so far; "
+                    + "raise maximumPages (maximum_pages) to go on")
+        }
+        let target = try target(of: place.position)
+        isLoading = true
+        return .load(target)
+    }
+
+    private mutating func take(
+        _ bytes: UnsafeRawBufferPointer, _ headers: Headers, at url: RequestURL, _ place: PagePlace
+    ) throws(NightjarError) {
+        let isBlank = bytes.allSatisfy(ASCII.isWhitespace)
+        if !isBlank {
+            do throws(NightjarError) {
+                try JSONValue.check(bytes)
+            } catch {
+                throw NightjarError(.decoding, "page \(place.number) is \(error.message)")
+            }
+        }
+        let ranges = JSONRanges(bytes)
+        let answer = PageAnswer(
+            headers: headers, links: LinkField.parse(headers), ranges: ranges,
+            document: isBlank ? nil : ranges.document, number: place.number)
+        var guessed: [String] = []
+        let plan: PagePlan
+        if let known = self.plan { plan = known } else { (plan, guessed) = try PagePlan.make(options, answer) }
+        let reading = PageReading(options: options, plan: plan, answer: answer, place: place, first: first)
+        let elements = try reading.elements()
+        let print = try reading.prints(elements)
+        if !elements.isEmpty, print.whole == previous { throw reading.repeated }
+
+        let next = try reading.next(elements)
+        var behind = place.next
+        behind.seen += elements.count
+        if let next { behind.position = try position(next, from: url) }
+
+        let kept = keep(print.keys, of: elements.count, from: place.skip)
+        guard itemCount + kept.count <= options.maximumItems else {
+            throw NightjarError(
+                .tooLarge,
+                "the list has more than \(options.maximumItems) items, and \(itemCount) were given; "
+                    + "raise maximumItems (maximum_items) to go on")
+        }
+        guard !kept.isEmpty || emptyPages < PageWalk.maximumEmptyPages || next == .end else {
+            throw NightjarError(
+                .protocol,
+                "\(emptyPages + 1) pages in a row brought no item, and the server says that more follow")
+        }
+        itemCount += kept.count
+        for key in print.keys { _ = known.insert(key) }
+        previous = print.whole
+        emptyPages = kept.isEmpty ? emptyPages + 1 : 0
+        if answer.document != nil { self.plan = plan }
+        if !guessed.isEmpty { explanation = "guessed: " + PageWalk.sentence(guessed) }
+        let saved = SavedPlace(place: place, skip: place.skip, plan: plan)
+        let after = next == nil ? nil : SavedPlace(place: behind, skip: 0, plan: plan)
+        if !kept.isEmpty || options.style == .custom {
+            ready.append(
+                WalkedPage(
+                    number: place.number, items: kept.map { elements[$0] }, indices: kept, count: elements.count,
+                    place: saved, after: after, origin: origin))
+        }
+        if next == nil {
+            frontier = .undecided(place, answered: url)
+        } else {
+            frontier = behind.position == .end ? .end : .at(behind)
+        }
+    }
+
+    /// Places of the elements that are given: those that were not met before.
+    private func keep(_ keys: [FingerprintSet.Fingerprint], of count: Int, from skip: Int) -> [Int] {
+        guard options.key != nil else { return Array(min(skip, count)..<count) }
+        var onPage = FingerprintSet()
+        return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }
+    }
+
+    private func position(_ next: PageReading.Next, from url: RequestURL) throws(NightjarError) -> PagePosition {
+        switch next {
+        case .position(let position): position
+        case .url(let text): .url(try followed(text, from: url))
+        case .end: .end
+        }
+    }
+
+    private static func sentence(_ parts: [String]) -> String {
+        guard let last = parts.last, parts.count > 1 else { return parts.first ?? "" }
+        return parts.dropLast().joined(separator: ", ") + " and " + last
+    }
+
+    /// A server that answers so often without an item is taken for one that never will. Filters that are applied behind the
+    /// paging leave pages empty, dozens in a row at most.
+    static let maximumEmptyPages = 1000
+}

@@ -1,0 +1,158 @@
+import NIOCore
+import NightjarHTTP
+
+/// Feeds answers to walks through lists, and stops the process where a promise is broken:
+///
+/// - nothing traps, and every walk ends;
+/// - one load at a time, and one answer for each who asks;
+/// - what is given is what the parser finds in the array, in order, each once;
+/// - another origin than the first gets nothing that is not allowed, and no credentials;
+/// - a state is read by the walk that wrote it, and has no secret; any other text is refused and no more.
+///
+/// The first bytes say style and options. Then come sections with a blank line between, each an answer: a line for the
+/// Link field, a line for a header field, and the body. The first section is tried as a state, too.
+func fuzzPages(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, count >= 3 else { return 0 }
+    let choices = UnsafeRawBufferPointer(start: start, count: 3)
+    let sections = sections(UnsafeRawBufferPointer(start: start + 3, count: count - 3))
+    let styles = Pagination.Style.allCases
+    var options = Pagination(styles[Int(choices[0]) % styles.count])
+    if choices[0] & 0x80 != 0 { options.key = try? JSONPointer("/id") }
+    if choices[0] & 0x40 != 0 { options.items = try? JSONPointer("/items") }
+    options.prefetch = Int(choices[1] & 3)
+    options.maximumPages = 12
+    if choices[1] & 4 != 0 { options.next = try? JSONPointer("/next") }
+    if choices[1] & 8 != 0 { options.more = try? JSONPointer("/more") }
+    if choices[1] & 16 != 0 { options.total = try? JSONPointer("/total") }
+    if choices[1] & 32 != 0 { options.maximumItems = 5 }
+    if choices[1] & 64 != 0 { options.allowedOrigins = ["https://other.example"] }
+    options.header = "X-Next"
+    options.parameter = choices[2] & 1 == 0 ? nil : "p"
+    options.requestHeader = "X-Token"
+    guard let first = try? RequestURL("https://u:pw@api.example/list?api_key=\(secret)&limit=2") else { return 0 }
+    if let text = sections.first?.body { _ = try? PageWalk(options, first: first, resuming: text) }
+    guard var walk = try? PageWalk(options, first: first) else { return 0 }
+    _ = converse(&walk, options, first, sections, seed: choices[2])
+    return 0
+}
+
+private let secret = "s3cr3tvalue"
+
+private struct Section {
+    var headers = Headers()
+    var body = ""
+}
+
+private func converse(
+    _ walk: inout PageWalk, _ options: Pagination, _ first: RequestURL, _ sections: [Section], seed: UInt8
+) -> Int {
+    var inFlight: PageTarget?
+    var owed = 0
+    var used = 0
+    var given = 0
+    func carryOut(_ actions: [PageWalk.Action]) {
+        for action in actions {
+            switch action {
+            case .load(let target):
+                require(inFlight == nil, "two loads")
+                inFlight = target
+                checkTarget(target, first, options)
+            case .cancelLoad:
+                require(inFlight != nil, "cancelled nothing")
+                inFlight = nil
+            case .give(let page):
+                owed -= 1
+                given += page.items.count
+                require(page.items.count == page.indices.count, "items and places")
+                require(options.style == .custom || !page.items.isEmpty, "an empty page")
+                require(given <= options.maximumItems, "too many items")
+                checkState(page.state(consumed: Int(seed) % (page.items.count + 2)), options, first)
+            case .end, .fail: owed -= 1
+            }
+            require(owed >= 0, "an answer that nobody asked for")
+        }
+    }
+    for step in 0..<40 {
+        switch (Int(seed) &+ step) % 11 {
+        case 7:
+            carryOut(walk.refresh())
+            given = 0
+        case 8:
+            carryOut(walk.withdraw())
+            owed = max(0, owed - 1)
+        case 9:
+            if let actions = try? walk.goOn(step % 2 == 0 ? .url("/next") : .query([("a", secret)])) {
+                carryOut(actions)
+            }
+        default:
+            owed += 1
+            carryOut(walk.wantsPage())
+        }
+        guard let target = inFlight else { continue }
+        inFlight = nil
+        if step % 9 == 8 {
+            carryOut(walk.failed(NightjarError(.connectionLost, "fuzzed")))
+            continue
+        }
+        let section = sections.isEmpty ? Section() : sections[used % sections.count]
+        used += 1
+        let body = ByteBuffer(string: section.body)
+        let actions = walk.answered(section.headers, body: body, at: target.url)
+        if let pointer = options.items { checkItems(actions, body, pointer, options) }
+        carryOut(actions)
+        checkState(walk.state, options, first)
+    }
+    return given
+}
+
+private func checkTarget(_ target: PageTarget, _ first: RequestURL, _ options: Pagination) {
+    let isOwn = target.url.origin == first.origin
+    require(isOwn || options.allowedOrigins.contains(target.url.origin.description), "a foreign origin")
+    require(target.carriesCredentials == isOwn, "credentials for a foreign origin")
+    require(isOwn || target.url.userInfo == nil, "a password for a foreign origin")
+    let items = target.url.query?.split(separator: "&") ?? []
+    require(isOwn || !items.contains { $0.hasSuffix("=" + secret) }, "a secret for a foreign origin")
+}
+
+/// Of a page that is given at once, the items are those that the parser finds.
+private func checkItems(
+    _ actions: [PageWalk.Action], _ body: ByteBuffer, _ pointer: JSONPointer, _ options: Pagination
+) {
+    guard options.prefetch == 0, case .give(let page) = actions.first else { return }
+    let bytes = Array(body.readableBytesView)
+    guard let document = bytes.withUnsafeBytes({ try? JSONValue(parsing: $0) }),
+        case .array(let elements) = pointer.value(in: document)
+    else { return require(page.items.isEmpty, "items of no list") }
+    require(page.count == elements.count, "elements that are not there")
+    for (range, index) in zip(page.items, page.indices) {
+        require(bytes[range].withUnsafeBytes { try? JSONValue(parsing: $0) } == elements[index], "another item")
+    }
+    require(page.indices == page.indices.sorted() && Set(page.indices).count == page.indices.count, "order")
+}
+
+private func checkState(_ state: String, _ options: Pagination, _ first: RequestURL) {
+    do {
+        let walk = try PageWalk(options, first: first, resuming: state)
+        require(walk.state == state, "a state that becomes another")
+    } catch {
+        // A server may name a secret of its own in a next URL, which no state holds.
+        require(error.kind == .invalidArgument && error.message.contains("leaves the query item"), error.message)
+    }
+}
+
+private func sections(_ input: UnsafeRawBufferPointer) -> [Section] {
+    var sections: [Section] = []
+    for text in String(decoding: input, as: UTF8.self).split(separator: "\n\n") {
+        let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
+        var section = Section()
+        if lines.count > 1 { try? section.headers.add("Link", String(lines[0])) }
+        if lines.count > 2 { try? section.headers.add("X-Next", String(lines[1])) }
+        section.body = String(lines.last ?? "")
+        sections.append(section)
+    }
+    return sections
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

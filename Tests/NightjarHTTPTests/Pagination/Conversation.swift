@@ -1,0 +1,92 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+/// A walk and the server that it walks through, one event after the other.
+struct Conversation {
+    struct Answer {
+        var body: String
+        var headers: [(String, String)] = []
+    }
+
+    var walk: PageWalk
+    /// What was asked for, without scheme and host.
+    var asked: [String] = []
+    var targets: [PageTarget] = []
+    /// The items of each page given.
+    var pages: [[String]] = []
+    var given: [WalkedPage] = []
+    var error: NightjarError?
+    var hasEnded = false
+    private var bodies: [Int: String] = [:]
+
+    init(
+        _ options: Pagination, _ first: String = "https://api.example/list", resuming state: String? = nil
+    ) throws(NightjarError) {
+        walk = try PageWalk(options, first: RequestURL(first), resuming: state)
+    }
+
+    /// Asks until the end, an error or so many pages.
+    @discardableResult
+    mutating func read(_ count: Int = .max, _ server: (PageTarget) -> Answer) -> Conversation {
+        let wanted = count == .max ? Int.max : pages.count + count
+        while pages.count < wanted, !hasEnded, error == nil { carryOut(walk.wantsPage(), server) }
+        return self
+    }
+
+    /// One answer for each load, in order.
+    @discardableResult
+    mutating func read(_ answers: [String]) -> Conversation {
+        var rest = answers[...]
+        return read { _ in Answer(body: rest.popFirst() ?? "{}") }
+    }
+
+    mutating func carryOut(_ actions: [PageWalk.Action], _ server: (PageTarget) -> Answer) {
+        var rest = actions
+        while !rest.isEmpty {
+            switch rest.removeFirst() {
+            case .load(let target):
+                asked.append(target.url.target)
+                targets.append(target)
+                let answer = server(target)
+                var headers = Headers()
+                for (name, value) in answer.headers { try? headers.add(name, value) }
+                let body = ByteBuffer(string: answer.body)
+                rest += walk.answered(headers, body: body, at: target.url)
+                lastBody = answer.body
+                bodies[asked.count] = answer.body
+            case .cancelLoad: break
+            case .give(let page):
+                given.append(page)
+                pages.append(page.items.map { item(at: $0, of: page) })
+            case .end: hasEnded = true
+            case .fail(let failure): error = failure
+            }
+        }
+    }
+
+    private var lastBody = ""
+
+    private func item(at range: Range<Int>, of page: WalkedPage) -> String {
+        // Loads and pages are numbered alike where nothing fails and no walk is resumed; else the last body is it.
+        let body = bodies[page.number] ?? lastBody
+        return String(decoding: Array(body.utf8)[range], as: UTF8.self)
+    }
+
+    var items: [String] { pages.flatMap { $0 } }
+    var message: String { error?.message ?? "" }
+}
+
+extension Pagination {
+    /// Nothing is loaded ahead.
+    static func plain(_ style: Style, _ change: (inout Pagination) throws -> Void = { _ in }) rethrows -> Pagination {
+        var options = Pagination(style)
+        options.prefetch = 0
+        try change(&options)
+        return options
+    }
+}
+
+/// `[1,2,3]`
+func list(_ numbers: some Sequence<Int>) -> String { "[" + numbers.map(String.init).joined(separator: ",") + "]" }

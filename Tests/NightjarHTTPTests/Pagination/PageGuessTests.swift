@@ -1,0 +1,175 @@
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct PageGuessTests {
+    private typealias Answer = Conversation.Answer
+
+    /// The answers of a first and a second page, what is asked for second, and what is said about it.
+    static let shapes: [(name: String, first: String, second: String, asked: String, explanation: String)] = [
+        (
+            "Django REST", #"{"count":3,"next":"https://api.example/list?page=2","previous":null,"results":[1,2]}"#,
+            #"{"count":3,"next":null,"previous":"x","results":[3]}"#, "/list?page=2",
+            #"guessed: the items are at "/results" and the URL of the next page is at "/next""#
+        ),
+        (
+            "Laravel", #"{"current_page":1,"data":[1,2],"next_page_url":"/list?page=2","last_page":2,"total":3}"#,
+            #"{"current_page":2,"data":[3],"next_page_url":null,"last_page":2,"total":3}"#, "/list?page=2",
+            #"guessed: the items are at "/data" and the URL of the next page is at "/next_page_url""#
+        ),
+        (
+            "JSON:API", #"{"data":[1,2],"links":{"self":"/list","next":"/list?page[number]=2"}}"#,
+            #"{"data":[3],"links":{"self":"/list"}}"#, "/list?page[number]=2",
+            #"guessed: the items are at "/data" and the URL of the next page is at "/links/next""#
+        ),
+        (
+            "HAL", #"{"_embedded":{"orders":[1,2]},"_links":{"next":{"href":"/list?page=2"}}}"#,
+            #"{"_embedded":{"orders":[3]},"_links":{}}"#, "/list?page=2",
+            #"guessed: the items are at "/_embedded/orders" and the URL of the next page is at "/_links/next/href""#
+        ),
+        (
+            "OData", #"{"@odata.context":"c","value":[1,2],"@odata.nextLink":"https://api.example/list?$skiptoken=7"}"#,
+            #"{"@odata.context":"c","value":[3]}"#, "/list?$skiptoken=7",
+            #"guessed: the items are at "/value" and the URL of the next page is at "/@odata.nextLink""#
+        ),
+        (
+            "Facebook", #"{"data":[1,2],"paging":{"cursors":{"after":"a"},"next":"https://api.example/list?after=a"}}"#,
+            #"{"data":[3],"paging":{"cursors":{"after":"b"}}}"#, "/list?after=a",
+            #"guessed: the items are at "/data" and the URL of the next page is at "/paging/next""#
+        ),
+        (
+            "a cursor", #"{"items":[1,2],"next_cursor":"c2"}"#, #"{"items":[3],"next_cursor":null}"#, "/list?cursor=c2",
+            #"guessed: the items are at "/items", the cursor is at "/next_cursor" and the query item "cursor" takes it"#
+        ),
+        (
+            "Slack", #"{"ok":true,"members":[1,2],"response_metadata":{"next_cursor":"dXNlcg=="}}"#,
+            #"{"ok":true,"members":[3],"response_metadata":{"next_cursor":""}}"#, "/list?cursor=dXNlcg%3D%3D",
+            #"guessed: the items are at "/members", the cursor is at "/response_metadata/next_cursor" and the query item "cursor" takes it"#
+        ),
+        (
+            "Google", #"{"kind":"k","items":[1,2],"nextPageToken":"t"}"#, #"{"kind":"k","items":[3]}"#,
+            "/list?pageToken=t",
+            #"guessed: the items are at "/items", the cursor is at "/nextPageToken" and the query item "pageToken" takes it"#
+        ),
+        (
+            "Kubernetes", #"{"kind":"PodList","items":[1,2],"metadata":{"continue":"t"}}"#,
+            #"{"kind":"PodList","items":[3],"metadata":{}}"#, "/list?continue=t",
+            #"guessed: the items are at "/items", the cursor is at "/metadata/continue" and the query item "continue" takes it"#
+        ),
+        (
+            "Stripe", #"{"object":"list","data":[{"id":"a"},{"id":"b"}],"has_more":true}"#,
+            #"{"object":"list","data":[{"id":"c"}],"has_more":false}"#, "/list?starting_after=b",
+            #"guessed: the items are at "/data", "/has_more" tells whether more follows and the query item "starting_after" takes the id of the last item"#
+        ),
+        (
+            "numbered pages", #"{"items":[1,2],"page":1,"total_pages":2}"#, #"{"items":[3],"page":2,"total_pages":2}"#,
+            "/list?page=2",
+            #"guessed: the items are at "/items", the number of the page is at "/page" and the query item "page" asks for the next"#
+        ),
+        (
+            "pages counted from 0", #"{"items":[1,2],"page":0,"has_next":true}"#,
+            #"{"items":[3],"page":1,"has_next":false}"#,
+            "/list?page=1",
+            #"guessed: the items are at "/items", the number of the page is at "/page" and the query item "page" asks for the next"#
+        ),
+        (
+            "Jira", #"{"startAt":0,"maxResults":2,"total":3,"issues":[1,2]}"#,
+            #"{"startAt":2,"maxResults":2,"total":3,"issues":[3]}"#,
+            "/list?startAt=2",
+            #"guessed: the items are at "/issues", the place of the first item is at "/startAt" and the query item "startAt" asks for the next"#
+        ),
+        (
+            "a next page by its number", #"{"items":[1,2],"meta":{"next_page":2}}"#,
+            #"{"items":[3],"meta":{"next_page":null}}"#,
+            "/list?page=2",
+            #"guessed: the items are at "/items", the cursor is at "/meta/next_page" and the query item "page" takes it"#
+        ),
+    ]
+
+    @Test(arguments: shapes.indices)
+    func shapesOfAPIsAreKnown(index: Int) throws {
+        let shape = PageGuessTests.shapes[index]
+        var talk = try Conversation(.plain(.guess))
+        talk.read([shape.first, shape.second])
+        #expect(talk.error == nil && talk.hasEnded, "\(shape.name): \(talk.message)")
+        #expect(talk.pages.map(\.count) == [2, 1], "\(shape.name)")
+        #expect(talk.asked == ["/list", shape.asked], "\(shape.name)")
+        #expect(talk.walk.explanation == shape.explanation)
+    }
+
+    @Test func aLinkFieldIsStrongerThanTheBody() throws {
+        var talk = try Conversation(.plain(.guess))
+        talk.read { target in
+            target.url.target == "/list"
+                ? Answer(body: #"{"items":[1],"next_cursor":"c"}"#, headers: [("Link", "</list?b>; rel=next")])
+                : Answer(body: #"{"items":[2],"next_cursor":"c"}"#)
+        }
+        #expect(talk.asked == ["/list", "/list?b"])
+        #expect(talk.walk.explanation == #"guessed: the items are at "/items" and a Link field names the next page"#)
+    }
+
+    @Test func oneListWithoutAnyHintIsTheWholeAndSaysSo() throws {
+        for body in ["[1,2,3]", #"{"items":[1,2,3]}"#, #"{"things":[1,2,3],"total":3}"#, list(1...100)] {
+            var talk = try Conversation(.plain(.guess))
+            talk.read([body])
+            #expect(talk.hasEnded && talk.error == nil && !talk.items.isEmpty)
+            #expect(
+                talk.walk.explanation.hasSuffix(
+                    "and nothing in the answer says that more follows, so it is the whole list"))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"next":null,"results":[1]}"#, "/next"), (#"{"results":[1],"links":{"next":null}}"#, "/links/next"),
+    ])
+    func oneListThatSaysThatItEndsDoes(body: String, place: String) throws {
+        var talk = try Conversation(.plain(.guess))
+        talk.read([body])
+        #expect(talk.hasEnded && talk.items == ["1"] && talk.walk.explanation.contains("\"\(place)\""))
+    }
+
+    @Test func whatCannotBeGuessedSaysWhatToSet() throws {
+        let cases = [
+            (#"{"a":1}"#, "page 1 lists nothing: it is an object without an array; set items to where its list is"),
+            ("7", "page 1 lists nothing: it is a number without an array; set items to where its list is"),
+            ("", "page 1 has no content, so no list"),
+            (#"{"a":[1],"b":[2]}"#, #"page 1 has several arrays ("/a", "/b"); set items to the one that is the list"#),
+            (
+                #"{"items":[1,2],"total":57}"#,
+                #"how the list goes on cannot be guessed, though page 1 counts 57 items at "/total" and has 2; set style and parameter"#
+            ),
+            (
+                #"{"items":[1,2],"has_more":true}"#,
+                #"how the list goes on cannot be guessed, though page 1 says that there is more at "/has_more"; set style and parameter"#
+            ),
+            (
+                #"{"items":[1,2],"next":"abc"}"#,
+                #"how the list goes on cannot be guessed: what page 1 has at "/next" is no URL; set style, next and parameter"#
+            ),
+        ]
+        for (body, message) in cases {
+            var talk = try Conversation(.plain(.guess))
+            talk.read([body])
+            #expect(talk.error?.kind == .decoding && talk.message == message)
+        }
+    }
+
+    @Test func whatTheCallerSaysIsNotGuessed() throws {
+        let options = try Pagination.plain(.cursor) {
+            $0.items = try JSONPointer("/b")
+            $0.next = try JSONPointer("/c")
+        }
+        var talk = try Conversation(options)
+        talk.read([#"{"a":[1],"b":[2],"c":""}"#])
+        #expect(talk.items == ["2"] && talk.walk.explanation.isEmpty)
+    }
+
+    @Test func aNextThatTheCallerNamesIsACursorOrAURL() throws {
+        var cursor = try Conversation(.plain(.guess) { $0.next = try JSONPointer("/n") })
+        cursor.read([#"{"items":[1],"n":"abc"}"#, #"{"items":[2]}"#])
+        #expect(cursor.asked == ["/list", "/list?cursor=abc"])
+        var url = try Conversation(.plain(.guess) { $0.next = try JSONPointer("/n") })
+        url.read([#"{"items":[1],"n":"/x?y"}"#, #"{"items":[2]}"#])
+        #expect(url.asked == ["/list", "/x?y"])
+    }
+}

@@ -1,0 +1,206 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct PageStateTests {
+    private typealias Answer = Conversation.Answer
+
+    private func server(_ target: PageTarget) -> Answer {
+        switch target.url.queryValue("cursor") {
+        case nil: Answer(body: #"{"items":[1,2,3],"next_cursor":"a"}"#)
+        case "a": Answer(body: #"{"items":[4,5],"next_cursor":"b"}"#)
+        default: Answer(body: #"{"items":[6],"next_cursor":null}"#)
+        }
+    }
+
+    private func text(_ state: String) -> String {
+        String(decoding: Base64.decodeForURL(state.utf8) ?? [], as: UTF8.self)
+    }
+
+    private func state(_ json: String) -> String { Base64.encodeForURL(Array(json.utf8)) }
+
+    @Test func eachPlaceIsResumed() throws {
+        let all = ["1", "2", "3", "4", "5", "6"]
+        var whole = try Conversation(.plain(.guess))
+        whole.read(server)
+        #expect(whole.items == all)
+        var before = 0
+        for page in whole.given {
+            for consumed in 0...page.items.count {
+                var rest = try Conversation(.plain(.guess), resuming: page.state(consumed: consumed))
+                rest.read(server)
+                #expect(rest.items == Array(all[(before + consumed)...]), "page \(page.number), \(consumed) consumed")
+                #expect(rest.hasEnded && rest.error == nil)
+            }
+            before += page.items.count
+        }
+    }
+
+    @Test func theStateIsBehindThePageGivenLast() throws {
+        var talk = try Conversation(Pagination(.guess))
+        #expect(try Conversation(Pagination(.guess), resuming: talk.walk.state).read(server).items.count == 6)
+        talk.read(1, server)
+        // The second page is loaded, and was not given.
+        #expect(talk.asked.count == 2)
+        #expect(try Conversation(.plain(.guess), resuming: talk.walk.state).read(server).items == ["4", "5", "6"])
+        #expect(talk.walk.state == talk.given.last?.state(consumed: 3))
+        talk.read(server)
+        let end = try Conversation(.plain(.guess), resuming: talk.walk.state).read(server)
+        #expect(end.items.isEmpty && end.hasEnded && end.asked.isEmpty)
+    }
+
+    @Test func itIsCompactJSON() throws {
+        var talk = try Conversation(.plain(.guess))
+        talk.read(1, server)
+        let json = text(talk.walk.state)
+        let print = try #require(JSONValue(parsing: json)["f"])
+        guard case .string(let print) = print else { return }
+        #expect(
+            json == #"{"v":1,"f":"\#(print)","n":2,"d":3,"p":{"cursor":"a"},"#
+                + #""g":{"style":"cursor","items":"/items","parameter":"cursor","next":"/next_cursor"}}"#)
+        #expect(talk.walk.state.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
+    }
+
+    @Test func pagesAndOffsetsAndTokensAreResumed() throws {
+        for style in [Pagination.Style.page, .offset, .header] {
+            let options = Pagination.plain(style) {
+                $0.header = "X-N"
+                $0.requestHeader = "X-M"
+            }
+            func serve(_ target: PageTarget) -> Answer {
+                let isFirst = target.headerName == nil && ["1", nil].contains(target.url.queryValue(style.rawValue))
+                let isSecond = target.headerValue == "t" || ["2", "1"].contains(target.url.queryValue(style.rawValue))
+                return isFirst
+                    ? Answer(body: "[1]", headers: [("X-N", "t")])
+                    : isSecond ? Answer(body: "[2]") : Answer(body: "[]")
+            }
+            var talk = try Conversation(options)
+            talk.read(1) { target in
+                let isOffset = style == .offset
+                return isOffset ? Answer(body: "[1]") : serve(target)
+            }
+            var rest = try Conversation(options, resuming: talk.walk.state)
+            rest.read(serve)
+            #expect(rest.items.first == "2" || style == .offset, "\(style)")
+            #expect(rest.asked.first != talk.asked.first || rest.targets.first?.headerValue == "t")
+        }
+    }
+
+    @Test func secretsAreLeftOutAndPutBack() throws {
+        let first = "https://api.example/list?api_key=s3cret&limit=1"
+        var talk = try Conversation(.plain(.next), first)
+        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?limit=1&api_key=s3cret&page=2"}"#) }
+        let state = talk.walk.state
+        #expect(!text(state).contains("s3cret") && text(state).contains("page=2"))
+        var rest = try Conversation(.plain(.next), first, resuming: state)
+        rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
+        #expect(rest.asked == ["/list?limit=1&page=2&api_key=s3cret"])
+        // Another secret, the same list.
+        var other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
+        other.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
+        #expect(other.asked == ["/list?limit=1&page=2&api_key=other"])
+    }
+
+    @Test func aSecretThatNobodyHasIsMissed() throws {
+        var talk = try Conversation(.plain(.next))
+        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?sig=abc&page=2"}"#) }
+        #expect(!text(talk.walk.state).contains("abc"))
+        #expect {
+            try Conversation(.plain(.next), resuming: talk.walk.state)
+        } throws: {
+            ($0 as? NightjarError)?.message
+                == "the state leaves the query item \"sig\" out, which may be a secret, and the first request does not have "
+                + "it; the list cannot be resumed there"
+        }
+    }
+
+    @Test func theStateOfAnotherListIsRefused() throws {
+        var talk = try Conversation(.plain(.guess))
+        talk.read(1, server)
+        for url in ["https://api.example/other", "https://api.example/list?x=1", "http://api.example/list"] {
+            #expect {
+                try Conversation(.plain(.guess), url, resuming: talk.walk.state)
+            } throws: {
+                ($0 as? NightjarError)?.message
+                    == "the state is of another list: method and URL of the first request, its query too, must be the same"
+            }
+        }
+        #expect {
+            try Conversation(.plain(.link), resuming: talk.walk.state)
+        } throws: {
+            ($0 as? NightjarError)?.message == "the state is of style cursor, and the list is of style link"
+        }
+    }
+
+    @Test func aPathWithTwoSlashesIsNoHost() throws {
+        var talk = try Conversation(.plain(.next))
+        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"https://api.example//evil.example/x"}"#) }
+        var rest = try Conversation(.plain(.next), resuming: talk.walk.state)
+        rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
+        #expect(rest.asked == ["//evil.example/x"] && rest.targets.first?.url.origin.host == "api.example")
+    }
+
+    @Test func aStateThatLeadsElsewhereIsRefused() throws {
+        var talk = try Conversation(.plain(.next))
+        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?page=2"}"#) }
+        let forged = text(talk.walk.state).split(separator: "/list?page=2").joined(separator: "https://evil.example/x")
+        #expect {
+            try Conversation(.plain(.next), resuming: state(forged))
+        } throws: {
+            ($0 as? NightjarError)?.kind == .protocol
+        }
+    }
+
+    @Test func whatIsDamagedIsRefused() throws {
+        var talk = try Conversation(.plain(.guess))
+        talk.read(1, server)
+        let good = text(talk.walk.state)
+        func changed(_ a: String, _ b: String) -> String {
+            good.split(separator: a, omittingEmptySubsequences: false).joined(separator: b)
+        }
+        let bad = [
+            "", "x", "===", state("[]"), state("{}"), state(changed(#""n":2"#, #""n":0"#)),
+            state(changed(#""n":2"#, #""n":"2""#)),
+            state(changed(#""d":3"#, #""d":-1"#)), state(changed(#""d":3"#, #""d":3,"d":4"#)),
+            state(changed(#""cursor":"a""#, #""cursor":7"#)), state(changed(#""cursor":"a""#, #""cursor":"""#)),
+            state(changed(#"{"cursor":"a"}"#, #"{"page":99999999999999999}"#)),
+            state(changed(#""d":3"#, #""d":3,"z":1"#)),
+            state(changed(#""style":"cursor""#, #""style":"guess2""#)), state(changed(#""/items""#, #""items""#)),
+            state(changed(#"{"cursor":"a"}"#, #"{"url":"http:x"}"#)),
+            state(changed(#"{"cursor":"a"}"#, #"{"query":[["a"]]}"#)),
+            talk.walk.state + "A", talk.walk.state + "=",
+        ]
+        for text in bad {
+            #expect {
+                try Conversation(.plain(.guess), resuming: text)
+            } throws: {
+                ($0 as? NightjarError)?.kind == .invalidArgument
+            }
+        }
+        #expect {
+            try Conversation(.plain(.guess), resuming: state(changed(#""v":1"#, #""v":2"#)))
+        } throws: {
+            ($0 as? NightjarError)?.message == "the state has the format 2, and 1 alone is known"
+        }
+    }
+
+    @Test func aDecisionThatIsToComeIsAskedForAgain() throws {
+        var talk = try Conversation(.plain(.custom))
+        talk.read(1) { _ in Answer(body: "[1,2]") }
+        var rest = try Conversation(.plain(.custom), resuming: talk.walk.state)
+        rest.read(1) { _ in Answer(body: "[1,2]") }
+        #expect(rest.pages == [[]] && rest.asked == ["/list"])
+        rest.carryOut(try rest.walk.goOn(.query([("page", "2"), ("token", "s3cret")]))) { _ in Answer(body: "") }
+        #expect(text(rest.walk.state).contains("page") && !text(rest.walk.state).contains("s3cret"))
+    }
+
+    @Test func base64ForURLsIsStrict() {
+        for bytes in [[], [0], [255, 254], [1, 2, 3], Array(0...255)] as [[UInt8]] {
+            #expect(Base64.decodeForURL(Base64.encodeForURL(bytes).utf8) == bytes)
+        }
+        for text in ["A", "AB", "AA=", "A A", "+/", "AAAAA"] {
+            #expect(Base64.decodeForURL(text.utf8) == nil, "\(text)")
+        }
+    }
+}

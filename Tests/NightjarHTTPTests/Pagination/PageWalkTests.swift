@@ -1,0 +1,303 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+/// What holds for all styles: order, prefetch, failures, bounds, keys, origins.
+@Suite struct PageWalkTests {
+    private typealias Answer = Conversation.Answer
+
+    private func name(_ actions: [PageWalk.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .load(let target): "load \(target.url.target)"
+            case .cancelLoad: "cancel"
+            case .give(let page): "give \(page.number)"
+            case .end: "end"
+            case .fail(let error): "fail \(error.kind.name)"
+            }
+        }
+    }
+
+    private func walk(_ options: Pagination, _ first: String = "https://api.example/list") throws -> PageWalk {
+        try PageWalk(options, first: RequestURL(first))
+    }
+
+    private func answer(_ walk: inout PageWalk, _ body: String, at url: String = "https://api.example/list") throws
+        -> [String]
+    {
+        name(walk.answered(Headers(), body: ByteBuffer(string: body), at: try RequestURL(url)))
+    }
+
+    private let broken = NightjarError(.connectionLost, "the connection was closed")
+
+    // MARK: Loading
+
+    @Test func oneLoadAtATimeHoweverOftenItIsAsked() throws {
+        var walk = try walk(Pagination(.offset))
+        #expect(name(walk.wantsPage()) == ["load /list"])
+        #expect(name(walk.wantsPage()) == [])
+        #expect(name(walk.wantsPage()) == [])
+        #expect(try answer(&walk, "[1]") == ["give 1", "load /list?offset=1"])
+        #expect(try answer(&walk, "[2]") == ["give 2", "load /list?offset=2"])
+        #expect(try answer(&walk, "[]") == ["end"])
+        #expect(name(walk.wantsPage()) == ["end"])
+    }
+
+    @Test func theNextPageIsLoadedWhileOneIsConsumed() throws {
+        var options = Pagination(.offset)
+        options.prefetch = 2
+        var walk = try walk(options)
+        #expect(name(walk.wantsPage()) == ["load /list"])
+        #expect(try answer(&walk, "[1]") == ["give 1", "load /list?offset=1"])
+        #expect(try answer(&walk, "[2]") == ["load /list?offset=2"])
+        #expect(try answer(&walk, "[3]") == [])
+        #expect(name(walk.wantsPage()) == ["give 2", "load /list?offset=3"])
+        #expect(name(walk.wantsPage()) == ["give 3"])
+    }
+
+    @Test func withoutPrefetchNothingIsLoadedUnasked() throws {
+        var walk = try walk(.plain(.offset))
+        #expect(name(walk.wantsPage()) == ["load /list"])
+        #expect(try answer(&walk, "[1]") == ["give 1"])
+        #expect(name(walk.wantsPage()) == ["load /list?offset=1"])
+    }
+
+    @Test func aPageThatFailsIsLoadedAgainAlone() throws {
+        var walk = try walk(.plain(.offset))
+        _ = walk.wantsPage()
+        _ = try answer(&walk, "[1]")
+        #expect(name(walk.wantsPage()) == ["load /list?offset=1"])
+        #expect(name(walk.failed(broken)) == ["fail connection_lost"])
+        #expect(name(walk.wantsPage()) == ["load /list?offset=1"])
+        #expect(try answer(&walk, "[2]") == ["give 2"])
+    }
+
+    @Test func whatFailsAheadIsTriedAgainWhenItIsAsked() throws {
+        var walk = try walk(Pagination(.offset))
+        _ = walk.wantsPage()
+        _ = try answer(&walk, "[1]")
+        #expect(name(walk.failed(broken)) == [])
+        #expect(name(walk.wantsPage()) == ["load /list?offset=1"])
+        #expect(try answer(&walk, "[2]") == ["give 2", "load /list?offset=2"])
+    }
+
+    @Test func aWrongAnswerAheadIsToldWhenItIsAsked() throws {
+        var walk = try walk(Pagination(.offset))
+        _ = walk.wantsPage()
+        _ = try answer(&walk, "[1]")
+        #expect(try answer(&walk, "{}") == [])
+        #expect(name(walk.wantsPage()) == ["fail decoding"])
+        #expect(name(walk.wantsPage()) == ["load /list?offset=1"])
+        #expect(try answer(&walk, "[2]") == ["give 2", "load /list?offset=2"])
+    }
+
+    @Test func afterAFailureTheNextAskIsServed() throws {
+        var walk = try walk(.plain(.offset))
+        _ = walk.wantsPage()
+        _ = walk.wantsPage()
+        #expect(name(walk.failed(broken)) == ["fail connection_lost", "load /list"])
+        #expect(try answer(&walk, "[1]") == ["give 1"])
+    }
+
+    @Test func whatNobodyLoadsIsNotHeard() throws {
+        var walk = try walk(.plain(.offset))
+        #expect(try answer(&walk, "[1]") == [])
+        #expect(name(walk.failed(broken)) == [])
+    }
+
+    @Test func refreshStartsOver() throws {
+        let options = try {
+            var o = Pagination(.cursor)
+            o.key = try JSONPointer("/id")
+            return o
+        }()
+        var walk = try walk(options)
+        _ = walk.wantsPage()
+        #expect(try answer(&walk, #"{"items":[{"id":1}],"next_cursor":"a"}"#) == ["give 1", "load /list?cursor=a"])
+        #expect(name(walk.refresh()) == ["cancel"])
+        #expect(walk.explanation.isEmpty)
+        #expect(name(walk.wantsPage()) == ["load /list"])
+        // What was met before may come again.
+        #expect(try answer(&walk, #"{"items":[{"id":1}],"next_cursor":"a"}"#) == ["give 1", "load /list?cursor=a"])
+    }
+
+    @Test func whoWaitsDuringARefreshGetsTheFirstPage() throws {
+        var walk = try walk(.plain(.offset))
+        _ = walk.wantsPage()
+        _ = try answer(&walk, "[1]")
+        _ = walk.wantsPage()
+        #expect(name(walk.refresh()) == ["cancel", "load /list"])
+        #expect(try answer(&walk, "[1]") == ["give 1"])
+    }
+
+    // MARK: Bounds
+
+    @Test func pagesAreBoundedLoudly() throws {
+        var talk = try Conversation(.plain(.offset) { $0.maximumPages = 2 })
+        talk.read(["[1]", "[2]", "[3]"])
+        #expect(talk.items == ["1", "2"] && talk.asked.count == 2)
+        #expect(talk.error?.kind == .tooLarge)
+        #expect(
+            talk.message
+                == "the list has more than 2 pages, with 2 items so far; raise maximumPages (maximum_pages) to go on")
+    }
+
+    @Test func itemsAreBoundedLoudly() throws {
+        var talk = try Conversation(.plain(.offset) { $0.maximumItems = 3 })
+        talk.read(["[1,2]", "[3,4]", "[]"])
+        #expect(talk.items == ["1", "2"])
+        #expect(talk.error?.kind == .tooLarge)
+        #expect(
+            talk.message
+                == "the list has more than 3 items, and 2 were given; raise maximumItems (maximum_items) to go on")
+        talk.error = nil
+        talk.read { _ in Answer(body: "[3,4]") }
+        #expect(talk.error?.kind == .tooLarge && talk.items == ["1", "2"])
+    }
+
+    @Test func asManyAsTheBoundIsWell() throws {
+        var talk = try Conversation(
+            .plain(.offset) {
+                $0.maximumItems = 3
+                $0.maximumPages = 3
+            })
+        talk.read(["[1,2]", "[3]", "[]"])
+        #expect(talk.items == ["1", "2", "3"] && talk.hasEnded)
+    }
+
+    // MARK: Keys
+
+    @Test func noItemIsGivenTwice() throws {
+        var talk = try Conversation(.plain(.offset) { $0.key = try JSONPointer("/id") })
+        talk.read([
+            #"[{"id":1},{"id":2},{"id":2}]"#, #"[{"id":2},{"id":"2"},{"id":3,"x":1}]"#, #"[{"id":"\u0032"},{"id":4}]"#,
+            "[]",
+        ])
+        #expect(
+            talk.items == [#"{"id":1}"#, #"{"id":2}"#, #"{"id":"2"}"#, #"{"id":3,"x":1}"#, #"{"id":4}"#])
+        #expect(talk.given.map(\.indices) == [[0, 1], [1, 2], [1]])
+    }
+
+    @Test func aPageThatFailsItsBoundKeepsItsKeysNew() throws {
+        var talk = try Conversation(
+            .plain(.offset) {
+                $0.key = JSONPointer()
+                $0.maximumItems = 3
+            })
+        talk.read(["[1,2]", "[3,4]"])
+        talk.error = nil
+        talk.read { _ in Answer(body: "[3]") }
+        #expect(talk.items.prefix(3) == ["1", "2", "3"])
+    }
+
+    @Test(arguments: [("{}", "nothing"), (#"{"id":null}"#, "null"), (#"{"id":{}}"#, "an object")])
+    func anItemWithoutItsKeyIsAnError(item: String, found: String) throws {
+        var talk = try Conversation(.plain(.offset) { $0.key = try JSONPointer("/id") })
+        talk.read([#"[{"id":1},\#(item)]"#])
+        #expect(talk.error?.kind == .decoding)
+        #expect(talk.message == "item 1 of page 1 has \(found) at \"/id\", where its key was expected")
+    }
+
+    @Test func manyKeysAreKnownBySixteenBytes() {
+        var set = FingerprintSet()
+        for number in 0..<50_000 {
+            #expect(set.insert(FingerprintSet.Fingerprint(Array(String(number).utf8))))
+        }
+        for number in 0..<50_000 {
+            #expect(!set.insert(FingerprintSet.Fingerprint(Array(String(number).utf8))))
+        }
+        #expect(set.count == 50_000)
+    }
+
+    // MARK: Other origins
+
+    private func next(_ url: String, _ change: (inout Pagination) -> Void = { _ in }) throws -> Conversation {
+        var options = Pagination.plain(.next)
+        change(&options)
+        var talk = try Conversation(options, "https://user:pass@api.example/list?api_key=s3cret&limit=1")
+        talk.read { target in
+            Answer(
+                body: target.url.target.hasPrefix("/list?api")
+                    ? #"{"items":[1],"next":"\#(url)"}"# : #"{"items":[2],"next":null}"#)
+        }
+        return talk
+    }
+
+    @Test func anotherOriginIsRefused() throws {
+        for url in ["https://evil.example/list", "//evil.example/list", "https://api.example:444/list"] {
+            let talk = try next(url)
+            #expect(talk.error?.kind == .protocol && talk.asked.count == 1)
+            #expect(
+                talk.message.hasSuffix("name it in allowedOrigins (allowed_origins) to go there, without credentials"))
+        }
+        #expect(
+            try next("https://evil.example/x").message
+                == "the list cannot be followed: its next page is at \"https://evil.example\" and not at "
+                + "\"https://api.example\"; name it in allowedOrigins (allowed_origins) to go there, without credentials"
+        )
+    }
+
+    @Test func anAllowedOriginGetsNoCredentials() throws {
+        let talk = try next("https://cdn.example/p?api_key=s3cret&a=s3cret&b=1") {
+            $0.allowedOrigins = ["https://cdn.example"]
+        }
+        #expect(talk.items == ["1", "2"] && talk.hasEnded)
+        let target = try #require(talk.targets.last)
+        #expect(target.url.origin.host == "cdn.example" && target.url.target == "/p?b=1")
+        #expect(!target.carriesCredentials && target.url.userInfo == nil)
+        #expect(talk.targets.first?.carriesCredentials == true)
+    }
+
+    @Test func theSameOriginKeepsItsCredentials() throws {
+        let talk = try next("https://api.example:443/more?api_key=s3cret&x=2")
+        let target = try #require(talk.targets.last)
+        #expect(
+            target.carriesCredentials && target.url.userInfo != nil && target.url.target == "/more?api_key=s3cret&x=2")
+    }
+
+    @Test func aDowngradeIsRefusedThoughAllowed() throws {
+        let talk = try next("http://api.example/list") { $0.allowedOrigins = ["http://api.example"] }
+        #expect(talk.error?.kind == .protocol)
+        #expect(
+            talk.message
+                == "the list cannot be followed: its next page is at \"http://api.example\", without the TLS that its first "
+                + "one had")
+    }
+
+    @Test(arguments: ["ftp://x/y", "http:x", "https://u:p@api.example/", "https://api.example:99999/"])
+    func aURLThatIsNoneIsAnError(url: String) throws {
+        let talk = try next(url)
+        #expect(talk.error?.kind == .protocol && talk.message.hasPrefix("the list cannot be followed: "))
+        #expect(!talk.message.contains("Location"))
+    }
+
+    // MARK: Options
+
+    @Test func optionsThatMakeNoSenseAreRefused() throws {
+        let cases: [(Pagination.Style, (inout Pagination) -> Void, String)] = [
+            (.page, { $0.maximumPages = 0 }, "maximumPages (maximum_pages) is 0; it must be at least 1"),
+            (.page, { $0.maximumItems = -1 }, "maximumItems (maximum_items) is -1; it must be at least 1"),
+            (.page, { $0.prefetch = 101 }, "prefetch is 101; it must be from 0 to 100"),
+            (.page, { $0.size = 0 }, "the size of a page is 0; it must be at least 1"),
+            (.page, { $0.sizeParameter = "n" }, "sizeParameter is \"n\" and no size is set; set both"),
+            (.page, { $0.parameter = "" }, "parameter is empty; name the query item, or leave it out"),
+            (.header, { _ in }, "style header needs header: the name of the field that has the token"),
+            (
+                .header, { $0.header = "X-N" },
+                "style header needs requestHeader or parameter: what sends the token back"
+            ),
+            (.link, { $0.requestHeader = "a b" }, "requestHeader is \"a b\", which is no name of a header field"),
+        ]
+        for (style, change, message) in cases {
+            var options = Pagination(style)
+            change(&options)
+            #expect {
+                try PageWalk(options, first: RequestURL("http://a/"))
+            } throws: {
+                let error = $0 as? NightjarError
+                return error?.kind == .invalidArgument && error?.message == message
+            }
+        }
+    }
+}
