@@ -132,7 +132,7 @@ let package = Package(
             ]
         ),
         .testTarget(
-            name: "NightjarOpenAPITests", dependencies: ["NightjarOpenAPI", "NightjarHTTP", "NightjarTestSupport"]),
+            name: "NightjarOpenAPITests", dependencies: ["NightjarOpenAPI", "NightjarHTTP"]),
         .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",
@@ -184,7 +184,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-codec ask for it.
+// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-* ask for it.
 if Context.environment["NIGHTJAR_FUZZ"] != nil {
     package.targets += [
         .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
@@ -228,5 +228,7 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
                 "CAllocationCount", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Measure/Codec"),
+        .executableTarget(
+            name: "MeasureOpenAPI", dependencies: ["NightjarHTTP", "NightjarOpenAPI"], path: "Tests/Measure/OpenAPI"),
     ]
 }

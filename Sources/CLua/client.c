@@ -24,6 +24,8 @@ static client *check_client(lua_State *L) {
 
 njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
 
+bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
+
 /* Registry key of a table from a number to the client that has it. A client is not kept by it and keeps its functions as
  * user values, so that a function which mentions its own client can be collected with it. */
 static char numbers_key;
@@ -191,7 +193,8 @@ static int plain_request(lua_State *L) {
   lua_settop(L, 2);
   njl_request request = {.method = {"GET", 3}};
   njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
-  if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
+  if (request.endpoint.data != NULL) request.catalog = njl_endpoints_of(L);
+  else if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
   return njl_send(L, &request, 2, njl_answered);
 }
 
@@ -233,13 +236,15 @@ static int verb(lua_State *L) {
   return njl_send(L, &request, 3, njl_answered);
 }
 
-int njl_send_request(lua_State *L) {
+int njl_client_request(lua_State *L) {
   client *self = check_client(L);
   if (!self->has_hooks || !lua_istable(L, 2)) return plain_request(L);
   lua_settop(L, 2);
   njl_push_request(L, 2);
+  lua_pushliteral(L, "endpoint");
+  bool has_endpoint = lua_rawget(L, 3) != LUA_TNIL;
   lua_pushliteral(L, "method");
-  if (lua_rawget(L, -2) == LUA_TNIL) {
+  if (lua_rawget(L, 3) == LUA_TNIL && !has_endpoint) {
     lua_pushliteral(L, "GET");
     lua_setfield(L, 3, "method");
   }
@@ -290,12 +295,13 @@ static int push_cache(lua_State *L) {
 /* api.name, by the upvalue: the methods */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "batch",   "sign_in", "sign_out", "log_in", "limits", "close", "cookies",
-                                      "cache",   NULL};
+                                      "batch",   "paginate", "sign_in", "sign_out", "log_in", "limits", "close",
+                                      "cookies", "cache",    "endpoints", "load_openapi", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cache") == 0) return push_cache(L);
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "endpoints") == 0) return njl_endpoints_push(L);
   return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
 }
 
@@ -305,13 +311,15 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"request", njl_send_request},
+  static const luaL_Reg methods[] = {{"request", njl_client_request},
                                      {"batch", njl_batch},
+                                     {"paginate", njl_paginate},
                                      {"close", close},
                                      {"sign_in", njl_sign_in},
                                      {"sign_out", njl_sign_out},
                                      {"log_in", njl_log_in},
                                      {"limits", njl_limits},
+                                     {"load_openapi", njl_load_openapi},
                                      {NULL, NULL}};
   njl_new_metatable(L, NJL_CLIENT);
   luaL_setfuncs(L, meta, 0);

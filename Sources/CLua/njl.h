@@ -7,11 +7,13 @@
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
+ *   paginate.c   lists in pages
  *   debounce.c   debounce, throttle
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
  *   cookies.c    a client's cookies
  *   cache.c      a client's cache by hand
+ *   endpoints.c  what a client's API can do, by name
  *   refresh.c    stored answers that are fetched anew: refreshed, on_refresh
  *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
@@ -235,7 +237,8 @@ int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
  * the request's. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then);
-int njl_send_request(lua_State *L); /* api:request: of the client at index 1, the request at index 2 */
+int njl_client_request(lua_State *L); /* api:request: of the client at index 1, the request at index 2 */
+bool njl_client_has_hooks(lua_State *L); /* the one at index 1 */
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
@@ -262,6 +265,12 @@ njl_loan *njl_loan_push(lua_State *L);
 int njl_cookies_push(lua_State *L, njl_client *client); /* nil where it keeps none */
 void njl_open_cookies(lua_State *L);
 
+/* endpoints.c */
+int njl_endpoints_push(lua_State *L); /* of the client at index 1, the same each time */
+const njl_catalog *njl_endpoints_of(lua_State *L); /* of the client at index 1, which keeps it until others are loaded */
+int njl_load_openapi(lua_State *L);
+void njl_open_endpoints(lua_State *L);
+
 /* cache.c */
 int njl_cache_push(lua_State *L); /* of the client at index 1; nil where it has none */
 void njl_open_cache(lua_State *L);
@@ -270,6 +279,10 @@ void njl_open_cache(lua_State *L);
 int njl_refreshed(lua_State *L);
 /* Of the reply at `index` whose answer is there: begins the task that its function waits in for the fresh one. */
 void njl_hear_of_refresh(lua_State *L, int index);
+
+/* paginate.c */
+int njl_paginate(lua_State *L);
+void njl_open_paginate(lua_State *L);
 
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
@@ -339,7 +352,7 @@ int njl_read_log(lua_State *L, int options);
 void njl_write_log(lua_State *L, njl_host *host); /* Runs the functions of the lines that have come in. */
 
 /* hooks.c */
-/* User values of a client: functions, and the objects of its cookies and its cache. */
+/* User values of a client: functions, and the objects of its cookies, its cache and its endpoints. */
 enum {
   NJL_CLIENT_LOG = 1,
   NJL_CLIENT_COOKIES,
@@ -348,7 +361,8 @@ enum {
   NJL_CLIENT_AFTER,
   NJL_CLIENT_PROVIDER,
   NJL_CLIENT_LOGIN_REQUIRED,
-  NJL_CLIENT_VALUES = NJL_CLIENT_LOGIN_REQUIRED
+  NJL_CLIENT_ENDPOINTS,
+  NJL_CLIENT_VALUES = NJL_CLIENT_ENDPOINTS
 };
 /* Reads the options before and after of the table at `options` into the client. False: there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client);
@@ -398,8 +412,12 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_LIST "nightjar.list"
+#define NJL_PAGE "nightjar.page"
 #define NJL_COOKIES "nightjar.cookies"
 #define NJL_CACHE "nightjar.cache"
+#define NJL_ENDPOINTS "nightjar.endpoints"
+#define NJL_ENDPOINT "nightjar.endpoint"
 #define NJL_LOAN "nightjar.loan"
 #define NJL_REPLY "nightjar.reply"
 #define NJL_DECISION_LIST "nightjar.decisions"

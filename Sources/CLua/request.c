@@ -26,6 +26,8 @@ enum {
   ON_REDIRECT,
   ON_RETRY,
   ON_REFRESH,
+  ENDPOINT,
+  ARGUMENTS,
   RARE
 };
 
@@ -33,7 +35,8 @@ enum {
 static const char *const names[] = {
     "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
-    "on_retry", "on_refresh", "redirect",    "cookies",     "decompress", "max_body",        "compress",
+    "on_retry", "on_refresh", "endpoint",    "arguments",   "redirect",   "cookies",         "decompress",
+    "max_body", "compress",
     "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   NULL};
 
@@ -318,8 +321,8 @@ static void read_timeout(reading *r, int value, njl_request *request) {
 }
 
 /* Which options there are, as bits. All names are checked before any value is read. */
-static unsigned options_present(lua_State *L, int options, const char *function) {
-  unsigned present = 0;
+static uint64_t options_present(lua_State *L, int options, const char *function) {
+  uint64_t present = 0;
   for (lua_pushnil(L); lua_next(L, options) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) {
       luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
@@ -327,7 +330,7 @@ static unsigned options_present(lua_State *L, int options, const char *function)
     const char *name = lua_tostring(L, -2);
     int option = njl_find_name(L, -2, names);
     if (option < 0) njl_unknown_option(L, function, "", name, names);
-    present |= 1u << option;
+    present |= UINT64_C(1) << option;
   }
   return present;
 }
@@ -337,8 +340,8 @@ void njl_check_option_names(lua_State *L, int options, const char *function) {
 }
 
 /* Pushes the option if it is present. */
-static bool push_option(reading *r, int options, unsigned present, int option) {
-  if ((present & 1u << option) == 0) return false;
+static bool push_option(reading *r, int options, uint64_t present, int option) {
+  if ((present & UINT64_C(1) << option) == 0) return false;
   r->option = names[option];
   lua_pushstring(r->L, names[option]);
   lua_rawget(r->L, options);
@@ -378,13 +381,18 @@ static void read_factory(reading *r, int table, njl_request *request) {
   if (!request->restarts_body) luaL_error(L, "%s: body.each is missing", r->function);
 }
 
-static void read_body(reading *r, int options, unsigned present, njl_request *request, pairs *headers) {
+static void read_body(reading *r, int options, uint64_t present, njl_request *request, pairs *headers) {
   lua_State *L = r->L;
-  unsigned bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
+  uint64_t bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
   if ((bodies & (bodies - 1)) != 0) {
     luaL_error(L, "%s: json, form, multipart, file and body are ways to give the one body; use one", r->function);
   }
-  if (push_option(r, options, present, JSON)) {
+  if (request->endpoint.data != NULL && push_option(r, options, present, JSON)) {
+    njl_json_encode(L, -1, "json");
+    request->value.data = lua_tolstring(L, -1, &request->value.length);
+    keep(r);
+    lua_pop(L, 1);
+  } else if (push_option(r, options, present, JSON)) {
     njl_json_encode(L, -1, "json");
     set_body(r, request);
     lua_pop(L, 1);
@@ -415,7 +423,7 @@ static void read_body(reading *r, int options, unsigned present, njl_request *re
 }
 
 /* Those that are not read here, as a JSON object. */
-static void read_rare(reading *r, int options, unsigned present, njl_request *request) {
+static void read_rare(reading *r, int options, uint64_t present, njl_request *request) {
   lua_State *L = r->L;
   if (present >> RARE == 0) return;
   lua_newtable(L);
@@ -428,18 +436,37 @@ static void read_rare(reading *r, int options, unsigned present, njl_request *re
   lua_pop(L, 1);
 }
 
+/* The name of an endpoint and the values of its parameters, which say method and target. */
+static void read_endpoint(reading *r, int options, uint64_t present, njl_request *request) {
+  static const int known_by_it[] = {METHOD, PATH, PARAMS};
+  lua_State *L = r->L;
+  for (size_t index = 0; index < sizeof known_by_it / sizeof *known_by_it; index++) {
+    if ((present & UINT64_C(1) << known_by_it[index]) == 0) continue;
+    luaL_error(L, "%s: %s is the endpoint's; leave it away", r->function, names[known_by_it[index]]);
+  }
+  request->endpoint = read_string(r);
+  if (!push_option(r, options, present, ARGUMENTS)) return;
+  if (!lua_istable(L, -1)) misfit(r, "a table", -1);
+  njl_json_encode(L, -1, "arguments");
+  request->arguments.data = lua_tolstring(L, -1, &request->arguments.length);
+  keep(r);
+  lua_pop(L, 1);
+}
+
 void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) {
   request->connect = request->idle = request->total = -1;
   request->body_length = -1;
   if (options == 0) return;
   options = lua_absindex(L, options);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  unsigned present = options_present(L, options, function);
+  uint64_t present = options_present(L, options, function);
   if (present == 0) return;
   lua_newtable(L);
   reading r = {.L = L, .function = function, .reads_files = reads_files, .anchors = lua_gettop(L)};
   pairs query = {0}, params = {0}, headers = {0};
 
+  if (push_option(&r, options, present, ENDPOINT)) read_endpoint(&r, options, present, request);
+  else if ((present & UINT64_C(1) << ARGUMENTS) != 0) luaL_error(L, "%s: arguments are for an endpoint", function);
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
   if (push_option(&r, options, present, QUERY)) {

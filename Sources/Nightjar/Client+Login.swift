@@ -51,7 +51,7 @@ extension Client {
         let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         let person = PersonalLogin(login, try login.issuer(anonymousTemplate), prompt: prompt)
-        guard loop.submit(.logIn(task, person)) else {
+        guard loop.submit(.standIn(task, person)) else {
             queue?.forget(task)
             throw NightjarError(.closed, "the client is closed")
         }

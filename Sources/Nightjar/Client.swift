@@ -9,7 +9,7 @@ import Synchronization
 /// Any thread may use it. Clients share nothing; open one for each API, or one for each core.
 public final class Client: Sendable {
     let loop: ClientLoop
-    private let template: RequestTemplate
+    let template: RequestTemplate
     /// For calls that carry no credentials.
     let anonymousTemplate: RequestTemplate
     /// Put into the query of requests to the base URL's origin.
@@ -24,6 +24,9 @@ public final class Client: Sendable {
     private let retry: RetrySettings
     private let hooks: CallHooks?
     let auth: Authentication?
+    let responseValidation: ResponseValidation
+    /// The endpoints that it knows; nil: it was given none.
+    public let catalog: Catalog?
     let birth = Fork.generation
     /// Its cookies; nil: it keeps none.
     public let cookies: CookieStorage?
@@ -50,7 +53,9 @@ public final class Client: Sendable {
     public init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
-        var configuration = configuration.knowingItsSecrets
+        var configuration = try configuration.knowingItsEndpoints().knowingItsSecrets
+        catalog = configuration.catalog
+        responseValidation = configuration.responseValidation
         queryKey = configuration.queryKey
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
         template = try configuration.template(base)
@@ -191,8 +196,9 @@ public final class Client: Sendable {
         CallOptions(
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses, schema: request.schema, redirect: request.redirect,
-            retry: request.retry?.applied(to: retry), decompresses: request.decompresses ?? decompresses,
+            expectedStatuses: request.expectedStatuses, schema: request.schema, contract: request.contract,
+            isIdempotent: request.isIdempotent, redirect: request.redirect, retry: request.retry?.applied(to: retry),
+            decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
             limitGroup: request.limitGroup,

@@ -224,6 +224,9 @@ final class CallOptions: Sendable {
     let maximumBody: Int
     let expectedStatuses: [StatusRange]
     let schema: JSONSchema?
+    let contract: ResponseContract?
+    /// Repeating it does no harm, whatever its method.
+    let isIdempotent: Bool
     /// Nil: the client's.
     let redirect: RedirectSettings?
     /// Nil: the client's.
@@ -242,6 +245,7 @@ final class CallOptions: Sendable {
 
     init(
         timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
+        contract: ResponseContract? = nil, isIdempotent: Bool = false,
         redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, decompresses: Bool, usesCookies: Bool,
         coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
         usesLogin: Bool, hooks: CallHooks? = nil
@@ -253,6 +257,8 @@ final class CallOptions: Sendable {
         self.maximumBody = maximumBody
         self.expectedStatuses = expectedStatuses
         self.schema = schema
+        self.contract = contract
+        self.isIdempotent = isIdempotent
         self.redirect = redirect
         self.retry = retry
         self.decompresses = decompresses
@@ -269,8 +275,8 @@ final class CallOptions: Sendable {
     var ofSharedExchange: CallOptions {
         CallOptions(
             timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
-            expectedStatuses: expectedStatuses, schema: schema, redirect: redirect, retry: retry,
-            decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
+            expectedStatuses: expectedStatuses, schema: schema, isIdempotent: isIdempotent, redirect: redirect,
+            retry: retry, decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
             limitGroup: limitGroup, usesLogin: usesLogin)
     }
 

@@ -50,6 +50,16 @@ public struct Configuration: Sendable {
     public var isEphemeral = false
     /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
     public var decompresses = true
+    /// What the API can do; its first server is the base URL of a client that has none.
+    public var catalog: Catalog?
+    /// An OpenAPI document that `Client.init` reads, whose endpoints are added to those of ``catalog``; where both have one
+    /// of a name, that of ``catalog`` counts. The path of a file: what lies behind a URL a client loads
+    /// (``Client/loadCatalog(from:)``).
+    public var openAPI: String?
+    /// What ``merge(json:)`` was given as `auth` without a type, which the catalog tells.
+    var schemeAuth: JSONValue?
+    /// What is done about answers that are not as their endpoint describes them.
+    public var responseValidation = ResponseValidation.off
     /// Takes log lines; nil: none are made.
     public var log: LogSink?
     /// Run before and after each call; nil: none do.

@@ -121,7 +121,7 @@ public func nj_client_cached(
     let found: OpaquePointer?? = reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
-        return try client.cached(request.request).map { Handle.make(ResponseBox($0)) }
+        return try client.cached(request.request(for: client)).map { Handle.make(ResponseBox($0)) }
     }
     return found ?? nil
 }
@@ -136,7 +136,7 @@ public func nj_client_insert(
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
         try client.insert(
-            Int(status), headers: try fields(headers), body: try bytes(body, length), for: request.request)
+            Int(status), headers: try fields(headers), body: try bytes(body, length), for: request.request(for: client))
     }
 }
 

@@ -25,11 +25,13 @@ public func nj_client_send(
         let request = try required(Handle<RequestBox>.borrow(request), "request")
         guard request.hearsOfRefresh else {
             return Handle.make(
-                ResponseBox(try client.sendBlocking(request.request, handlers: request.handlers { _, _ in })))
+                ResponseBox(
+                    try client.sendBlocking(
+                        try request.request(for: client), handlers: request.handlers { _, _ in })))
         }
         let ended = RefreshMark()
         let response = try client.sendBlocking(
-            request.request, handlers: request.handlers { task, _ in ended.note(task) })
+            try request.request(for: client), handlers: request.handlers { task, _ in ended.note(task) })
         return Handle.make(ResponseBox(response, isBeingRefreshed: ended.isRefreshing))
     }
 }
@@ -53,7 +55,7 @@ public func nj_client_start(
                 }
             }
         }
-        return try request.withRequest { request throws(NightjarError) in
+        return try request.withRequest(for: client) { request throws(NightjarError) in
             Handle.make(try client.start(request, on: queue, handlers))
         }
     }

@@ -5,6 +5,8 @@ import Nightjar
 /// A request that C fills step by step, and the callbacks that go with its calls.
 final class RequestBox {
     var request: Request
+    /// What it asks for by its name; nil: it says itself what it asks for.
+    var endpoint: EndpointCall?
     /// The body is made of fields that are added one by one.
     private var hasFormFields = false
     private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
@@ -24,6 +26,7 @@ final class RequestBox {
 
     init(copy other: RequestBox) {
         request = other.request
+        endpoint = other.endpoint
         hasFormFields = other.hasFormFields
         head = other.head
         body = other.body
@@ -38,12 +41,35 @@ final class RequestBox {
 
     var hearsOfRefresh: Bool { refreshed != nil }
 
-    /// Lends it, for a request is large and copying one is work.
+    /// An endpoint and the values for it, which are checked when the request is sent.
+    struct EndpointCall {
+        var operation: Operation
+        var arguments = Arguments()
+
+        init(operation: Operation) { self.operation = operation }
+
+        mutating func set(_ name: String, _ value: JSONValue) {
+            arguments.values.removeAll { $0.name == name }
+            if value != .null { arguments.values.append((name: name, value: value)) }
+        }
+    }
+
+    /// Lends it as it is sent, for a request is large and copying one is work.
+    ///
+    /// - Throws: also `invalid_request` for the values of an endpoint.
     @inline(__always)
     func withRequest<Result>(
-        _ body: (inout Request) throws(NightjarError) -> Result
+        for client: Client, _ body: (inout Request) throws(NightjarError) -> Result
     ) throws(NightjarError) -> Result {
-        try body(&request)
+        guard let endpoint else { return try body(&request) }
+        var made = request
+        try client.apply(endpoint.operation, endpoint.arguments, to: &made)
+        return try body(&made)
+    }
+
+    /// The same, copied.
+    func request(for client: Client) throws(NightjarError) -> Request {
+        try withRequest(for: client) { request throws(NightjarError) in request }
     }
 
     func handlers(

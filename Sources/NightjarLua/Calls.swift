@@ -55,7 +55,7 @@ public func njl_call_start(
         }
         return Handle<Outcome>.own(
             try engine.start(
-                try Request(request), on: client, for: wait,
+                try Request(request, for: client), on: client, for: wait,
                 Engine.Wishes(
                     isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
                     asksRetries: request.asks_retries, restartsBody: request.restarts_body,

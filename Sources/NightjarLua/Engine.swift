@@ -152,6 +152,25 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
+    // MARK: Endpoints
+
+    func loadCatalog(
+        from location: String, _ client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Outcome {
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.startLoadingCatalog(from: location, on: queue) { [self] result in
+            forget(outcome)
+            outcome.task = nil
+            switch result {
+            case .success(let catalog): outcome.catalog = catalog
+            case .failure(let error): outcome.result = .failure(error)
+            }
+            tell(outcome)
+        }
+        add(outcome)
+        return outcome
+    }
+
     private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
         outcome.incoming = IncomingBody()
         handlers.creditsAreManual = true
@@ -174,6 +193,21 @@ final class Engine: @unchecked Sendable {
             return part
         }
     }
+
+    // MARK: Lists
+
+    /// One that ``complete(_:)`` ends.
+    func pending(for wait: OpaquePointer) -> Outcome {
+        let outcome = Outcome()
+        outcome.wait = wait
+        add(outcome)
+        return outcome
+    }
+
+    func complete(_ outcome: Outcome) { completed(outcome, .success(nil)) }
+
+    /// Whether this is a forked child, where nothing comes any more.
+    var isForked: Bool { getpid() != process }
 
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {

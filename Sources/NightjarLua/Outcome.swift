@@ -29,6 +29,8 @@ final class Outcome: @unchecked Sendable {
     /// What a person has to do for the login that this is.
     private var prompt: LoginPrompt?
     private var isToPrompt = false
+    /// What was loaded, where it is no call but that.
+    var catalog: Catalog?
     /// The answer's body where it is streamed.
     var incoming: IncomingBody?
     /// The request's body where the script is asked for it.

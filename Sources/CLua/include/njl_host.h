@@ -75,6 +75,10 @@ typedef struct njl_request {
   bool hears_of_refresh;       /* njl_call_refresh */
   bool is_look_up;             /* what is stored is the answer; a call that ends with neither response nor error: nothing is */
   const njl_planted *planted;  /* is stored for it, and no server is asked; NULL: it is a call */
+  njl_bytes endpoint;          /* the name of what is asked for, in place of method and target; `data` NULL: none */
+  njl_bytes arguments;         /* for it, a JSON object; empty: none */
+  njl_bytes value;             /* in place of `body`, JSON that is written as the endpoint takes it; `data` NULL: none */
+  const struct njl_catalog *catalog; /* that has the endpoint */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -271,6 +275,26 @@ typedef struct njl_cache_statistics {
 } njl_cache_statistics;
 njl_cache_statistics njl_cache_count(const njl_cache *cache);
 
+/* --- Endpoints --- */
+
+/* What an API can do. Immutable, the caller's to release. */
+typedef struct njl_catalog njl_catalog;
+njl_catalog *njl_client_catalog(const njl_client *client); /* an empty one where it was given none */
+void njl_catalog_release(njl_catalog *catalog);
+size_t njl_catalog_count(const njl_catalog *catalog);
+/* Texts are the caller's to release; NULL: there is none of that name, or fewer. */
+njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
+njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for people */
+njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */
+/* Whether there is an endpoint of that name. False: `*error` says what may have been meant. */
+bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_outcome **error);
+bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
+/* Begins to load a document, which is ended, awaited and abandoned as a call is. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, njl_wait *wait,
+                               njl_outcome **error);
+/* What was loaded, added to `former`; NULL: nothing was. */
+njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *former);
+
 /* --- Calls --- */
 
 /* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
@@ -370,6 +394,54 @@ const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status
 /* Fills `text` with a new idempotency key, without a NUL. */
 #define NJL_KEY_LENGTH 36
 void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
+
+/* --- Lists in pages --- */
+
+/* A list that a server gives in pages, and where in it the script is; the caller's to release, which ends what it loads. */
+typedef struct njl_pages njl_pages;
+/* One of its pages, the caller's to release. */
+typedef struct njl_page njl_page;
+
+/* `options`: a JSON object of the schema of nj_pagination_merge_json. `state`: where to go on; without `data`: at the beginning.
+ * `seconds`: for all of it; negative: each call has its own limit. NULL: `*error` says why. */
+njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
+                         njl_bytes state, double seconds, njl_outcome **error);
+void njl_pages_release(njl_pages *pages);
+/* Gives up what is loaded. Nothing comes any more. */
+void njl_pages_close(njl_pages *pages);
+
+typedef enum njl_page_step {
+  NJL_PAGE_READY,
+  NJL_PAGE_LATER, /* it is loaded: njl_pages_await */
+  NJL_PAGE_END,
+  NJL_PAGE_FAILED, /* `*error` says why, owned by the caller; with a NULL `error` it is said again */
+} njl_page_step;
+/* The next page, into `*page`. After a failure the same page is loaded again. */
+njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_outcome **error);
+/* An outcome without response or error, the caller's to release, that a poll tells `wait` of when there is something to take. */
+njl_outcome *njl_pages_await(njl_pages *pages, njl_wait *wait);
+
+/* How the list goes on behind the page taken last, where its caller decides. */
+typedef enum njl_decision {
+  NJL_GO_ON_END,
+  NJL_GO_ON_QUERY, /* with these items in place of those of the same names */
+  NJL_GO_ON_URL,
+} njl_decision;
+/* False: `*error` says why not. */
+bool njl_pages_go_on(njl_pages *pages, njl_decision decision, const njl_pair *query, size_t count, njl_bytes url,
+                     njl_outcome **error);
+/* Goes on at a state; without `data`: begins anew. False: `*error` says why not, and nothing has changed. */
+bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_outcome **error);
+/* Behind so many items of `page`; NULL: behind all that were taken. The caller's to release. */
+njl_text *njl_pages_state(const njl_pages *pages, const njl_page *page, size_t consumed);
+/* What was found out about the list; empty: nothing had to be. The caller's to release. */
+njl_text *njl_pages_explanation(const njl_pages *pages);
+
+int64_t njl_page_number(const njl_page *page);
+size_t njl_page_count(const njl_page *page);
+njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed from the page */
+njl_outcome *njl_page_response(const njl_page *page);        /* an outcome of its own, the caller's to release */
+void njl_page_release(njl_page *page);
 
 /* --- Functions of the host program --- */
 

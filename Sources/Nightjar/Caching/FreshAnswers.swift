@@ -99,7 +99,7 @@ final class FreshAnswers: Sendable {
 
 extension CallOptions {
     /// Whatever answer there is, is the call's.
-    var hasNoSay: Bool { expectedStatuses.isEmpty && schema == nil && planted == nil }
+    var hasNoSay: Bool { expectedStatuses.isEmpty && schema == nil && contract == nil && planted == nil }
 }
 
 extension FreshAnswers {

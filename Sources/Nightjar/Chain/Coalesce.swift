@@ -135,7 +135,8 @@ extension CallOptions {
         return maximumBody == other.maximumBody && decompresses == other.decompresses
             && usesCookies == other.usesCookies
             && usesLogin == other.usesLogin && redirect == other.redirect && limitGroup == other.limitGroup
-            && retry == other.retry && cache == other.cache && planted == nil && other.planted == nil
+            && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && planted == nil
+            && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             // Another status may be an answer to one and a reason to repeat to the other.
             && expectedStatuses == other.expectedStatuses

@@ -47,7 +47,7 @@ enum StageKind: CaseIterable {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
         case .hooks: configuration.hooks.map(Hooks.init)
-        case .validate: Validate()
+        case .validate: Validate(configuration.responseValidation)
         case .coalesce: Coalesce()
         case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
         case .authenticate:

@@ -52,7 +52,8 @@ final class Retry: Stage, @unchecked Sendable {
         call.retry = progress
         progress.judged = call.attempts
         let attempt = RetryPolicy.Attempt(
-            call.request.method, hasIdempotencyKey: call.request.hasField(IdempotencyKey.fieldName),
+            call.request.method,
+            hasIdempotencyKey: call.options.isIdempotent || call.request.hasField(IdempotencyKey.fieldName),
             bodyIsReplayable: call.bodyIsReplayable, answerIsGone: call.answerIsGone)
         let verdict = progress.policy.ended(
             outcome, attempt, now: NIODeadline.now().uptimeNanoseconds, budget: &budget, using: &random)

@@ -1,9 +1,15 @@
 import NightjarHTTP
 
 /// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4), and whether its
-/// content is what the caller's schema says.
+/// content is what the caller's schema says, and what its endpoint does.
 final class Validate: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.incoming, .answered]
+    /// For calls whose endpoint does not say it.
+    private let validation: ResponseValidation
+    /// Names of deprecated endpoints that the log has told of.
+    private var warned: Set<String> = []
+
+    init(_ validation: ResponseValidation) { self.validation = validation }
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // The body of an error belongs to the error, also when the caller streams.
@@ -15,6 +21,10 @@ final class Validate: Stage, @unchecked Sendable {
         guard Validate.isExpected(response.status, call.options.expectedStatuses) else {
             return .fail(Validate.error(of: response, to: call.request.method))
         }
+        if let contract = call.options.contract {
+            warnOnce(contract, call)
+            if let error = mismatch(of: response, contract, call) { return .fail(error) }
+        }
         guard let schema = call.options.schema else { return .proceed }
         do throws(NightjarError) {
             try response.check(schema)
@@ -23,6 +33,32 @@ final class Validate: Stage, @unchecked Sendable {
             return .fail(error)
         }
     }
+
+    /// - Returns: what the call fails with.
+    private func mismatch(of response: Response, _ contract: ResponseContract, _ call: Call) -> NightjarError? {
+        let mode = contract.validation ?? validation
+        guard mode != .off, call.task.handlers.body == nil else { return nil }
+        do throws(NightjarError) {
+            try contract.check(response)
+            return nil
+        } catch {
+            guard mode == .warn else { return error }
+            call.decide(.mismatched(problem: error.message))
+            call.note(.warning, "\(call.request.method) \(call.request.url.redacted): \(error.message)")
+            return nil
+        }
+    }
+
+    /// Once for each endpoint.
+    private func warnOnce(_ contract: ResponseContract, _ call: Call) {
+        guard contract.isDeprecated, warned.count < Validate.maximumWarnings,
+            warned.insert(contract.endpoint).inserted
+        else { return }
+        call.note(.warning, "endpoint \(quoted(contract.endpoint)) is deprecated")
+    }
+
+    /// Names remembered: more endpoints than any known API has deprecated.
+    private static let maximumWarnings = 10_000
 
     static func error(of response: Response, to method: Method) -> NightjarError {
         let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"

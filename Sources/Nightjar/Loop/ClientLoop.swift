@@ -22,7 +22,8 @@ final class ClientLoop: @unchecked Sendable {
         /// The program's answer to a ``TokenQuestion``.
         case provided(UInt64, Result<Token, NightjarError>)
         case signedIn(Token)
-        case logIn(ClientTask, PersonalLogin)
+        /// A call that this stage carries out, in place of the chain.
+        case standIn(ClientTask, any Stage)
         /// Something to do on the loop.
         case run(@Sendable () -> Void)
         case signedOut
@@ -167,8 +168,8 @@ final class ClientLoop: @unchecked Sendable {
         case .hooked(let task, let result): task.call?.hooked(result)
         case .provided(let number, let token): tokens?.provided(number, token)
         case .signedIn(let token): tokens?.signIn(token)
-        case .logIn(let task, let login):
-            let call = Call(task, on: self, chain: Chain([Deadline(), login]))
+        case .standIn(let task, let stage):
+            let call = Call(task, on: self, chain: Chain([Deadline(), stage]))
             take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
         case .run(let body): body()

@@ -318,14 +318,15 @@ extension JSONValue {
         return text
     }
 
-    fileprivate func method(_ path: String) throws(NightjarError) -> Method {
+    func method(_ path: String) throws(NightjarError) -> Method {
         guard let method = Method(try text(path)) else {
             throw NightjarError(.invalidArgument, "option \(quoted(path)) is no method")
         }
         return method
     }
 
-    fileprivate func pointer(_ path: String) throws(NightjarError) -> JSONPointer {
+    /// A JSON Pointer (RFC 6901).
+    func pointer(_ path: String) throws(NightjarError) -> JSONPointer {
         do throws(NightjarError) {
             return try JSONPointer(try text(path))
         } catch {

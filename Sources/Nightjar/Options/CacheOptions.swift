@@ -46,7 +46,7 @@ private struct CacheChoice {
 }
 
 extension CachePolicy {
-    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+    init(option value: JSONValue, _ path: String) throws(NightjarError) {
         let name = try value.text(path)
         guard let policy = CachePolicy(rawValue: name) else {
             let names = CachePolicy.allCases.map(\.rawValue)

@@ -7,11 +7,11 @@ extension Configuration {
     /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
     ///   has changed.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self)
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
     }
 
     public mutating func merge(json: String) throws(NightjarError) {
-        self = try Configuration.options.applied(JSONValue(parsing: json), to: self)
+        self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
     }
 
     private static let options = OptionTable<Configuration>(
@@ -40,7 +40,16 @@ extension Configuration {
                 configuration.transport.idleConnectionLifetime = try value.duration(path)
             },
             Option(name: "auth") { value, path, configuration throws(NightjarError) in
-                configuration.auth = try Authentication.read(value, path)
+                try configuration.readAuth(value, path)
+            },
+            Option(name: "endpoints") { value, path, configuration throws(NightjarError) in
+                configuration.catalog = try Catalog(value, path)
+            },
+            Option(name: "openapi") { value, path, configuration throws(NightjarError) in
+                configuration.openAPI = try value.text(path)
+            },
+            Option(name: "response_validation") { value, path, configuration throws(NightjarError) in
+                configuration.responseValidation = try ResponseValidation(option: value, path)
             },
             Option(name: "limit_groups") { value, path, configuration throws(NightjarError) in
                 try configuration.readLimitGroups(value, path)

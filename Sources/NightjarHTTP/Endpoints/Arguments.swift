@@ -14,7 +14,11 @@ public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
         case content(RequestBody, type: String?)
     }
 
-    public init(_ values: [(name: String, value: JSONValue)] = [], body: Body? = nil) {
+    public init() { values = [] }
+
+    public init(body: Body?) { self.init([], body: body) }
+
+    public init(_ values: [(name: String, value: JSONValue)], body: Body? = nil) {
         self.values = values
         self.body = body
     }

@@ -26,6 +26,16 @@ public struct Catalog: Sendable {
         operations.append(operation)
     }
 
+    /// Adds one, in the place of that of its name where there is one.
+    public mutating func set(_ operation: Operation) {
+        if let place = places[operation.name] {
+            operations[place] = operation
+        } else {
+            places[operation.name] = operations.count
+            operations.append(operation)
+        }
+    }
+
     public subscript(_ name: String) -> Operation? { places[name].map { operations[$0] } }
 
     /// - Throws: `invalid_request` with the nearest name there is.

@@ -15,6 +15,8 @@ public struct Operation: Sendable {
     public var content: RequestContent?
     /// What it answers; nothing is checked where none is described.
     public var answers: [AnswerDescription] = []
+    /// What is done about answers that are not as described; nil: as the client has it.
+    public var responseValidation: ResponseValidation?
     /// False: it is asked without the client's credentials. Nil: as the client does.
     public var requiresAuth: Bool?
     /// Asking twice is asking once, whatever its method says: it may be tried again.

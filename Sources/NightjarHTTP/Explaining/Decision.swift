@@ -19,6 +19,8 @@ public struct Decision: Sendable, Equatable {
         case redirected(status: Int, method: Method, to: String)
         /// What the cache had to say, which looked under this URL.
         case cache(CacheVerdict, key: RequestURL)
+        /// The answer is not as its endpoint describes it, which the client was told to warn of.
+        case mismatched(problem: String)
     }
 
     public enum TokenCause: String, Sendable {
@@ -57,6 +59,7 @@ public struct Decision: Sendable, Equatable {
         case .challenged: "challenged"
         case .redirected: "redirected"
         case .cache: "cache"
+        case .mismatched: "mismatched"
         }
     }
 }
@@ -79,6 +82,7 @@ extension Decision: CustomStringConvertible {
         case .challenged: "the server asked for a login (401); sent again with the answer to its challenge"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
         case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
+        case .mismatched(let problem): problem
         }
     }
 }
@@ -116,6 +120,7 @@ extension Decision {
             add("verdict", .string(verdict.name))
             add("key", .string(key.redacted))
             if case .answered(_, let age) = verdict { add("age", .integer(age)) }
+        case .mismatched(let problem): add("problem", .string(problem))
         }
         add("text", .string(description))
         return .object(members)

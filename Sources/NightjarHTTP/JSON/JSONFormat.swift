@@ -17,6 +17,16 @@ enum JSONFormat: String, Sendable, CaseIterable {
         }
     }
 
+    var example: String {
+        switch self {
+        case .dateTime: "2024-02-29T23:59:59Z"
+        case .date: "2024-02-29"
+        case .uuid: "123e4567-e89b-42d3-a456-426614174000"
+        case .uri: "https://example.com/a"
+        case .email: "name@example.com"
+        }
+    }
+
     func matches(_ text: String) -> Bool {
         switch self {
         case .dateTime: return Timestamp(rfc3339: text) != nil

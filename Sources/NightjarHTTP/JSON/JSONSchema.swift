@@ -1,19 +1,27 @@
-/// What a JSON document must look like: a subset of JSON Schema 2020-12, with OpenAPI's `nullable`.
+/// What a JSON document must look like: JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
-/// Understood: type, required, properties, additionalProperties, items, enum, const, format (date-time, date, uuid, uri,
-/// email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems, and schemas that are true or false.
-/// Words that only describe are passed over; all others are refused when the schema is made, for a rule that is not
-/// looked at is worse than none.
+/// Not understood: `$dynamicRef`, and an `$id` as the base of references. Of `format`: date-time, date, uuid, uri and email
+/// are checked, and all others are remarks. Words that only describe are passed over; all others are refused when the
+/// schema is made, for a rule that is not looked at is worse than none. A schema of an OpenAPI document is read with more
+/// patience, by ``init(at:in:dialect:)``.
+///
+/// A value, cheap to copy: schemas that it is made of are shared.
 public struct JSONSchema: Sendable {
-    /// Levels of schemas within each other, and so of the stack that checking uses.
+    /// Levels of schemas within each other in what a user writes.
     static let maximumDepth = 64
 
-    private let root: Subschema
+    let arena: Arena
+    let root: Index
+
+    init(_ arena: Arena, _ root: Index) {
+        self.arena = arena
+        self.root = root
+    }
 
     /// - Throws: `invalid_argument` with the place in the schema.
     public init(_ schema: JSONValue) throws(NightjarError) {
-        var reader = JSONSchemaReader()
-        root = try reader.subschema(schema)
+        let place = SchemaPlace(document: "", pointer: JSONPointer())
+        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil)
     }
 
     /// - Throws: `invalid_argument` also for what is no JSON.
@@ -31,79 +39,75 @@ public struct JSONSchema: Sendable {
         try self.init(schema)
     }
 
+    /// Which way a document goes: what is only read need not be sent (`readOnly`), and what is only written is not answered
+    /// (`writeOnly`), even where it is required.
+    public enum Use: Sendable { case any, request, response }
+
     /// The first departure in the order of the document; nil when there is none.
-    public func mismatch(in document: JSONValue) -> JSONMismatch? {
-        var checker = JSONSchemaChecker()
+    public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
+        var checker = JSONSchemaChecker(arena, use)
         return checker.mismatch(of: document, root)
     }
 
-    /// - Throws: `decoding`, telling the path, what was expected and what was found.
-    public func check(_ document: JSONValue) throws(NightjarError) {
-        if let mismatch = mismatch(in: document) { throw mismatch.error }
+    /// - Throws: `decoding`, telling the path, what was expected and what was found; also for what takes too long to check.
+    public func check(_ document: JSONValue, use: Use = .any) throws(NightjarError) {
+        if let mismatch = mismatch(in: document, use: use) { throw mismatch.error }
+    }
+}
+
+/// A schema that refers to nothing but itself.
+private struct OwnSchemas: SchemaSource {
+    let root: JSONValue
+
+    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue {
+        guard let schema = place.pointer.value(in: root) else {
+            throw NightjarError(
+                .invalidArgument, "the schema has nothing at \(quoted(place.pointer.description, limit: 300))")
+        }
+        return schema
     }
 
-    // MARK: A schema, read
-
-    indirect enum Subschema: Sendable {
-        /// `true`, and where nothing is said.
-        case any
-        /// `false`.
-        case never
-        case rules(Rules)
+    func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
+        guard reference.utf8.first == UInt8(ascii: "#") else {
+            throw NightjarError(
+                .invalidArgument, "the reference \(quoted(reference)) leads out of the schema; only \"#/...\" does not")
+        }
+        let fragment = String(decoding: PercentEncoding.decoded(reference.utf8.dropFirst()), as: UTF8.self)
+        if fragment.isEmpty || fragment.utf8.first == UInt8(ascii: "/") {
+            return SchemaPlace(document: document, pointer: try JSONPointer(fragment))
+        }
+        guard let pointer = JSONPointer(anchor: fragment, in: root) else {
+            throw NightjarError(
+                .invalidArgument, "the reference \(quoted(reference)) leads to no \"$anchor\" of the schema")
+        }
+        return SchemaPlace(document: document, pointer: pointer)
     }
+}
 
-    struct Rules: Sendable {
-        /// Empty: every type.
-        var types: Types = []
-        /// nil, or what the value must be one of; `const` is a list of one.
-        var values: [JSONValue]?
-        var format: JSONFormat?
-        /// Numbers.
-        var minimum: JSONValue?
-        var maximum: JSONValue?
-        /// Code points.
-        var length = Bounds()
-        var items = Subschema.any
-        var itemCount = Bounds()
-        var required: [String] = []
-        var properties: [String: Subschema] = [:]
-        var additionalProperties = Subschema.any
-    }
-
-    struct Bounds: Sendable {
-        var minimum = 0
-        var maximum = Int.max
-    }
-
-    struct Types: OptionSet, Sendable {
-        let rawValue: UInt8
-
-        static let null = Types(rawValue: 1)
-        static let boolean = Types(rawValue: 2)
-        static let integer = Types(rawValue: 4)
-        static let number = Types(rawValue: 8)
-        static let string = Types(rawValue: 16)
-        static let array = Types(rawValue: 32)
-        static let object = Types(rawValue: 64)
-
-        static let names: [(name: String, type: Types, phrase: String)] = [
-            ("string", .string, "a string"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
-            ("boolean", .boolean, "a boolean"), ("array", .array, "an array"), ("object", .object, "an object"),
-            ("null", .null, "null"),
-        ]
-
-        /// "a string or null"
-        var phrase: String { Types.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ") }
-
-        func include(_ value: JSONValue) -> Bool {
+extension JSONPointer {
+    /// Where the schema with that `$anchor` is. The document may be as deep as it likes.
+    public init?(anchor: String, in document: JSONValue) {
+        var work: [(value: JSONValue, tokens: [String])] = [(document, [])]
+        while let (value, tokens) = work.popLast() {
             switch value {
-            case .null: contains(.null)
-            case .bool: contains(.boolean)
-            case .integer, .unsigned, .number: contains(.number) || contains(.integer) && value.isInteger
-            case .string: contains(.string)
-            case .array: contains(.array)
-            case .object: contains(.object)
+            case .object(let members):
+                for member in members where member.name == "$anchor" || member.name == "$dynamicAnchor" {
+                    if case .string(anchor) = member.value {
+                        self.init(tokens: tokens)
+                        return
+                    }
+                }
+                for member in members where !JSONPointer.wordsWithValues.contains(member.name) {
+                    work.append((member.value, tokens + [member.name]))
+                }
+            case .array(let elements):
+                for (index, element) in elements.enumerated() { work.append((element, tokens + [String(index)])) }
+            default: break
             }
         }
+        return nil
     }
+
+    /// In them, `$anchor` is a member like any other.
+    private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
 }

@@ -1,190 +1,198 @@
-/// Makes a ``JSONSchema`` from its JSON and refuses what it cannot keep its word about.
+/// Makes a ``JSONSchema`` from its JSON.
+///
+/// What a user wrote is refused where its word cannot be kept, for a rule that is not looked at is worse than none. In a
+/// document of somebody else's such a rule is passed over, with a note.
+///
+/// A queue: neither deep schemas nor long ways of references use the stack.
 struct JSONSchemaReader {
-    /// Where in the schema it is.
-    private var path: [String] = []
-    /// Schemas around this one.
+    /// Of one schema with all that it refers to. The largest of the documents that were looked at has 90,000 in all.
+    static let maximumNodes = 200_000
+    /// `$ref` to a `$ref` to a `$ref`.
+    private static let maximumReferences = 64
+    /// More are not kept.
+    private static let maximumNotes = 1000
+
+    /// Nil: a user's own, in which unknown words are mistakes.
+    let dialect: JSONSchema.Dialect?
+    private let source: any SchemaSource
+    /// Nil: waiting to be read.
+    private var nodes: [JSONSchema.Node?]
+    private var places: [SchemaPlace: JSONSchema.Index] = [:]
+    private var queue: [Job] = []
+    private var notes: [String] = []
+    /// What a document cannot be read in spite of.
+    private var end: NightjarError?
+    /// The one that is being read.
+    private var place = SchemaPlace(document: "", pointer: JSONPointer())
     private var depth = 0
 
-    private static let keywords = [
-        "type", "required", "properties", "additionalProperties", "items", "enum", "const", "format", "nullable",
-        "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
-    ]
-    /// They say nothing about what is valid, as does each word that begins with x-.
-    private static let annotations: Set<String> = [
-        "$schema", "$id", "$comment", "$anchor", "$vocabulary", "$defs", "definitions", "title", "description",
-        "default",
-        "example", "examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType",
-        "contentSchema", "externalDocs", "xml",
-    ]
-    /// They do.
-    private static let unsupported: Set<String> = [
-        "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "pattern",
-        "patternProperties", "propertyNames", "prefixItems", "additionalItems", "contains", "minContains",
-        "maxContains", "unevaluatedItems", "unevaluatedProperties", "dependencies", "dependentRequired",
-        "dependentSchemas", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "minProperties",
-        "maxProperties", "discriminator",
-    ]
-    /// Formats that are known and that nobody checks here.
-    private static let otherFormats: Set<String> = [
-        "time", "duration", "hostname", "idn-hostname", "idn-email", "ipv4", "ipv6", "uri-reference", "uri-template",
-        "iri", "iri-reference", "json-pointer", "relative-json-pointer", "regex", "int8", "int16", "int32", "int64",
-        "uint8", "uint16", "uint32", "uint64", "float", "double", "decimal", "byte", "binary", "base64url", "char",
-        "html", "password",
-    ]
+    private struct Job {
+        let index: JSONSchema.Index
+        let place: SchemaPlace
+        let schema: JSONValue
+        /// Schemas around it, since the last reference.
+        let depth: Int
+    }
 
-    mutating func subschema(_ schema: JSONValue) throws(NightjarError) -> JSONSchema.Subschema {
+    private init(_ source: any SchemaSource, _ dialect: JSONSchema.Dialect?) {
+        self.source = source
+        self.dialect = dialect
+        var never = JSONSchema.Rules()
+        never.isNever = true
+        nodes = [JSONSchema.Node(JSONSchema.Rules()), JSONSchema.Node(never)]
+    }
+
+    static func read(
+        _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?
+    ) throws(NightjarError) -> (JSONSchema.Arena, JSONSchema.Index) {
+        var reader = JSONSchemaReader(source, dialect)
+        reader.place = place
+        let root = try reader.subschema(schema, at: place, depth: 0)
+        var next = 0
+        while next < reader.queue.count {
+            try reader.read(reader.queue[next])
+            next += 1
+            // Those that are done are let go now and then.
+            if next == 4096 {
+                reader.queue.removeFirst(next)
+                next = 0
+            }
+        }
+        let any = JSONSchema.Node(JSONSchema.Rules())
+        return (JSONSchema.Arena(nodes: reader.nodes.map { $0 ?? any }, notes: reader.notes), root)
+    }
+
+    private mutating func read(_ job: Job) throws(NightjarError) {
+        place = job.place
+        depth = job.depth
+        guard case .object(let members) = job.schema else { return }
+        nodes[Int(job.index)] = JSONSchema.Node(try rules(members))
+    }
+
+    // MARK: Schemas within schemas
+
+    /// The number of the schema that a keyword of the current one holds.
+    mutating func subschema(_ schema: JSONValue, at tokens: String...) throws(NightjarError) -> JSONSchema.Index {
+        var inner = place
+        inner.pointer = JSONPointer(tokens: place.pointer.tokens + tokens)
+        return try subschema(schema, at: inner, depth: depth + 1)
+    }
+
+    private mutating func subschema(
+        _ schema: JSONValue, at place: SchemaPlace, depth: Int
+    ) throws(NightjarError) -> JSONSchema.Index {
         switch schema {
-        case .bool(let isAny): return isAny ? .any : .never
+        case .bool(let isAny): return isAny ? JSONSchema.Arena.any : JSONSchema.Arena.never
         case .object(let members):
-            guard depth < JSONSchema.maximumDepth else {
-                throw failure("more than \(JSONSchema.maximumDepth) schemas are within each other")
+            if dialect == nil, depth >= JSONSchema.maximumDepth {
+                throw failure("more than \(JSONSchema.maximumDepth) schemas are within each other", at: place)
             }
-            depth += 1
-            defer { depth -= 1 }
-            return .rules(try rules(members))
-        default: throw failure("a schema is an object, true or false, found \(schema.typeName)")
-        }
-    }
-
-    private mutating func rules(_ members: [JSONValue.Member]) throws(NightjarError) -> JSONSchema.Rules {
-        var rules = JSONSchema.Rules()
-        var isNullable = false
-        for member in members {
-            let value = member.value
-            switch member.name {
-            case "type": rules.types = try types(value)
-            case "required": rules.required = try strings(value, "required")
-            case "properties": rules.properties = try properties(value)
-            case "additionalProperties": rules.additionalProperties = try subschema(value, at: member.name)
-            case "items": rules.items = try subschema(value, at: member.name)
-            case "enum", "const":
-                guard rules.values == nil else { throw failure("\"enum\" and \"const\" both say the value; keep one") }
-                rules.values = try values(member.name == "const" ? .array([value]) : value)
-            case "format": rules.format = try format(value)
-            case "nullable":
-                guard case .bool(let flag) = value else { throw wrongType("nullable", "true or false", value) }
-                isNullable = flag
-            case "minimum": rules.minimum = try number(value, member.name)
-            case "maximum": rules.maximum = try number(value, member.name)
-            case "minLength": rules.length.minimum = try count(value, member.name)
-            case "maxLength": rules.length.maximum = try count(value, member.name)
-            case "minItems": rules.itemCount.minimum = try count(value, member.name)
-            case "maxItems": rules.itemCount.maximum = try count(value, member.name)
-            default: try passOver(member.name)
+            if members.isEmpty { return JSONSchema.Arena.any }
+            if let reference = plainReference(members) { return try target(of: reference, from: place) }
+            if let known = places[place] { return known }
+            guard nodes.count < JSONSchemaReader.maximumNodes, let index = JSONSchema.Index(exactly: nodes.count) else {
+                throw fatal(failure("more than \(JSONSchemaReader.maximumNodes) schemas belong to it", at: place))
             }
-        }
-        if isNullable {
-            if !rules.types.isEmpty { rules.types.insert(.null) }
-            // OpenAPI wants null in the list as well, and those who write it mostly forget.
-            rules.values?.append(.null)
-        }
-        return rules
-    }
-
-    private func passOver(_ name: String) throws(NightjarError) {
-        if JSONSchemaReader.annotations.contains(name) || name.hasPrefix("x-") { return }
-        if JSONSchemaReader.unsupported.contains(name) {
-            throw failure("\(quoted(name)) is not supported; without it other documents would be valid")
-        }
-        let near = nearestName(to: name, among: JSONSchemaReader.keywords).map { "; did you mean \(quoted($0))?" }
-        throw failure("\(quoted(name)) is no keyword\(near ?? "; names of members go into \"properties\"")")
-    }
-
-    // MARK: Keywords
-
-    private func types(_ value: JSONValue) throws(NightjarError) -> JSONSchema.Types {
-        var types: JSONSchema.Types = []
-        let names: [String]
-        if case .string(let name) = value { names = [name] } else { names = try strings(value, "type") }
-        guard !names.isEmpty else { throw failure("\"type\" lists no type") }
-        for name in names {
-            guard let known = JSONSchema.Types.names.first(where: { $0.name == name }) else {
-                let all = JSONSchema.Types.names.map(\.name).joined(separator: ", ")
-                throw failure("\(quoted(name)) is no type; there are \(all)")
-            }
-            types.insert(known.type)
-        }
-        return types
-    }
-
-    private mutating func properties(
-        _ value: JSONValue
-    ) throws(NightjarError) -> [String: JSONSchema.Subschema] {
-        guard case .object(let members) = value else { throw wrongType("properties", "an object", value) }
-        path.append("properties")
-        defer { path.removeLast() }
-        var properties: [String: JSONSchema.Subschema] = [:]
-        for member in members { properties[member.name] = try subschema(member.value, at: member.name) }
-        return properties
-    }
-
-    private mutating func subschema(_ value: JSONValue, at name: String) throws(NightjarError) -> JSONSchema.Subschema {
-        path.append(name)
-        defer { path.removeLast() }
-        return try subschema(value)
-    }
-
-    private func values(_ value: JSONValue) throws(NightjarError) -> [JSONValue] {
-        guard case .array(let values) = value else { throw wrongType("enum", "an array", value) }
-        guard !values.isEmpty else { throw failure("\"enum\" lists no value") }
-        guard values.allSatisfy({ JSONSchemaReader.isShallow($0, JSONSchema.maximumDepth) }) else {
-            throw failure("a value of \"enum\" or \"const\" has more than \(JSONSchema.maximumDepth) levels")
-        }
-        return values
-    }
-
-    private static func isShallow(_ value: JSONValue, _ levels: Int) -> Bool {
-        switch value {
-        case .array(let elements): levels > 0 && elements.allSatisfy { isShallow($0, levels - 1) }
-        case .object(let members): levels > 0 && members.allSatisfy { isShallow($0.value, levels - 1) }
-        default: true
+            nodes.append(nil)
+            places[place] = index
+            queue.append(Job(index: index, place: place, schema: schema, depth: depth))
+            return index
+        default:
+            throw failure("a schema is an object, true or false, found \(schema.typeName)", at: place)
         }
     }
 
-    private func format(_ value: JSONValue) throws(NightjarError) -> JSONFormat? {
-        guard case .string(let name) = value else { throw wrongType("format", "a string", value) }
-        if let format = JSONFormat(rawValue: name) { return format }
-        // A format that is not known is a remark (validation, section 7.2.1); one that was misspelled is not.
-        guard !JSONSchemaReader.otherFormats.contains(name),
-            let near = nearestName(to: name, among: JSONFormat.allCases.map(\.rawValue))
+    /// A `$ref` with nothing beside it that counts: its target takes its place.
+    private func plainReference(_ members: [JSONValue.Member]) -> String? {
+        guard dialect == .openAPI30 || members.count == 1 else { return nil }
+        guard let member = members.first(where: { $0.name == "$ref" }), case .string(let reference) = member.value
         else { return nil }
-        throw failure("the format \(quoted(name)) is not known; did you mean \(quoted(near))?")
+        return reference
     }
 
-    private func strings(_ value: JSONValue, _ keyword: String) throws(NightjarError) -> [String] {
-        guard case .array(let elements) = value else { throw wrongType(keyword, "an array of strings", value) }
-        var strings: [String] = []
-        for element in elements {
-            guard case .string(let string) = element else { throw wrongType(keyword, "an array of strings", element) }
-            strings.append(string)
-        }
-        return strings
+    /// The number of the schema that a `$ref` leads to.
+    mutating func target(of reference: String) throws(NightjarError) -> JSONSchema.Index {
+        try target(of: reference, from: place)
     }
 
-    private func number(_ value: JSONValue, _ keyword: String) throws(NightjarError) -> JSONValue {
-        switch value {
-        case .integer, .unsigned, .number: return value
-        default: throw wrongType(keyword, "a number", value)
+    private mutating func target(
+        of first: String, from start: SchemaPlace
+    ) throws(NightjarError) -> JSONSchema.Index {
+        var reference = first
+        var from = start
+        for _ in 0..<JSONSchemaReader.maximumReferences {
+            let place = try resolve(reference, from)
+            if let known = places[place] { return known }
+            let schema: JSONValue
+            do throws(NightjarError) {
+                schema = try source.schema(at: place)
+            } catch {
+                throw fatal(error)
+            }
+            guard case .object(let members) = schema, let next = plainReference(members) else {
+                return try subschema(schema, at: place, depth: 0)
+            }
+            reference = next
+            from = place
+        }
+        throw failure(
+            "the reference \(quoted(first)) leads to nothing but more than \(JSONSchemaReader.maximumReferences) others",
+            at: start)
+    }
+
+    /// The place that a reference leads to.
+    private mutating func resolve(_ reference: String, _ from: SchemaPlace) throws(NightjarError) -> SchemaPlace {
+        do throws(NightjarError) {
+            return try source.place(of: reference, in: from.document)
+        } catch {
+            guard dialect == nil else { throw fatal(error) }
+            throw failure(error.message, at: from)
         }
     }
 
-    private func count(_ value: JSONValue, _ keyword: String) throws(NightjarError) -> Int {
-        switch value {
-        case .integer(let number) where number >= 0: return Int(clamping: number)
-        case .unsigned(let number): return Int(clamping: number)
-        case .number(let number) where number >= 0 && value.isInteger: return Int(exactly: number) ?? Int.max
-        default: throw failure("\(quoted(keyword)) must be an integer of at least 0")
-        }
+    /// Where a schema of `oneOf` is, by what it refers to; nil where it refers to nothing.
+    mutating func destination(of schema: JSONValue) -> (reference: String, place: SchemaPlace)? {
+        guard case .string(let reference) = schema["$ref"],
+            let place = try? source.place(of: reference, in: place.document)
+        else { return nil }
+        return (reference, place)
     }
+
+    func destination(of reference: String) -> SchemaPlace? { try? source.place(of: reference, in: place.document) }
 
     // MARK: Failures
 
-    private func wrongType(_ keyword: String, _ wanted: String, _ found: JSONValue) -> NightjarError {
+    func wrongType(_ keyword: String, _ wanted: String, _ found: JSONValue) -> NightjarError {
         failure("\(quoted(keyword)) must be \(wanted), found \(found.typeName)")
     }
 
-    private func failure(_ what: String) -> NightjarError {
-        let place = path.isEmpty ? "" : " at \(quoted(JSONPointer(tokens: path).description, limit: 300))"
-        return NightjarError(.invalidArgument, "the schema\(place): \(what)")
+    func failure(_ what: String) -> NightjarError { failure(what, at: place) }
+
+    private func failure(_ what: String, at place: SchemaPlace) -> NightjarError {
+        NightjarError(.invalidArgument, "the schema\(JSONSchemaReader.words(for: place)): \(what)")
+    }
+
+    /// One that no document is read in spite of.
+    private mutating func fatal(_ error: NightjarError) -> NightjarError {
+        end = error
+        return error
+    }
+
+    /// Whether it is only noted that a rule of a document's cannot be looked at.
+    mutating func passes(over error: NightjarError) -> Bool {
+        guard dialect != nil, end == nil else { return false }
+        note(error.message)
+        return true
+    }
+
+    mutating func note(_ what: String) {
+        if notes.count < JSONSchemaReader.maximumNotes { notes.append(what) }
+    }
+
+    private static func words(for place: SchemaPlace) -> String {
+        if place.document.isEmpty {
+            return place.pointer.tokens.isEmpty ? "" : " at \(quoted(place.pointer.description, limit: 300))"
+        }
+        return " at \(quoted(place.description, limit: 300))"
     }
 }

@@ -1,9 +1,10 @@
 /// Requests that come again and again, so that what was made of one serves those that are alike.
 extension Request {
     /// The same for all that are alike. Nil where it is not worth while to look for another, or where one that looks the
-    /// same is not: with a body, a template, a schema, a key of its own or very long.
+    /// same is not: with a body, a template, a schema, a contract, a key of its own or very long.
     public var fingerprint: UInt64? {
-        guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, idempotencyKey == .none,
+        guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, contract == nil,
+            idempotencyKey == .none,
             headers.storedBytes <= Request.longestRepeated, target.utf8.count <= Request.longestRepeated
         else { return nil }
         var fingerprint = Fingerprint()
@@ -44,7 +45,7 @@ public final class RepeatedRequest: Sendable {
             && request.expectsContinue == other.expectsContinue && request.maximumBody == other.maximumBody
             && request.limitGroup == other.limitGroup && request.timeouts == other.timeouts
             && request.expectedStatuses == other.expectedStatuses && request.redirect == other.redirect
-            && request.retry == other.retry
+            && request.retry == other.retry && request.isIdempotent == other.isIdempotent
     }
 }
 

@@ -28,10 +28,14 @@ public struct Request: Sendable {
     /// What the JSON of an answer must look like; where it does not, the call fails as `decoding`. Answers without
     /// content pass, and those that are streamed cannot be checked: such a call is refused.
     public var schema: JSONSchema?
+    /// What the endpoint says that this asks for; nil: it asks for none. See ``Operation/request(_:)``.
+    public var contract: ResponseContract?
     /// What is done with redirects, where that differs from the client's.
     public var redirect: RedirectSettings?
     /// How often what has failed is tried again, where that differs from the client's.
     public var retry: RetryChanges?
+    /// Asking twice is asking once, whatever the method says: what may have been seen by the server is tried again too.
+    public var isIdempotent = false
     /// By which a server knows a repetition, so that also a POST may be repeated.
     public var idempotencyKey = IdempotencyKey.Choice.none
     /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no

@@ -199,16 +199,35 @@ import Testing
         ("1", "the schema: a schema is an object, true or false, found an integer"),
         ("{", "the schema is not JSON: the text ends inside an object at line 1 column 2"),
         (
-            ##"{"$ref": "#/$defs/a"}"##,
-            #"the schema: "$ref" is not supported; without it other documents would be valid"#
+            ##"{"$dynamicRef": "#a"}"##,
+            #"the schema: "$dynamicRef" is not supported; without it other documents would be valid"#
         ),
-        (#"{"oneOf": []}"#, #"the schema: "oneOf" is not supported; without it other documents would be valid"#),
-        (#"{"allOf": []}"#, #"the schema: "allOf" is not supported; without it other documents would be valid"#),
+        (##"{"$ref": "#/$defs/a"}"##, #"the schema has nothing at "/$defs/a""#),
+        (
+            ##"{"items": {"$ref": "#a"}}"##,
+            ##"the schema at "/items": the reference "#a" leads to no "$anchor" of the schema"##
+        ),
+        (
+            ##"{"$ref": "other.json#/a"}"##,
+            ##"the schema: the reference "other.json#/a" leads out of the schema; only "#/..." does not"##
+        ),
+        (
+            ##"{"$ref": "#"}"##,
+            ##"the schema: the reference "#" leads to nothing but more than 64 others"##
+        ),
+        (#"{"oneOf": []}"#, #"the schema: "oneOf" lists no schema"#),
+        (#"{"allOf": {}}"#, #"the schema: "allOf" must be an array of schemas, found an object"#),
         (
             #"{"properties": {"a": {"items": {"anyOf": []}}}}"#,
-            #"the schema at "/properties/a/items": "anyOf" is not supported; without it other documents would be valid"#
+            #"the schema at "/properties/a/items": "anyOf" lists no schema"#
         ),
-        (#"{"pattern": "^a"}"#, #"the schema: "pattern" is not supported; without it other documents would be valid"#),
+        (
+            #"{"pattern": "(a"}"#,
+            #"the schema: the pattern "(a" is none at offset 2: missing closing parenthesis"#
+        ),
+        (#"{"multipleOf": 0}"#, #"the schema: "multipleOf" must be a number greater than 0"#),
+        (#"{"uniqueItems": 1}"#, #"the schema: "uniqueItems" must be true or false, found an integer"#),
+        (#"{"oneof": []}"#, #"the schema: "oneof" is no keyword; did you mean "oneOf"?"#),
         (#"{"requried": ["a"]}"#, #"the schema: "requried" is no keyword; did you mean "required"?"#),
         (
             #"{"title_of_song": {}}"#,

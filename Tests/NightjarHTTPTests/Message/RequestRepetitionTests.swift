@@ -34,6 +34,7 @@ import Testing
         "limitGroup": { $0.limitGroup = "search" },
         "usesAuth": { $0.usesAuth = false },
         "timeouts": { $0.timeouts.idle = .seconds(1) },
+        "isIdempotent": { $0.isIdempotent = true },
         "maximumBody": { $0.maximumBody = 10 },
     ]
 
@@ -42,6 +43,7 @@ import Testing
         "parameters": { $0.parameters = [("id", "1")] },
         "body": { $0.body = .bytes(ByteBuffer(string: "x")) },
         "schema": { $0.schema = try JSONSchema(parsing: "{}") },
+        "contract": { $0.contract = ResponseContract(Operation("article", .get, "/article")) },
         "idempotencyKey": { $0.idempotencyKey = .generated },
     ]
 

@@ -1,0 +1,172 @@
+import NightjarHTTP
+
+// How an API's own description of its ways to log in becomes the client's.
+
+extension Catalog {
+    /// The option `auth` of a client, made from what a caller has (`{token=}`, `{user=, password=}`, `{key=}`,
+    /// `{client_id=, client_secret=}`, ...) and from the security scheme that says where it goes. What has a type already,
+    /// or is no table, stays as it is.
+    ///
+    /// - Parameter scheme: by its name; nil: `given.scheme`, and where that is not there, the one that takes such values.
+    /// - Throws: `invalid_argument` where there is none or more than one, with those there are, and for one that Nightjar
+    ///   does not speak.
+    public func authOptions(scheme: String? = nil, _ given: JSONValue) throws(NightjarError) -> JSONValue {
+        guard case .object(var members) = given, given["type"] == nil else { return given }
+        var name = scheme
+        if let told = given["scheme"] {
+            let text = try told.text("auth.scheme")
+            name = name ?? text
+            members.removeAll { $0.name == "scheme" }
+        }
+        let credentials = Credentials(members: members)
+        return .object(try self.scheme(name, for: credentials).options(credentials))
+    }
+
+    private func scheme(_ name: String?, for credentials: Credentials) throws(NightjarError) -> SecurityScheme {
+        guard !security.isEmpty else {
+            throw NightjarError(
+                .invalidArgument, "the API's description names no way to log in; give option \"auth\" a type")
+        }
+        if let name {
+            let named = security.filter { $0.name == name }
+            guard !named.isEmpty else {
+                let near = nearestName(to: name, among: security.map(\.name)).map { "; did you mean \(quoted($0))?" }
+                throw NightjarError(
+                    .invalidArgument,
+                    "the API has no security scheme \(quoted(name))"
+                        + (near ?? "; it has \(SecurityScheme.list(security))"))
+            }
+            // Flows of one scheme.
+            return named.first { $0.takes(credentials) } ?? named[0]
+        }
+        let fitting = security.filter { $0.takes(credentials) }
+        let names = fitting.reduce(into: [String]()) { if !$0.contains($1.name) { $0.append($1.name) } }
+        if names.count == 1 { return fitting[0] }
+        if security.allSatisfy({ $0.name == security[0].name }) { return security[0] }
+        throw NightjarError(
+            .invalidArgument,
+            "the API has several ways to log in: \(SecurityScheme.list(security)); say by \"scheme\" which one")
+    }
+}
+
+/// What a caller has to show.
+private struct Credentials {
+    let members: [JSONValue.Member]
+
+    func has(_ name: String) -> Bool { members.contains { $0.name == name } }
+}
+
+extension SecurityScheme {
+    fileprivate static func list(_ schemes: [SecurityScheme]) -> String {
+        schemes.prefix(16).map { "\(quoted($0.name)) (\($0.kindName))" }.joined(separator: ", ")
+    }
+
+    private var kindName: String {
+        switch kind {
+        case .bearer: "bearer"
+        case .basic: "basic"
+        case .digest: "digest"
+        case .apiKey(let name, let place): "API key \(quoted(name)) \(place.phrase)"
+        case .oauth2(let flow, _, _, _): "OAuth 2 \(flow.rawValue)"
+        case .other(let what): what
+        }
+    }
+
+    fileprivate func takes(_ given: Credentials) -> Bool {
+        switch kind {
+        case .bearer: given.has("token")
+        case .basic, .digest: given.has("user")
+        case .apiKey: given.has("key")
+        case .oauth2(let flow, _, _, _):
+            switch flow {
+            case .clientCredentials: given.has("client_secret") && !given.has("refresh_token")
+            case .authorizationCode: given.has("client_id") || given.has("refresh_token") || given.has("token")
+            case .implicit, .password: given.has("token") || given.has("access_token")
+            }
+        case .other: given.has("token")
+        }
+    }
+
+    fileprivate func options(_ given: Credentials) throws(NightjarError) -> [JSONValue.Member] {
+        var members = given.members
+        func add(_ name: String, _ value: String?) {
+            guard let value, !given.has(name) else { return }
+            members.append(.init(name, .string(value)))
+        }
+        switch kind {
+        case .bearer: add("type", "bearer")
+        case .basic: add("type", "basic")
+        case .digest: add("type", "digest")
+        case .apiKey(let name, let place):
+            add("type", "api_key")
+            switch place {
+            case .query: add("query", name)
+            case .header, .path: add("header", name)
+            case .cookie:
+                add("header", "Cookie")
+                add("prefix", "\(name)=")
+            }
+        case .oauth2 where given.has("token"): add("type", "bearer")
+        case .oauth2(let flow, let authorizationURL, let tokenURL, _):
+            guard flow == .clientCredentials || flow == .authorizationCode || given.has("refresh_token") else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "the security scheme \(quoted(name)) is OAuth 2's flow \(flow.rawValue), which is not to be used "
+                        + "any more (RFC 9700 section 2); give a token that you have (token=)")
+            }
+            add("type", "oauth2")
+            add("token_url", tokenURL)
+            if flow == .clientCredentials { add("grant", "client_credentials") }
+            if flow == .authorizationCode, !given.has("refresh_token") { add("grant", "authorization_code") }
+            if flow == .authorizationCode { add("authorize_url", authorizationURL) }
+        case .other where given.has("token"): add("type", "bearer")
+        case .other(let what):
+            throw NightjarError(
+                .invalidArgument,
+                "the security scheme \(quoted(name)) is \(quoted(what)), which Nightjar does not speak; give a token that "
+                    + "you have (token=), or option \"auth\" a type")
+        }
+        return members
+    }
+}
+
+extension Configuration {
+    /// An `auth` without a type waits until the catalog is there, which says what it is.
+    mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        schemeAuth = nil
+        if case .object = value, value["type"] == nil {
+            schemeAuth = value
+            auth = nil
+        } else {
+            auth = try Authentication.read(value, path)
+        }
+    }
+
+    /// - Throws: `invalid_argument` for an `auth` without a type where no catalog can tell it.
+    func knowingItsAuth() throws(NightjarError) -> Configuration {
+        guard let schemeAuth, openAPI == nil else { return self }
+        var configuration = self
+        if let catalog, !catalog.security.isEmpty {
+            configuration.auth = try Authentication.read(try catalog.authOptions(schemeAuth), "auth")
+        } else {
+            configuration.auth = try Authentication.read(schemeAuth, "auth")
+        }
+        configuration.schemeAuth = nil
+        return configuration
+    }
+
+    /// With the catalog that its OpenAPI document makes, and what that says where nothing is set: base URL and login.
+    func knowingItsEndpoints() throws(NightjarError) -> Configuration {
+        var configuration = self
+        if let openAPI {
+            var catalog = try Catalog(openAPI: openAPI)
+            for operation in self.catalog?.operations ?? [] { catalog.set(operation) }
+            configuration.catalog = catalog
+            configuration.openAPI = nil
+        }
+        if configuration.baseURL == nil, let server = configuration.catalog?.servers.first {
+            configuration.baseURL = server
+        }
+        return try configuration.knowingItsAuth()
+    }
+}

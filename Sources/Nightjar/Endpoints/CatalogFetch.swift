@@ -1,0 +1,288 @@
+import NIOCore
+import NightjarHTTP
+import NightjarOpenAPI
+import Synchronization
+
+extension Client {
+    /// Reads an OpenAPI document and what it refers to, from a file or a URL.
+    ///
+    /// What lies behind URLs is asked for as any call of this client is: joined with its base URL, with its credentials
+    /// where they belong, its cache, limits and retries.
+    ///
+    /// - Parameter location: the path of a file, an absolute URL, or with `url:` in front what is joined with the base URL:
+    ///   `url:/openapi.json`.
+    /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read; what a
+    ///   call throws.
+    public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
+        let pending = PendingTask()
+        let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                do throws(NightjarError) {
+                    pending.set(
+                        try startLoadingCatalog(from: location, on: nil) { continuation.resume(returning: $0) })
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        } onCancel: {
+            pending.cancel()
+        }
+        return try result.get()
+    }
+
+    /// The same, waiting on this thread.
+    public func loadCatalogBlocking(from location: String) throws(NightjarError) -> Catalog {
+        guard !loop.isOnLoop else {
+            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
+        }
+        let queue = CompletionQueue()
+        let outcome = Mutex<Result<Catalog, NightjarError>?>(nil)
+        try startLoadingCatalog(from: location, on: queue) { result in outcome.withLock { $0 = result } }
+        while true {
+            if let result = outcome.withLock({ $0 }) { return try result.get() }
+            queue.poll(timeout: nil)
+            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        }
+    }
+
+    /// The same without waiting.
+    ///
+    /// - Parameters:
+    ///   - queue: where `finished` runs; nil: on the client's loop thread, where it must not block.
+    ///   - finished: called once.
+    /// - Returns: the task that stands for it, which can be cancelled as that of a call.
+    @discardableResult
+    public func startLoadingCatalog(
+        from location: String, on queue: CompletionQueue?,
+        finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
+    ) throws(NightjarError) -> ClientTask {
+        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        let fetch = CatalogFetch(self, try catalogLocation(location))
+        // Of the call that stands for it; it is never sent.
+        let request = try PreparedRequest(Request(.get, "http://localhost/"), anonymousTemplate)
+        let options = CallOptions(
+            timeouts: Timeouts(), maximumBody: 0, expectedStatuses: [], decompresses: false, usesCookies: false,
+            usesLogin: false)
+        let handlers = TaskHandlers { _, result in
+            switch result {
+            case .success: finished(.success(fetch.catalog))
+            case .failure(let error): finished(.failure(error))
+            }
+        }
+        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
+        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        guard loop.submit(.standIn(task, fetch)) else {
+            queue?.forget(task)
+            throw NightjarError(.closed, "the client is closed")
+        }
+        return task
+    }
+
+    /// As the loader wants it: an absolute path, or an absolute URL.
+    private func catalogLocation(_ location: String) throws(NightjarError) -> String {
+        if location.hasPrefix("url:") {
+            return try prepare(Request(.get, String(location.dropFirst(4))), idle: nil).url.text
+        }
+        return location.isURL ? location : try FilePath.absolute(location)
+    }
+}
+
+extension Catalog {
+    /// Reads an OpenAPI document and the files that it refers to. Blocks.
+    ///
+    /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read;
+    ///   `invalid_argument` for a URL, which only a client can load.
+    public init(openAPI path: String) throws(NightjarError) {
+        guard !path.isURL else {
+            throw NightjarError(
+                .invalidArgument,
+                "\(quoted(path)) is a URL, and a file is wanted; let a client load it (loadCatalog, load_openapi)")
+        }
+        self = try CatalogLoader.load(try FilePath.absolute(path)) { location throws(NightjarError) in
+            guard !location.isURL else {
+                throw NightjarError(
+                    .invalidArgument, "\(quoted(location)) is a URL, which only a client can load")
+            }
+            return try FileContent.read(location, atMost: CatalogLoader.maximumBytes)
+        }
+    }
+}
+
+extension Catalog {
+    /// For a client without a base URL: each endpoint names the server.
+    fileprivate var atItsServer: Catalog {
+        guard let server = servers.first else { return self }
+        var catalog = self
+        for var operation in operations where operation.server == nil {
+            operation.server = server
+            catalog.set(operation)
+        }
+        return catalog
+    }
+}
+
+extension String {
+    fileprivate var isURL: Bool {
+        let start = prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+}
+
+extension RequestURL {
+    /// Nothing masked: to be asked for, and not to be shown.
+    fileprivate var text: String { origin.description + target }
+}
+
+/// Drives a ``CatalogLoader``: files are read and documents parsed on threads of their own, URLs are asked for by the client.
+/// The one stage of a call that sends nothing itself; deadline and cancel of that call are those of the loading.
+///
+/// Made for one call and used by it alone, on the client's loop.
+final class CatalogFetch: Stage, @unchecked Sendable {
+    let hooks: StageHooks = [.outgoing, .ended]
+    private weak var client: Client?
+    private weak var call: Call?
+    private var loader: CatalogLoader
+    /// Calls of this round, and what came of them.
+    private var tasks: [ClientTask] = []
+    private var waiting: [String] = []
+    private var inFlight = 0
+    private var arrived: [Document] = []
+    /// Written before the call ends, and read behind that.
+    private(set) var catalog = Catalog()
+
+    private struct Document: Sendable {
+        let location: String
+        let content: Result<Content, NightjarError>
+    }
+
+    private enum Content: Sendable {
+        case bytes(ByteBuffer, from: String)
+        /// To be read.
+        case file
+    }
+
+    init(_ client: Client, _ location: String) {
+        self.client = client
+        loader = CatalogLoader(location)
+    }
+
+    func outgoing(_ call: Call) -> Verdict {
+        self.call = call
+        next()
+        return .wait
+    }
+
+    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        self.call = nil
+        for task in tasks { task.cancel() }
+        tasks = []
+    }
+
+    /// Asks for what is wanted, or is done.
+    private func next() {
+        guard let call else { return }
+        let wanted = loader.wanted
+        guard !wanted.isEmpty else {
+            let loader = loader
+            return call.loop.workers.run({ () throws(NightjarError) in try loader.catalog() }) { [weak self] in
+                self?.end($0)
+            }
+        }
+        arrived = wanted.filter { !$0.isURL }.map { Document(location: $0, content: .success(.file)) }
+        waiting = wanted.filter(\.isURL).reversed()
+        tasks = []
+        guard !waiting.isEmpty else { return read() }
+        for _ in 0..<min(CatalogFetch.concurrency, waiting.count) { fetch() }
+    }
+
+    private func fetch() {
+        guard call != nil, let location = waiting.popLast() else { return }
+        inFlight += 1
+        do throws(NightjarError) {
+            guard let client else { throw NightjarError(.closed, "the client is closed") }
+            var request = Request(.get, location)
+            try request.headers.set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
+            request.maximumBody = CatalogLoader.maximumBytes
+            tasks.append(
+                try client.start(
+                    request, on: nil,
+                    TaskHandlers { [weak self] _, result in
+                        self?.fetched(location, result.map { .bytes($0.body, from: $0.location.text) })
+                    }))
+        } catch {
+            fetched(location, .failure(error))
+        }
+    }
+
+    private func fetched(_ location: String, _ result: Result<Content, NightjarError>) {
+        inFlight -= 1
+        guard call != nil else { return }
+        if case .failure(let error) = result, error.isRetryable || error.kind == .cancelled || error.kind == .closed {
+            return end(.failure(error))
+        }
+        arrived.append(Document(location: location, content: result))
+        if !waiting.isEmpty {
+            fetch()
+        } else if inFlight == 0 {
+            read()
+        }
+    }
+
+    /// Gives the documents to the loader, behind which others may be wanted.
+    private func read() {
+        guard let call else { return }
+        let (loader, documents) = (loader, arrived)
+        arrived = []
+        call.loop.workers.run({ () throws(NightjarError) in
+            try CatalogFetch.read(documents, into: loader)
+        }) { [weak self] result in
+            switch result {
+            case .success(let loader):
+                self?.loader = loader
+                self?.next()
+            case .failure(let error): self?.end(.failure(error))
+            }
+        }
+    }
+
+    private static func read(
+        _ documents: [Document], into loader: CatalogLoader
+    ) throws(NightjarError) -> CatalogLoader {
+        var loader = loader
+        for document in documents {
+            do throws(NightjarError) {
+                switch try document.content.get() {
+                case .bytes(let bytes, let base):
+                    try bytes.withUnsafeReadableBytes { bytes in
+                        Result { () throws(NightjarError) in
+                            try loader.received(bytes, for: document.location, from: base)
+                        }
+                    }.get()
+                case .file:
+                    let bytes = try FileContent.read(document.location, atMost: CatalogLoader.maximumBytes)
+                    try bytes.withUnsafeBytes { bytes in
+                        Result { () throws(NightjarError) in try loader.received(bytes, for: document.location) }
+                    }.get()
+                }
+            } catch {
+                // Of the first nothing can be made; of others that cannot be had, the loader says so where they are used.
+                guard loader.wanted.contains(document.location), error.kind != .tooLarge else { throw error }
+                try loader.failed(error, for: document.location)
+            }
+        }
+        return loader
+    }
+
+    private func end(_ result: Result<Catalog, NightjarError>) {
+        guard let call else { return }
+        switch result {
+        case .success(let catalog):
+            self.catalog = client?.template.base == nil ? catalog.atItsServer : catalog
+            call.goOn(.answer(Response(head: ResponseHead(status: 200), body: ByteBuffer(), url: call.request.url)))
+        case .failure(let error): call.goOn(.fail(error))
+        }
+    }
+
+    /// Documents asked for at the same time, as browsers ask an origin of HTTP/1.
+    private static let concurrency = 6
+}

@@ -1,0 +1,74 @@
+import NIOCore
+import NightjarHTTP
+
+// Calls of endpoints: what is wrong with their values is told before anything is sent.
+
+extension Client {
+    /// Makes `request` ask for `operation`, as ``Operation/apply(_:to:)`` does, with regard to what this client has set: an
+    /// Accept field of its own stays, and answers are checked as it says.
+    ///
+    /// - Throws: `invalid_request`, naming endpoint and parameter; then nothing has changed.
+    public func apply(
+        _ operation: Operation, _ arguments: Arguments, to request: inout Request
+    ) throws(NightjarError) {
+        let accepts = request.headers.firstIndex(of: "Accept") != nil
+        try operation.apply(arguments, to: &request)
+        settle(&request, accepts: accepts)
+    }
+
+    private func request<Response>(_ endpoint: Endpoint<Response>) throws(NightjarError) -> Request {
+        let accepts = endpoint.request.headers.firstIndex(of: "Accept") != nil
+        var request = try endpoint.makeRequest()
+        settle(&request, accepts: accepts)
+        return request
+    }
+
+    private func settle(_ request: inout Request, accepts: Bool) {
+        if !accepts, template.hasField("Accept") { request.headers.remove("Accept") }
+        // Without it the request is like any other, and what was made of it serves those that are alike.
+        if let contract = request.contract, !contract.isDeprecated, contract.validation ?? responseValidation == .off {
+            request.contract = nil
+        }
+    }
+
+    // MARK: Suspending
+
+    /// Asks for it and reads the answer.
+    ///
+    /// - Throws: `invalid_request` for wrong values, before anything is sent; what ``send(_:)-(Request)`` throws; `decoding`
+    ///   with the path.
+    public func send<Value: Decodable>(_ endpoint: Endpoint<Value>) async throws(NightjarError) -> Value {
+        try await send(try request(endpoint)).decode(Value.self, at: endpoint.pointer, endpoint.decoding)
+    }
+
+    public func send(_ endpoint: Endpoint<Void>) async throws(NightjarError) {
+        _ = try await send(try request(endpoint))
+    }
+
+    public func send(_ endpoint: Endpoint<ByteBuffer>) async throws(NightjarError) -> ByteBuffer {
+        try await send(try request(endpoint)).body
+    }
+
+    public func send(_ endpoint: Endpoint<Response>) async throws(NightjarError) -> Response {
+        try await send(try request(endpoint))
+    }
+
+    // MARK: Waiting on this thread
+
+    /// The same, waiting on this thread.
+    public func sendBlocking<Value: Decodable>(_ endpoint: Endpoint<Value>) throws(NightjarError) -> Value {
+        try sendBlocking(try request(endpoint)).decode(Value.self, at: endpoint.pointer, endpoint.decoding)
+    }
+
+    public func sendBlocking(_ endpoint: Endpoint<Void>) throws(NightjarError) {
+        _ = try sendBlocking(try request(endpoint))
+    }
+
+    public func sendBlocking(_ endpoint: Endpoint<ByteBuffer>) throws(NightjarError) -> ByteBuffer {
+        try sendBlocking(try request(endpoint)).body
+    }
+
+    public func sendBlocking(_ endpoint: Endpoint<Response>) throws(NightjarError) -> Response {
+        try sendBlocking(try request(endpoint))
+    }
+}

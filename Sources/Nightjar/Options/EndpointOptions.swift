@@ -1,0 +1,201 @@
+import NightjarHTTP
+
+// Endpoints as option tables: the `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
+
+extension Operation {
+    /// `{path=, method=, parameters=, body=, answer=, ...}`. A parameter is a type by its name, or a table of words of JSON
+    /// Schema and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`; it is in the path where that has its
+    /// name in braces, and else in the query.
+    ///
+    /// - Throws: `invalid_argument` for an unknown name (with the nearest that is), a wrong type, a schema that is none, and
+    ///   where the path is missing.
+    public init(options: JSONValue, name: String) throws(NightjarError) { try self.init(options, name, at: name) }
+
+    /// - Parameter path: of the table, for messages.
+    init(_ value: JSONValue, _ name: String, at path: String) throws(NightjarError) {
+        guard !name.isEmpty else { throw NightjarError(.invalidArgument, "an endpoint has no name; give it one") }
+        self.init(name, .get, try Operation.template(value, path))
+        try Operation.options.apply(value, at: path, to: &self)
+    }
+
+    /// Read before all others, for where parameters are depends on it.
+    private static func template(_ value: JSONValue, _ path: String) throws(NightjarError) -> String {
+        guard case .object = value else { throw .mismatch(path, wanted: "a table of options", value) }
+        let text = try value["path"]?.text("\(path).path") ?? ""
+        guard !text.isEmpty else {
+            throw NightjarError(.invalidArgument, "option \(quoted("\(path).path")) is missing")
+        }
+        return text
+    }
+
+    private static let options = OptionTable<Operation>([
+        Option(name: "path") { value, path, operation throws(NightjarError) in operation.path = try value.text(path) },
+        Option(name: "method") { value, path, operation throws(NightjarError) in
+            operation.method = try value.method(path)
+        },
+        Option(name: "server") { value, path, operation throws(NightjarError) in
+            operation.server = try value.text(path)
+        },
+        Option(name: "parameters") { value, path, operation throws(NightjarError) in
+            guard case .object(let members) = value else {
+                // An empty table of Lua may be either.
+                if case .array([]) = value { return operation.parameters = [] }
+                throw .mismatch(path, wanted: "a table of parameters by name", value)
+            }
+            operation.parameters = []
+            for member in members {
+                operation.parameters.append(
+                    try ParameterChoice.read(
+                        member.value, member.name, "\(path).\(member.name)", in: operation.path))
+            }
+        },
+        Option(name: "body") { value, path, operation throws(NightjarError) in
+            operation.content = try RequestContent(option: value, path)
+        },
+        Option(name: "answer") { value, path, operation throws(NightjarError) in
+            var answer = AnswerDescription(StatusRange(200, 299))
+            answer.schemas = [("application/json", try DeferredSchema(option: value, path))]
+            operation.answers = [answer]
+        },
+        Option(name: "response_validation") { value, path, operation throws(NightjarError) in
+            operation.responseValidation = try ResponseValidation(option: value, path)
+        },
+        Option(name: "requires_auth") { value, path, operation throws(NightjarError) in
+            operation.requiresAuth = try value.flag(path)
+        },
+        Option(name: "idempotent") { value, path, operation throws(NightjarError) in
+            operation.isIdempotent = try value.flag(path)
+        },
+        Option(name: "cache") { value, path, operation throws(NightjarError) in
+            if case .bool(let flag) = value {
+                (operation.usesCache, operation.cachePolicy) = (flag, nil)
+            } else {
+                (operation.usesCache, operation.cachePolicy) = (true, try CachePolicy(option: value, path))
+            }
+        },
+        Option(name: "timeout") { value, path, operation throws(NightjarError) in
+            try operation.timeouts.read(value, path)
+        },
+        Option(name: "pagination") { value, path, operation throws(NightjarError) in
+            if case .bool(false) = value { return operation.pagination = nil }
+            operation.pagination = try Pagination(value, path)
+        },
+        Option(name: "summary") { value, path, operation throws(NightjarError) in
+            operation.summary = try value.text(path)
+        },
+        Option(name: "documentation") { value, path, operation throws(NightjarError) in
+            operation.documentation = try value.text(path)
+        },
+        Option(name: "deprecated") { value, path, operation throws(NightjarError) in
+            operation.isDeprecated = try value.flag(path)
+        },
+        Option(name: "tags") { value, path, operation throws(NightjarError) in operation.tags = try value.texts(path) },
+    ])
+}
+
+extension Catalog {
+    /// Endpoints by name, each as ``Operation/init(options:name:)`` takes it.
+    public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "endpoints") }
+
+    init(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        self.init()
+        guard case .object(let members) = value else {
+            if case .array([]) = value { return }
+            throw .mismatch(path, wanted: "a table of endpoints by name", value)
+        }
+        for member in members {
+            try add(Operation(member.value, member.name, at: path.isEmpty ? member.name : "\(path).\(member.name)"))
+        }
+    }
+
+    /// Adds an endpoint that a JSON object describes, as ``Operation/init(options:name:)`` takes it.
+    ///
+    /// - Throws: also `decoding` when it is not JSON, and `invalid_argument` where one of that name is there already.
+    public mutating func add(name: String, json: UnsafeRawBufferPointer) throws(NightjarError) {
+        try add(Operation(options: JSONValue(parsing: json), name: name))
+    }
+}
+
+extension ResponseValidation {
+    init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        if case .bool(let flag) = value {
+            self = flag ? .error : .off
+        } else {
+            self =
+                ResponseValidation(rawValue: try value.word(path, ResponseValidation.allCases.map(\.rawValue))) ?? .off
+        }
+    }
+}
+
+extension DeferredSchema {
+    /// A schema, or the name of a type.
+    fileprivate convenience init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        switch value {
+        case .string: self.init(try JSONSchema(option: .object([.init("type", value)]), path))
+        case .object, .bool: self.init(try JSONSchema(option: value, path))
+        // What Lua says for an empty table: nothing is asked.
+        case .array([]): self.init(try JSONSchema(option: .bool(true), path))
+        default: throw .mismatch(path, wanted: "a JSON Schema or the name of a type", value)
+        }
+    }
+}
+
+extension JSONSchema {
+    /// - Throws: `invalid_argument` that names the option.
+    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        do throws(NightjarError) {
+            try self.init(value)
+        } catch {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)): \(error.message)")
+        }
+    }
+}
+
+extension RequestContent {
+    /// A JSON Schema or the name of a type, of a body that is needed; or `{schema=, content_type=, required=}`, whose
+    /// content type is one or several, JSON where it is not said. `true` is JSON that may be left out.
+    fileprivate init?(option value: JSONValue, _ path: String) throws(NightjarError) {
+        var choice = BodyChoice()
+        switch value {
+        case .bool(false), .null: return nil
+        case .bool(true): choice.isRequired = false
+        case .object(let members) where members.contains { ["schema", "content_type"].contains($0.name) }:
+            try BodyChoice.options.apply(value, at: path, to: &choice)
+        default: choice.schema = try DeferredSchema(option: value, path)
+        }
+        self.init(
+            choice.types.map { RequestContent.Choice($0, schema: choice.schema) }, isRequired: choice.isRequired)
+        documentation = choice.documentation
+    }
+}
+
+private struct BodyChoice {
+    var schema: DeferredSchema?
+    var types = ["application/json"]
+    var isRequired = true
+    var documentation: String?
+
+    static let options = OptionTable<BodyChoice>([
+        Option(name: "schema") { value, path, choice throws(NightjarError) in
+            choice.schema = try DeferredSchema(option: value, path)
+        },
+        Option(name: "content_type") { value, path, choice throws(NightjarError) in
+            if case .array = value {
+                choice.types = try value.texts(path)
+            } else {
+                choice.types = [try value.text(path)]
+            }
+            for type in choice.types where MediaType(type) == nil {
+                throw NightjarError(
+                    .invalidArgument,
+                    "option \(quoted(path)) is \(quoted(type)), which is no media type; write application/json")
+            }
+        },
+        Option(name: "required") { value, path, choice throws(NightjarError) in
+            choice.isRequired = try value.flag(path)
+        },
+        Option(name: "documentation") { value, path, choice throws(NightjarError) in
+            choice.documentation = try value.text(path)
+        },
+    ])
+}

@@ -1,0 +1,72 @@
+import NightjarHTTP
+
+extension Pagination {
+    /// How a list goes on, as Lua, C and endpoints say it: the name of a style, `true` for one that is found out, or
+    /// `{style=, items=, next=, key=, param=, size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=,
+    /// max_pages=, max_items=, allow_origins=}`. Items, next, key, more and total are JSON Pointers (RFC 6901).
+    ///
+    /// - Throws: `invalid_argument` for an unknown name (with the nearest that is) or a wrong type.
+    public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "") }
+
+    /// Sets what a JSON object names; what it does not name stays.
+    ///
+    /// - Throws: `decoding` when it is not JSON; otherwise as ``init(options:)``. Then nothing has changed.
+    public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        self = try Pagination.options.applied(JSONValue(parsing: json), to: self)
+    }
+
+    public mutating func merge(json: String) throws(NightjarError) {
+        self = try Pagination.options.applied(JSONValue(parsing: json), to: self)
+    }
+
+    init(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        self.init()
+        switch value {
+        case .bool(true): return
+        case .string: style = try Pagination.style(value, path)
+        default: try Pagination.options.apply(value, at: path, to: &self)
+        }
+    }
+
+    private static func style(_ value: JSONValue, _ path: String) throws(NightjarError) -> Style {
+        Style(rawValue: try value.word(path, Style.allCases.map(\.rawValue))) ?? .guess
+    }
+
+    /// Pages loaded ahead, and so kept in memory beside the one that is read.
+    private static let largestPrefetch = 64
+
+    private static let options = OptionTable<Pagination>([
+        Option(name: "style") { value, path, pages throws(NightjarError) in pages.style = try style(value, path) },
+        Option(name: "items") { value, path, pages throws(NightjarError) in pages.items = try value.pointer(path) },
+        Option(name: "next") { value, path, pages throws(NightjarError) in pages.next = try value.pointer(path) },
+        Option(name: "key") { value, path, pages throws(NightjarError) in pages.key = try value.pointer(path) },
+        Option(name: "param") { value, path, pages throws(NightjarError) in pages.parameter = try value.text(path) },
+        Option(name: "size_param") { value, path, pages throws(NightjarError) in
+            pages.sizeParameter = try value.text(path)
+        },
+        Option(name: "size") { value, path, pages throws(NightjarError) in
+            pages.size = try value.count(path, in: 1...10_000_000)
+        },
+        Option(name: "first") { value, path, pages throws(NightjarError) in
+            pages.first = try value.count(path, in: 0...1_000_000_000)
+        },
+        Option(name: "header") { value, path, pages throws(NightjarError) in pages.header = try value.text(path) },
+        Option(name: "request_header") { value, path, pages throws(NightjarError) in
+            pages.requestHeader = try value.text(path)
+        },
+        Option(name: "more") { value, path, pages throws(NightjarError) in pages.more = try value.pointer(path) },
+        Option(name: "total") { value, path, pages throws(NightjarError) in pages.total = try value.pointer(path) },
+        Option(name: "prefetch") { value, path, pages throws(NightjarError) in
+            pages.prefetch = try value.count(path, in: 0...largestPrefetch)
+        },
+        Option(name: "max_pages") { value, path, pages throws(NightjarError) in
+            pages.maximumPages = try value.count(path, in: 1...Int.max)
+        },
+        Option(name: "max_items") { value, path, pages throws(NightjarError) in
+            pages.maximumItems = try value.count(path, in: 1...Int.max)
+        },
+        Option(name: "allow_origins") { value, path, pages throws(NightjarError) in
+            pages.allowedOrigins = try value.texts(path)
+        },
+    ])
+}

@@ -1,0 +1,104 @@
+import NIOCore
+
+/// Writes a value as a body of one media type.
+enum BodyText {
+    case json, form, multipart
+    /// A text as it is.
+    case text
+
+    func takes(_ value: JSONValue) -> Bool {
+        switch (self, value) {
+        case (.json, _), (.text, .string), (.form, .object), (.multipart, .object): true
+        default: false
+        }
+    }
+
+    /// Nil: it is told when the body is sent, with its boundary.
+    func contentType(_ choice: RequestContent.Choice) -> String? {
+        switch self {
+        case .json: choice.isRange ? "application/json" : choice.mediaType
+        case .form: FormEncoding.contentType
+        case .multipart: nil
+        case .text: choice.isRange ? "text/plain" : choice.mediaType
+        }
+    }
+
+    /// - Parameter encodings: how members of a form are written, by name.
+    func body(
+        of value: JSONValue, _ encodings: [String: RequestContent.PartEncoding]
+    ) throws(NightjarError) -> RequestBody {
+        switch (self, value) {
+        case (.form, .object(let members)): .bytes(try BodyText.form(members, encodings))
+        case (.multipart, .object(let members)): .multipart(try BodyText.multipart(members, encodings))
+        case (.text, .string(let text)): .bytes(ByteBuffer(string: text))
+        default: .bytes(try value.encoded())
+        }
+    }
+
+    /// Lists become an item for each of their elements and objects JSON, where no style says otherwise. Null is left out.
+    private static func form(
+        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding]
+    ) throws(NightjarError) -> ByteBuffer {
+        var items: [String] = []
+        for member in members where member.value != .null {
+            let encoding = encodings[member.name]
+            var value = member.value
+            if encoding?.style == nil, encoding?.explodes == nil, case .object = value {
+                value = .string(try ParameterText.text(value))
+            }
+            let style = encoding?.style ?? .form
+            let text = ParameterText(member.name, style, explodes: encoding?.explodes ?? (style == .form), .form)
+            items += try text.items(value)
+        }
+        return ByteBuffer(string: items.joined(separator: "&"))
+    }
+
+    /// Lists become a part for each of their elements, and objects parts of JSON. Null is left out.
+    private static func multipart(
+        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding]
+    ) throws(NightjarError) -> MultipartForm {
+        var parts: [MultipartForm.Part] = []
+        var fingerprint = Fingerprint()
+        for member in members {
+            let values: [JSONValue] = if case .array(let elements) = member.value { elements } else { [member.value] }
+            for value in values where value != .null {
+                let text = try ParameterText.text(value)
+                var part = MultipartForm.Part(member.name, text)
+                part.contentType = contentType(of: value, encodings[member.name])
+                parts.append(part)
+                fingerprint.add(member.name)
+                fingerprint.add(text)
+            }
+        }
+        // The same boundary for the same values: nothing here is random, and the form sees to it that no part has it.
+        var numbers = BoundaryNumbers(state: fingerprint.value)
+        return try MultipartForm(parts, using: &numbers)
+    }
+
+    private static func contentType(of value: JSONValue, _ encoding: RequestContent.PartEncoding?) -> String? {
+        if let told = encoding?.contentType {
+            // Several may be allowed; one that is no range can be named.
+            let types = told.split(separator: ",").map {
+                String(decoding: ASCII.trimmed(Array($0.utf8)), as: UTF8.self)
+            }
+            if let type = types.first(where: { !$0.contains("*") }) { return type }
+        }
+        switch value {
+        case .object, .array: return "application/json"
+        default: return nil
+        }
+    }
+}
+
+/// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+private struct BoundaryNumbers: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

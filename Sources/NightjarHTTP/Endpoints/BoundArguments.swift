@@ -1,0 +1,115 @@
+/// The values of a call, each with the parameter that it is for.
+struct BoundArguments {
+    private(set) var values: [(parameter: Parameter, value: JSONValue)] = []
+
+    /// - Parameter has: whether the request has a header field of this name already, which then needs no value.
+    /// - Throws: `invalid_request`, naming parameter and endpoint.
+    init(
+        _ arguments: Arguments, of operation: Operation, _ parameters: [Parameter], has: (_ header: String) -> Bool
+    ) throws(NightjarError) {
+        var given: [JSONValue?] = Array(repeating: nil, count: parameters.count)
+        for (name, value) in arguments.values where value != .null {
+            let place = try BoundArguments.place(of: name, in: operation, parameters)
+            guard given[place] == nil else {
+                throw operation.failure("parameter \(quoted(name)) is given twice")
+            }
+            given[place] = try operation.checked(value, parameters[place], called: name)
+        }
+        for (parameter, value) in zip(parameters, given) {
+            if let value {
+                values.append((parameter, value))
+            } else if parameter.place == .header, has(parameter.name) {
+                continue
+            } else if let value = parameter.defaultValue {
+                values.append((parameter, value))
+            } else if parameter.isRequired {
+                throw operation.failure("the parameter \(quoted(parameter.name)) \(parameter.place.phrase) is missing")
+            }
+        }
+    }
+
+    /// Which parameter a name is of: `id`, or `query.id` where others have that name too.
+    private static func place(
+        of name: String, in operation: Operation, _ parameters: [Parameter]
+    ) throws(NightjarError) -> Int {
+        let exact = parameters.indices.filter { parameters[$0].name == name }
+        if let only = exact.first {
+            guard exact.count > 1 else { return only }
+            let names = exact.map { quoted("\(parameters[$0].place.rawValue).\(name)") }
+            throw operation.failure(
+                "there are \(exact.count) parameters \(quoted(name)); write \(names.joined(separator: " or "))")
+        }
+        if let dot = name.firstIndex(of: "."), let place = Parameter.Place(rawValue: String(name[..<dot])) {
+            let rest = name[name.index(after: dot)...]
+            let found = parameters.firstIndex { $0.place == place && $0.isCalled(rest) }
+            if let found { return found }
+        }
+        // Names of header fields have no case.
+        if let field = parameters.firstIndex(where: { $0.place == .header && $0.isCalled(name[...]) }) { return field }
+        throw unknown(name, operation, parameters.map(\.name))
+    }
+
+    private static func unknown(_ name: String, _ operation: Operation, _ known: [String]) -> NightjarError {
+        let hint: String
+        if let near = nearestName(to: name, among: known) {
+            hint = "did you mean \(quoted(near))?"
+        } else if known.isEmpty {
+            hint = "it has none"
+        } else {
+            let shown = known.prefix(maximumNames).map { quoted($0) }.joined(separator: ", ")
+            hint = "it has \(shown)" + (known.count > maximumNames ? ", ..." : "")
+        }
+        return NightjarError(
+            .invalidRequest, "endpoint \(quoted(operation.name)) has no parameter \(quoted(name)); \(hint)")
+    }
+
+    /// That a message lists.
+    private static let maximumNames = 12
+}
+
+extension Operation {
+    /// An `invalid_request` that names this endpoint.
+    func failure(_ problem: String) -> NightjarError {
+        NightjarError(.invalidRequest, "endpoint \(quoted(name)): \(problem)")
+    }
+
+    /// The value as its schema wants it.
+    ///
+    /// - Parameter name: as the caller calls the parameter.
+    func checked(_ value: JSONValue, _ parameter: Parameter, called name: String) throws(NightjarError) -> JSONValue {
+        guard let deferred = parameter.schema else { return value }
+        let schema: JSONSchema
+        do throws(NightjarError) {
+            schema = try deferred.get()
+        } catch {
+            throw failure("the schema of parameter \(quoted(name)) cannot be used: \(error.message)")
+        }
+        let value = schema.converting(value)
+        guard let mismatch = schema.mismatch(in: value, use: .request) else { return value }
+        let place = mismatch.path.tokens.isEmpty ? "" : " at \(quoted(mismatch.path.description, limit: 200))"
+        let found = parameter.isSecret ? value.typeName : mismatch.found
+        throw failure("parameter \(quoted(name))\(place) must be \(mismatch.expected), found \(found)")
+    }
+}
+
+extension Parameter {
+    /// Whether its values are kept out of messages.
+    var isSecret: Bool { place == .header || place == .cookie || Redaction.isSecret(name: name[...].utf8) }
+
+    fileprivate func isCalled(_ other: Substring) -> Bool {
+        place == .header
+            ? name.utf8.elementsEqual(other.utf8) { ASCII.lowercase($0) == ASCII.lowercase($1) } : name == other
+    }
+}
+
+extension Parameter.Place {
+    /// For messages.
+    public var phrase: String {
+        switch self {
+        case .path: "in the path"
+        case .query: "in the query"
+        case .header: "in the header"
+        case .cookie: "in the cookies"
+        }
+    }
+}

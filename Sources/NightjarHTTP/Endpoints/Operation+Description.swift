@@ -1,0 +1,137 @@
+// What a catalog can do, told to people and as data.
+
+extension Operation {
+    /// A line of its name and parameters: `article(id: integer, page?: integer = 1)`.
+    public var signature: String {
+        let texts = parameters.map { parameter in
+            var text = parameter.name + (parameter.isRequired ? "" : "?")
+            text += parameter.schema.flatMap { try? $0.get() }?.shape.names.map { ": \($0)" } ?? ""
+            if let value = parameter.defaultValue, let written = try? ParameterText.text(value) {
+                text += " = \(written)"
+            }
+            return text
+        }
+        return "\(name)(\(texts.joined(separator: ", ")))"
+    }
+
+    /// Signature, method and path, what is said of it, and its parameters, a line each.
+    public var help: String {
+        var lines = [signature, "\(method) \(path)" + (isDeprecated ? " (deprecated)" : "")]
+        lines += [summary, documentation].compactMap { $0 }.filter { !$0.isEmpty }
+        for parameter in parameters {
+            var line = "  \(parameter.name) (\(parameter.place.rawValue)"
+            line += parameter.isRequired ? ", required" : ""
+            line += (parameter.isDeprecated ? ", deprecated" : "") + ")"
+            if let text = parameter.documentation, !text.isEmpty { line += " \(text)" }
+            lines.append(line)
+        }
+        if let content {
+            lines.append("  body (\(content.types)\(content.isRequired ? ", required" : ""))")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// An object of `name`, `method`, `path`, `parameters`, `body`, `answers` and what else is said of it.
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("name", .string(name)), .init("method", .string(method.name)), .init("path", .string(path)),
+        ]
+        members.add("server", server)
+        members.add("summary", summary)
+        members.add("documentation", documentation)
+        members.append(.init("tags", .array(tags.map { .string($0) })))
+        members.append(.init("deprecated", .bool(isDeprecated)))
+        members.append(.init("idempotent", .bool(isIdempotent || method.isIdempotent)))
+        if let requiresAuth { members.append(.init("requires_auth", .bool(requiresAuth))) }
+        if let pagination { members.add("pagination", pagination.style.rawValue) }
+        members.append(.init("parameters", .array(parameters.map(\.json))))
+        if let content {
+            var body: [JSONValue.Member] = [
+                .init("required", .bool(content.isRequired)),
+                .init("content_types", .array(content.choices.map { .string($0.mediaType) })),
+            ]
+            body.add("documentation", content.documentation)
+            members.append(.init("body", .object(body)))
+        }
+        members.append(.init("answers", .array(answers.map(\.json))))
+        return .object(members)
+    }
+}
+
+extension Parameter {
+    fileprivate var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("name", .string(name)), .init("in", .string(place.rawValue)), .init("required", .bool(isRequired)),
+        ]
+        members.add("type", schema.flatMap { try? $0.get() }?.shape.names)
+        if let values = schema.flatMap({ try? $0.get() })?.values, !values.isEmpty {
+            members.append(.init("enum", .array(values)))
+        }
+        if let defaultValue { members.append(.init("default", defaultValue)) }
+        members.append(.init("style", .string(style.rawValue)))
+        members.append(.init("explode", .bool(explodes)))
+        members.add("documentation", documentation)
+        members.append(.init("deprecated", .bool(isDeprecated)))
+        if let example { members.append(.init("example", example)) }
+        return .object(members)
+    }
+}
+
+extension AnswerDescription {
+    fileprivate var json: JSONValue {
+        let status: JSONValue =
+            statuses.map { range in
+                range.lowest == range.highest
+                    ? .string(String(range.lowest)) : .string("\(range.lowest)-\(range.highest)")
+            } ?? "default"
+        var members: [JSONValue.Member] = [
+            .init("status", status),
+            .init("content_types", .array(schemas.map { .string($0.mediaType) })),
+        ]
+        members.add("documentation", documentation)
+        return .object(members)
+    }
+}
+
+extension JSONSchema.Shape {
+    /// "integer or null"; nil for all of them.
+    fileprivate var names: String? {
+        let known: [(JSONSchema.Shape, String)] = [
+            (.string, "string"), (.integer, "integer"), (.number, "number"), (.boolean, "boolean"), (.array, "array"),
+            (.object, "object"), (.null, "null"),
+        ]
+        let names = known.filter { contains($0.0) && !($0.0 == .integer && contains(.number)) }.map(\.1)
+        return names.isEmpty ? nil : names.joined(separator: " or ")
+    }
+}
+
+extension [JSONValue.Member] {
+    fileprivate mutating func add(_ name: String, _ text: String?) {
+        if let text { append(.init(name, .string(text))) }
+    }
+}
+
+extension Catalog {
+    /// An object of `title`, `version`, `documentation`, `servers`, `tags`, `security`, `notes` and the names of its
+    /// `endpoints`.
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = []
+        members.add("title", title)
+        members.add("version", version)
+        members.add("documentation", documentation)
+        members.append(.init("servers", .array(servers.map { .string($0) })))
+        members.append(
+            .init(
+                "tags",
+                .array(
+                    tags.map { tag in
+                        var members: [JSONValue.Member] = [.init("name", .string(tag.name))]
+                        members.add("documentation", tag.documentation)
+                        return .object(members)
+                    })))
+        members.append(.init("security", .array(security.map { .string($0.name) })))
+        members.append(.init("notes", .array(notes.map { .string($0) })))
+        members.append(.init("endpoints", .array(operations.map { .string($0.name) })))
+        return .object(members)
+    }
+}

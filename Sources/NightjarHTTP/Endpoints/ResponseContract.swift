@@ -1,0 +1,66 @@
+/// What is done about answers that are not as their endpoint describes them.
+public enum ResponseValidation: String, Sendable, CaseIterable {
+    /// Nothing: they are not looked at.
+    case off
+    /// The log and the call's decisions tell of it.
+    case warn
+    /// The call fails: `decoding`.
+    case error
+}
+
+/// What the endpoint of a request says of its answers.
+public final class ResponseContract: Sendable {
+    /// Its name.
+    public let endpoint: String
+    /// Nil: as the client has it.
+    public let validation: ResponseValidation?
+    public let isDeprecated: Bool
+    private let answers: [AnswerDescription]
+
+    public init(_ operation: Operation) {
+        endpoint = operation.name
+        validation = operation.responseValidation
+        isDeprecated = operation.isDeprecated
+        answers = operation.answers
+    }
+
+    /// Where the content of an answer departs from what is said of its status and media type. Nothing is said of what is
+    /// not described, of content that is no JSON, and of none.
+    ///
+    /// - Throws: `decoding` with the path, what was expected and what was found, and for what should be JSON and is not;
+    ///   `invalid_argument` for a schema that cannot be used. The response goes with it.
+    public func check(_ response: Response) throws(NightjarError) {
+        guard let deferred = schema(for: response), !response.isBlank else { return }
+        do throws(NightjarError) {
+            let schema = try deferred.get()
+            guard let mismatch = schema.mismatch(in: try response.json, use: .response) else { return }
+            throw NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
+        } catch {
+            throw NightjarError(error.kind, "the answer of endpoint \(quoted(endpoint)): \(error.message)").about(
+                response)
+        }
+    }
+
+    private func schema(for response: Response) -> DeferredSchema? {
+        guard let answer = answer(to: response.status) else { return nil }
+        guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
+        guard type.isJSON else { return nil }
+        let described = answer.schemas.first { RequestContent.Choice($0.mediaType).includes(type) }
+        return described?.schema
+    }
+
+    /// That of the status itself before that of a range, and that before the one for all others.
+    private func answer(to status: Int) -> AnswerDescription? {
+        var best: AnswerDescription?
+        for answer in answers {
+            guard let statuses = answer.statuses else {
+                best = best ?? answer
+                continue
+            }
+            guard statuses.contains(status) else { continue }
+            if statuses.lowest == statuses.highest { return answer }
+            if best?.statuses == nil { best = answer }
+        }
+        return best
+    }
+}

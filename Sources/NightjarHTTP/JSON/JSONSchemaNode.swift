@@ -1,0 +1,174 @@
+extension JSONSchema {
+    /// A schema's number in its ``Arena``.
+    typealias Index = Int32
+
+    /// Schemas that refer to each other by number, so that one may be within itself.
+    final class Arena: Sendable {
+        let nodes: [Node]
+        let notes: [String]
+
+        init(nodes: [Node], notes: [String]) {
+            self.nodes = nodes
+            self.notes = notes
+        }
+
+        subscript(_ index: Index) -> Node { nodes[Int(index)] }
+
+        /// `true`, and where nothing is said.
+        static let any: Index = 0
+        /// `false`.
+        static let never: Index = 1
+    }
+
+    /// One schema, read.
+    final class Node: Sendable {
+        let rules: Rules
+        /// Whether it looks into elements.
+        let seesElements: Bool
+        /// Whether it looks into members.
+        let seesMembers: Bool
+        /// Whether it needs to know which elements and members other schemas have looked at.
+        let tracks: Bool
+
+        init(_ rules: Rules) {
+            self.rules = rules
+            tracks = rules.unevaluatedItems != nil || rules.unevaluatedProperties != nil
+            seesElements =
+                rules.items != nil || !rules.prefix.isEmpty || rules.contains != nil || rules.unevaluatedItems != nil
+            seesMembers =
+                !rules.properties.isEmpty || rules.additional != nil || !rules.patterns.isEmpty
+                || rules.names != nil || rules.unevaluatedProperties != nil
+        }
+    }
+
+    struct Rules: Sendable {
+        /// `false`: nothing is valid.
+        var isNever = false
+        /// Null is valid, whatever else is said.
+        var acceptsNull = false
+        var isReadOnly = false
+        var isWriteOnly = false
+        var isUnique = false
+        /// Empty: every type.
+        var types: Types = []
+        var format: JSONFormat?
+        /// nil, or what the value must be one of; `const` is a list of one.
+        var values: [JSONValue]?
+        var numbers: Boxed<NumberRules>?
+        /// Code points.
+        var length = Bounds()
+        var pattern: JSONPattern?
+        // Arrays.
+        var itemCount = Bounds()
+        var prefix: [Index] = []
+        /// Of the elements behind ``prefix``.
+        var items: Index?
+        var contains: Boxed<ContainsRule>?
+        var unevaluatedItems: Index?
+        // Objects.
+        var memberCount = Bounds()
+        var required: [String] = []
+        var properties: [(name: String, schema: Index)] = []
+        var places: [String: Index] = [:]
+        var patterns: [(pattern: JSONPattern, schema: Index)] = []
+        var additional: Index?
+        var names: Index?
+        var dependentRequired: [(name: String, names: [String])] = []
+        var unevaluatedProperties: Index?
+        /// Schemas for the same value.
+        var combination: Boxed<Combination>?
+        var notice: Boxed<Notice>?
+    }
+
+    final class Boxed<Value: Sendable>: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+    }
+
+    struct NumberRules: Sendable {
+        var minimum: JSONValue?
+        var maximum: JSONValue?
+        /// `exclusiveMinimum`
+        var above: JSONValue?
+        /// `exclusiveMaximum`
+        var below: JSONValue?
+        var multipleOf: JSONValue?
+    }
+
+    struct ContainsRule: Sendable {
+        var schema: Index
+        var count = Bounds(minimum: 1)
+    }
+
+    struct Combination: Sendable {
+        var reference: Index?
+        var allOf: [Index] = []
+        var anyOf: [Index] = []
+        var oneOf: [Index] = []
+        var not: Index?
+        var condition: Index?
+        var then: Index?
+        var otherwise: Index?
+        var dependent: [(name: String, schema: Index)] = []
+        var discriminator: Discriminator?
+    }
+
+    /// Tells by the value of a member which schema of `anyOf` or `oneOf` is meant. OpenAPI 3.1 section 4.8.25.
+    struct Discriminator: Sendable {
+        var property: String
+        /// The places in `oneOf`, or else in `anyOf`, by the member's value.
+        var branches: [String: Int] = [:]
+        /// In the order of the document.
+        var names: [String] = []
+    }
+
+    /// What says nothing about what is valid.
+    struct Notice: Sendable {
+        var description: String?
+        var format: String?
+        var defaultValue: JSONValue?
+        var examples: [JSONValue] = []
+        var mediaType: String?
+        var encoding: String?
+    }
+
+    struct Bounds: Sendable {
+        var minimum = 0
+        var maximum = Int.max
+
+        var areTold: Bool { minimum > 0 || maximum < Int.max }
+    }
+
+    struct Types: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        static let null = Types(rawValue: 1)
+        static let boolean = Types(rawValue: 2)
+        static let integer = Types(rawValue: 4)
+        static let number = Types(rawValue: 8)
+        static let string = Types(rawValue: 16)
+        static let array = Types(rawValue: 32)
+        static let object = Types(rawValue: 64)
+
+        static let names: [(name: String, type: Types, phrase: String)] = [
+            ("string", .string, "a string"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
+            ("boolean", .boolean, "a boolean"), ("array", .array, "an array"), ("object", .object, "an object"),
+            ("null", .null, "null"),
+        ]
+
+        /// "a string or null"
+        var phrase: String { Types.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ") }
+
+        func include(_ value: JSONValue) -> Bool {
+            switch value {
+            case .null: contains(.null)
+            case .bool: contains(.boolean)
+            case .integer, .unsigned, .number: contains(.number) || contains(.integer) && value.isInteger
+            case .string: contains(.string)
+            case .array: contains(.array)
+            case .object: contains(.object)
+            }
+        }
+    }
+}

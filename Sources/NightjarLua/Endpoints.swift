@@ -1,0 +1,128 @@
+import CLua
+import NIOCore
+import Nightjar
+
+// What an API can do, as scripts call it by name.
+
+/// A catalog as C holds it.
+private final class ScriptCatalog: Sendable {
+    let catalog: Catalog
+
+    init(_ catalog: Catalog) { self.catalog = catalog }
+
+    subscript(_ name: njl_bytes) -> Operation? {
+        String(validating: name.buffer, as: UTF8.self).flatMap { catalog[$0] }
+    }
+}
+
+@_cdecl("njl_client_catalog") @implementation
+public func njl_client_catalog(_ client: OpaquePointer?) -> OpaquePointer? {
+    Handle<ScriptCatalog>.own(ScriptCatalog(Handle<Client>.borrow(client)?.catalog ?? Catalog()))
+}
+
+@_cdecl("njl_catalog_release") @implementation
+public func njl_catalog_release(_ catalog: OpaquePointer?) {
+    Handle<ScriptCatalog>.release(catalog)
+}
+
+@_cdecl("njl_catalog_count") @implementation
+public func njl_catalog_count(_ catalog: OpaquePointer?) -> Int {
+    Handle<ScriptCatalog>.borrow(catalog)?.catalog.operations.count ?? 0
+}
+
+@_cdecl("njl_catalog_name") @implementation
+public func njl_catalog_name(_ catalog: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    guard let operations = Handle<ScriptCatalog>.borrow(catalog)?.catalog.operations, operations.indices.contains(index)
+    else { return nil }
+    return Handle<LentText>.own(LentText(operations[index].name))
+}
+
+@_cdecl("njl_catalog_help") @implementation
+public func njl_catalog_help(_ catalog: OpaquePointer?, _ name: njl_bytes) -> OpaquePointer? {
+    Handle<ScriptCatalog>.borrow(catalog)?[name].map { Handle<LentText>.own(LentText($0.help)) }
+}
+
+@_cdecl("njl_catalog_endpoint") @implementation
+public func njl_catalog_endpoint(_ catalog: OpaquePointer?, _ name: njl_bytes) -> OpaquePointer? {
+    guard let operation = Handle<ScriptCatalog>.borrow(catalog)?[name], let json = try? operation.json.encoded() else {
+        return nil
+    }
+    return Handle<LentText>.own(LentText(String(buffer: json)))
+}
+
+@_cdecl("njl_catalog_check") @implementation
+public func njl_catalog_check(
+    _ catalog: OpaquePointer?, _ name: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let catalog, let holder = Handle<ScriptCatalog>.borrow(catalog) else {
+            throw NightjarError(.closed, "the endpoints are gone")
+        }
+        _ = try holder.catalog.operation(try name.text("the endpoint's name"))
+        return catalog
+    } != nil
+}
+
+@_cdecl("njl_catalog_has_parameter") @implementation
+public func njl_catalog_has_parameter(
+    _ catalog: OpaquePointer?, _ name: njl_bytes, _ parameter: njl_bytes
+) -> Bool {
+    guard let operation = Handle<ScriptCatalog>.borrow(catalog)?[name] else { return false }
+    return operation.parameters.contains { parameter.buffer.elementsEqual($0.name.utf8) }
+}
+
+// MARK: Calls
+
+extension Request {
+    /// What a script asks of a client, an endpoint's values in their places.
+    init(_ source: njl_request, for client: Client) throws(NightjarError) {
+        guard source.endpoint.data != nil else {
+            try self.init(source)
+            return
+        }
+        guard let catalog = Handle<ScriptCatalog>.borrow(source.catalog)?.catalog else {
+            throw NightjarError(.closed, "the endpoints are gone")
+        }
+        let operation = try catalog.operation(try source.endpoint.text("the endpoint's name"))
+        var arguments = Arguments()
+        switch try source.arguments.length == 0 ? .object([]) : JSONValue(parsing: source.arguments.buffer) {
+        case .object(let members): arguments.values = members.map { (name: $0.name, value: $0.value) }
+        // What Lua says for an empty table.
+        case .array([]): break
+        default:
+            throw NightjarError(
+                .invalidRequest,
+                "endpoint \(quoted(operation.name)): parameters have names, as in { id = 42 }, and a list was given")
+        }
+        if source.value.data != nil { arguments.body = .value(try JSONValue(parsing: source.value.buffer)) }
+        try self.init(source)
+        try client.apply(operation, arguments, to: &self)
+    }
+}
+
+// MARK: Loading
+
+@_cdecl("njl_catalog_start") @implementation
+public func njl_catalog_start(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ location: njl_bytes, _ wait: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        return Handle<Outcome>.own(
+            try engine.loadCatalog(from: try location.text("the location"), client, for: wait))
+    }
+}
+
+@_cdecl("njl_outcome_catalog") @implementation
+public func njl_outcome_catalog(_ outcome: OpaquePointer?, _ former: OpaquePointer?) -> OpaquePointer? {
+    guard let loaded = Handle<Outcome>.borrow(outcome)?.catalog else { return nil }
+    guard let former = Handle<ScriptCatalog>.borrow(former)?.catalog, !former.operations.isEmpty else {
+        return Handle<ScriptCatalog>.own(ScriptCatalog(loaded))
+    }
+    var all = former
+    for operation in loaded.operations { all.set(operation) }
+    return Handle<ScriptCatalog>.own(ScriptCatalog(all))
+}

@@ -1,0 +1,138 @@
+import NightjarHTTP
+
+extension CatalogBuilder {
+    /// OpenAPI 3.1 section 4.8.13.
+    mutating func content(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> RequestContent? {
+        let source = try set.resolved(described)
+        guard let types = source["content"], types.node.isObject else {
+            note(context, "it has no content; the operation takes no body")
+            return nil
+        }
+        var choices: [RequestContent.Choice] = []
+        for (key, value) in types.node.members {
+            try countPart()
+            let name = types.node.name(key)
+            guard MediaType(name) != nil else {
+                note(context, "\(quoted(name)) is no media type; it is left out")
+                continue
+            }
+            let place = "\(context).\(name)"
+            do throws(NightjarError) {
+                let source = try set.resolved(DocumentPlace(document: types.document, node: value))
+                choices.append(try choice(name, source, place))
+            } catch {
+                note(place, "it is left out: \(error.message)")
+            }
+        }
+        guard !choices.isEmpty else {
+            guard types.node.count > 0 else { return nil }
+            throw NightjarError(.invalidArgument, "nothing of its body can be sent")
+        }
+        var content = RequestContent(
+            CatalogBuilder.preferred(choices), isRequired: source.node["required"]?.bool ?? false)
+        content.documentation = described.text("description") ?? text("description", of: source, context)
+        return content
+    }
+
+    private mutating func choice(
+        _ mediaType: String, _ source: DocumentPlace, _ context: String
+    ) throws(NightjarError) -> RequestContent.Choice {
+        var choice = RequestContent.Choice(mediaType)
+        var target: DocumentPlace?
+        if let described = source["schema"] {
+            target = try set.resolved(described)
+            choice.schema = try schema(described)
+        }
+        if let encodings = source["encoding"], encodings.node.isObject {
+            for (key, value) in encodings.node.members {
+                let name = encodings.node.name(key)
+                choice.encodings[name] = encoding(
+                    DocumentPlace(document: encodings.document, node: value), "\(context).encoding.\(name)")
+            }
+        }
+        choice.example = example(of: source, schema: target, context)
+        return choice
+    }
+
+    /// OpenAPI 3.1 section 4.8.15.
+    private mutating func encoding(_ source: DocumentPlace, _ context: String) -> RequestContent.PartEncoding {
+        var encoding = RequestContent.PartEncoding()
+        encoding.contentType = source.text("contentType")
+        if let style = source.text("style") {
+            encoding.style = ParameterStyle(rawValue: style)
+            if encoding.style == nil { note(context, "there is no style \(quoted(style))") }
+        }
+        encoding.explodes = source.node["explode"]?.bool
+        encoding.allowsReserved = source.node["allowReserved"]?.bool ?? false
+        if source["headers"] != nil { passOver("encoding headers", context + ": header fields of parts are not sent") }
+        return encoding
+    }
+
+    /// What is checked and written best first: JSON, then forms, then what is only bytes here; else in their order.
+    private static func preferred(_ choices: [RequestContent.Choice]) -> [RequestContent.Choice] {
+        let isJSON = { (choice: RequestContent.Choice) in MediaType(choice.mediaType)?.isJSON == true }
+        let isForm = { (choice: RequestContent.Choice) in
+            ["application/x-www-form-urlencoded", "multipart/form-data"].contains(
+                MediaType(choice.mediaType)?.essence ?? "")
+        }
+        return choices.filter(isJSON) + choices.filter(isForm) + choices.filter { !isJSON($0) && !isForm($0) }
+    }
+
+    /// OpenAPI 3.1 sections 4.8.16 and 4.8.17.
+    mutating func answers(_ responses: DocumentPlace, _ context: String) throws(NightjarError) -> [AnswerDescription] {
+        var answers: [AnswerDescription] = []
+        for (key, value) in responses.node.members {
+            let name = responses.node.name(key)
+            guard !name.hasPrefix("x-") else { continue }
+            try countPart()
+            let context = "\(context).\(name)"
+            guard let statuses = CatalogBuilder.statuses(name) else {
+                note(context, "it is no status; write 200, 2XX or default")
+                continue
+            }
+            do throws(NightjarError) {
+                let described = DocumentPlace(document: responses.document, node: value)
+                answers.append(try answer(statuses, described, context))
+            } catch {
+                guard error.kind != .tooLarge else { throw error }
+                note(context, "nothing is known of it: \(error.message)")
+            }
+        }
+        return answers
+    }
+
+    private mutating func answer(
+        _ statuses: StatusRange?, _ described: DocumentPlace, _ context: String
+    ) throws(NightjarError) -> AnswerDescription {
+        let source = try set.resolved(described)
+        var answer = AnswerDescription(statuses)
+        answer.documentation = described.text("description") ?? text("description", of: source, context)
+        if source["links"] != nil { passOver("links", context + ": links are not followed") }
+        guard let types = source["content"] else { return answer }
+        for (key, value) in types.node.members {
+            try countPart()
+            let name = types.node.name(key)
+            var described: DeferredSchema?
+            do throws(NightjarError) {
+                let source = try set.resolved(DocumentPlace(document: types.document, node: value))
+                described = try source["schema"].map { place throws(NightjarError) in try schema(place) }
+            } catch {
+                note("\(context).\(name)", "nothing is known of it: \(error.message)")
+            }
+            answer.schemas.append((name, described))
+        }
+        return answer
+    }
+
+    /// - Returns: `.some(nil)` for `default`, nil for what is no status.
+    private static func statuses(_ name: String) -> StatusRange?? {
+        if name == "default" { return .some(nil) }
+        let bytes = Array(name.utf8)
+        guard bytes.count == 3, (UInt8(ascii: "1")...UInt8(ascii: "5")).contains(bytes[0]) else { return nil }
+        let hundred = Int(bytes[0] & 0xF) * 100
+        if bytes[1] | 0x20 == UInt8(ascii: "x"), bytes[2] | 0x20 == UInt8(ascii: "x") {
+            return StatusRange(hundred, hundred + 99)
+        }
+        return Int(name).map { StatusRange($0) }
+    }
+}

@@ -1,0 +1,145 @@
+import NightjarHTTP
+
+extension CatalogBuilder {
+    /// What an operation takes in its URL and its fields: its own, and its path's that it does not replace. OpenAPI 3.1
+    /// sections 4.8.9, 4.8.10 and 4.8.12.
+    mutating func parameters(
+        of operation: DocumentPlace, _ item: PathItem, _ path: String, _ context: String
+    ) throws(NightjarError) -> [Parameter] {
+        let own = try parameters(operation["parameters"], path, context)
+        let common = try parameters(item["parameters"], path, context)
+        var known = Set(own.map(ParameterKey.init))
+        var all = common.filter { !known.contains(ParameterKey($0)) } + own
+        known.formUnion(common.map(ParameterKey.init))
+        for name in CatalogBuilder.templateNames(path) where !known.contains(ParameterKey(name: name, place: .path)) {
+            note(context, "nothing is said of \(quoted(name)) in its path; it takes any value")
+            known.insert(ParameterKey(name: name, place: .path))
+            all.append(Parameter(name, in: .path))
+        }
+        return all
+    }
+
+    private struct ParameterKey: Hashable {
+        let name: String
+        let place: Parameter.Place
+
+        init(name: String, place: Parameter.Place) {
+            self.name = name
+            self.place = place
+        }
+
+        init(_ parameter: Parameter) { self.init(name: parameter.name, place: parameter.place) }
+    }
+
+    private mutating func parameters(
+        _ list: DocumentPlace?, _ path: String, _ context: String
+    ) throws(NightjarError) -> [Parameter] {
+        guard let list else { return [] }
+        var parameters: [Parameter] = []
+        var known: Set<ParameterKey> = []
+        let names = CatalogBuilder.templateNames(path)
+        for (number, element) in list.node.elements.enumerated() {
+            try countPart()
+            let place = "\(context).parameters.\(number)"
+            let described = DocumentPlace(document: list.document, node: element)
+            let parameter: Parameter
+            do throws(NightjarError) {
+                let source = try set.resolved(described)
+                guard let read = try self.parameter(source, described, place) else { continue }
+                parameter = read
+            } catch {
+                note(place, "it is left out: \(error.message)")
+                continue
+            }
+            if parameter.place == .path, !names.contains(parameter.name) {
+                note(place, "\(quoted(parameter.name)) is not in the path; it is left out")
+            } else if !known.insert(ParameterKey(parameter)).inserted {
+                note(place, "\(quoted(parameter.name)) is there twice; the first counts")
+            } else {
+                parameters.append(parameter)
+            }
+        }
+        return parameters
+    }
+
+    /// Header fields that are no parameters, whatever a description says. OpenAPI 3.1 section 4.8.12.2.1.
+    private static let ignoredFields = ["accept", "content-type", "authorization"]
+
+    /// - Parameter reference: what stands in the list, whose texts go before those of `source`.
+    /// - Returns: nil for one that is passed over.
+    private mutating func parameter(
+        _ source: DocumentPlace, _ reference: DocumentPlace, _ context: String
+    ) throws(NightjarError) -> Parameter? {
+        guard let name = source.text("name") else {
+            throw NightjarError(.invalidArgument, "the parameter has no name")
+        }
+        guard let place = source.text("in").flatMap(Parameter.Place.init) else {
+            let found = quoted(source.text("in") ?? "")
+            throw NightjarError(
+                .invalidArgument,
+                "the parameter \(quoted(name)) is in \(found); it can be in path, query, header and cookie")
+        }
+        if place == .header, CatalogBuilder.ignoredFields.contains(name.lowercased()) { return nil }
+        var parameter = Parameter(name, in: place)
+        if place != .path { parameter.isRequired = source.node["required"]?.bool ?? false }
+        parameter.isDeprecated = source.node["deprecated"]?.bool ?? false
+        parameter.documentation = reference.text("description") ?? text("description", of: source, context)
+        if let style = source.text("style") {
+            if let known = ParameterStyle(rawValue: style), CatalogBuilder.styles(place).contains(known) {
+                parameter.style = known
+            } else {
+                let sent = parameter.style.rawValue
+                note(context, "a parameter in \(place.rawValue) has no style \(quoted(style)); it is sent as \(sent)")
+            }
+        }
+        // Section 4.8.12.2.1: true for form, else false.
+        parameter.explodes = source.node["explode"]?.bool ?? (parameter.style == .form)
+        parameter.allowsReserved = place == .query && source.node["allowReserved"]?.bool ?? false
+
+        var described = source["schema"]
+        var examples = source
+        if let content = source["content"], let first = content.node.members.first(where: { _ in true }) {
+            parameter.mediaType = content.node.name(first.key)
+            examples = try set.resolved(DocumentPlace(document: content.document, node: first.value))
+            described = examples["schema"]
+        }
+        var target: DocumentPlace?
+        if let described {
+            do throws(NightjarError) {
+                target = try set.resolved(described)
+                parameter.schema = try schema(described)
+                if let value = described["default"] ?? target?["default"] {
+                    parameter.defaultValue = try self.value(value)
+                }
+            } catch {
+                note(context, "nothing is known of its values: \(error.message)")
+            }
+        }
+        parameter.example = example(of: examples, schema: target, context)
+        return parameter
+    }
+
+    /// Section 4.8.12.3.
+    private static func styles(_ place: Parameter.Place) -> [ParameterStyle] {
+        switch place {
+        case .path: [.simple, .label, .matrix]
+        case .query: [.form, .spaceDelimited, .pipeDelimited, .deepObject]
+        case .header: [.simple]
+        case .cookie: [.form]
+        }
+    }
+
+    /// What stands in braces, each once.
+    static func templateNames(_ path: String) -> [String] {
+        var names: [String] = []
+        var rest = path.utf8[...]
+        while let open = rest.firstIndex(of: UInt8(ascii: "{")) {
+            rest = rest[rest.index(after: open)...]
+            guard let close = rest.firstIndex(of: UInt8(ascii: "}")) else { break }
+            let name = String(Substring(rest[..<close]))
+            if !names.contains(name) { names.append(name) }
+            rest = rest[close...]
+        }
+        return names
+    }
+}

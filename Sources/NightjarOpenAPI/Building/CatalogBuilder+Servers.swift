@@ -1,0 +1,55 @@
+import NightjarHTTP
+
+extension CatalogBuilder {
+    /// The URLs of a list of servers, absolute, their variables filled in by what is sent where nobody chooses. OpenAPI
+    /// 3.1 sections 4.8.5 and 4.8.6.
+    ///
+    /// - Returns: nil where there is no list.
+    mutating func servers(of place: DocumentPlace, _ context: String) -> [String]? {
+        guard let list = place["servers"], list.node.isArray else { return nil }
+        var urls: [String] = []
+        for (number, element) in list.node.elements.enumerated() {
+            let server = DocumentPlace(document: list.document, node: element)
+            let context = context == "servers" ? "servers.\(number)" : "\(context).servers.\(number)"
+            do throws(NightjarError) {
+                guard let template = server.text("url") else {
+                    throw NightjarError(.invalidArgument, "it has no url")
+                }
+                let url = try filled(template, server["variables"])
+                if let absolute = try set.documents[server.document].location.server(url) {
+                    urls.append(absolute)
+                } else {
+                    note(context, "\(quoted(url)) is relative, and a file has no URL; set the client's base URL")
+                }
+            } catch {
+                note(context, "it is left out: \(error.message)")
+            }
+        }
+        return urls
+    }
+
+    private func filled(_ template: String, _ variables: DocumentPlace?) throws(NightjarError) -> String {
+        var url = ""
+        var rest = template[...]
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")) {
+            url += rest[..<open]
+            rest = rest[rest.utf8.index(after: open)...]
+            guard let close = rest.utf8.firstIndex(of: UInt8(ascii: "}")) else {
+                throw NightjarError(.invalidArgument, "\(quoted(template)) has a { without a }")
+            }
+            let name = String(rest[..<close])
+            guard let variable = variables?[name] else {
+                throw NightjarError(.invalidArgument, "nothing is said of its variable \(quoted(name))")
+            }
+            guard
+                let value = variable.text("default")
+                    ?? variable["enum"]?.node.elements.first(where: { _ in true })?.text
+            else {
+                throw NightjarError(.invalidArgument, "its variable \(quoted(name)) has no default")
+            }
+            url += value
+            rest = rest[rest.utf8.index(after: close)...]
+        }
+        return url + rest
+    }
+}

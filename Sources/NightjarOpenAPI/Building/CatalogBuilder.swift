@@ -1,0 +1,273 @@
+import NightjarHTTP
+
+/// Makes a ``Catalog`` of documents that are all there.
+///
+/// What is wrong with a part costs that part, and a note says so: of real descriptions most have a mistake somewhere.
+struct CatalogBuilder {
+    /// Shared with what reads schemas later.
+    let documents: DescribedSchemas
+    let root: DocumentPlace
+    var made = Catalog()
+    private var names = OperationNames()
+    private var schemas: [UInt64: DeferredSchema] = [:]
+    private var parts = 0
+    private var exampleValues = CatalogBuilder.maximumExampleValues
+    private var passedOver: Set<String> = []
+
+    /// Parameters, contents, answers and operations of one API. A path item may stand for thousands by aliases and
+    /// references, so few bytes can describe many. DigitalOcean has 10,000.
+    static let maximumParts = 500_000
+    /// Values of all examples, which aliases multiply likewise. OpenAI's have 50,000.
+    static let maximumExampleValues = 2_000_000
+    static let maximumNotes = 1000
+
+    var set: DocumentSet { documents.set }
+
+    init(_ set: DocumentSet) {
+        documents = DescribedSchemas(set, CatalogBuilder.dialect(of: set.documents[0].tree))
+        root = DocumentPlace(document: 0, node: set.documents[0].tree.root)
+    }
+
+    // MARK: The document
+
+    /// - Throws: `invalid_argument` for what is no description of OpenAPI 3.
+    static func checkVersion(_ tree: DocumentTree) throws(NightjarError) {
+        guard let version = tree.root["openapi"] else {
+            if let swagger = tree.root["swagger"]?.text {
+                throw NightjarError(
+                    .invalidArgument,
+                    "\(tree.name) is written in Swagger \(swagger); convert it to OpenAPI 3 (npx swagger2openapi)")
+            }
+            throw NightjarError(
+                .invalidArgument,
+                "\(tree.name) does not describe an API: it is \(tree.root.typeName) without the member \"openapi\"")
+        }
+        guard let text = version.text, text.hasPrefix("3.") || text == "3" else {
+            let found = version.text.map { quoted($0) } ?? version.typeName
+            throw NightjarError(
+                .invalidArgument,
+                "\(tree.name) \(version.position): the version of OpenAPI is \(found); 3.0 and 3.1 are read")
+        }
+    }
+
+    mutating func catalog() throws(NightjarError) -> Catalog {
+        readVersion()
+        let info = root["info"]
+        made.title = info?.text("title")
+        made.version = info?.text("version")
+        made.documentation = info.flatMap { text("description", of: $0, "info") }
+        made.servers = servers(of: root, "servers") ?? []
+        if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
+            // Section 4.8.1: without a list it is the place the document is at.
+            if root["servers"] == nil { made.servers = [server] }
+        }
+        readTags()
+        readSecuritySchemes()
+        if root["webhooks"] != nil { passOver("webhooks", "webhooks are not called") }
+        try readPaths()
+        return made
+    }
+
+    private static func dialect(of tree: DocumentTree) -> JSONSchema.Dialect {
+        let version = tree.root["openapi"]?.text ?? ""
+        return version == "3" || version == "3.0" || version.hasPrefix("3.0.") ? .openAPI30 : .openAPI31
+    }
+
+    private mutating func readVersion() {
+        let version = root.text("openapi") ?? ""
+        if documents.dialect == .openAPI31, version != "3.1", !version.hasPrefix("3.1.") {
+            note("openapi", "version \(quoted(version)) is read as 3.1")
+        }
+        if let dialect = root.text("jsonSchemaDialect"), !dialect.hasPrefix("https://spec.openapis.org/oas/3.1/"),
+            !dialect.hasPrefix("https://json-schema.org/draft/2020-12/")
+        {
+            note("jsonSchemaDialect", "schemas are read as JSON Schema 2020-12 and not as \(quoted(dialect))")
+        }
+    }
+
+    private mutating func readTags() {
+        guard let tags = root["tags"] else { return }
+        for element in tags.node.elements {
+            let tag = DocumentPlace(document: root.document, node: element)
+            guard let name = tag.text("name") else { continue }
+            made.tags.append((name, documentation(of: tag, "tags.\(name)")))
+        }
+    }
+
+    private mutating func readPaths() throws(NightjarError) {
+        guard let paths = root["paths"] else { return }
+        guard paths.node.isObject else {
+            note("paths", "it is \(paths.node.typeName) and no object")
+            return
+        }
+        for (key, value) in paths.node.members {
+            let path = paths.node.name(key)
+            guard !path.hasPrefix("x-") else { continue }
+            let place = "paths.\(path)"
+            guard path.hasPrefix("/") else {
+                note(place, "a path begins with a slash; it is left out")
+                continue
+            }
+            let item = DocumentPlace(document: paths.document, node: value)
+            do throws(NightjarError) {
+                try readPathItem(PathItem(item, in: set), path, place)
+            } catch {
+                guard error.kind != .tooLarge else { throw error }
+                note(place, "it is left out: \(error.message)")
+            }
+        }
+    }
+
+    private mutating func readPathItem(_ item: PathItem, _ path: String, _ place: String) throws(NightjarError) {
+        for name in DescriptionRole.methods {
+            guard let described = item[name] else { continue }
+            let place = "\(place).\(name)"
+            try countPart()
+            do throws(NightjarError) {
+                let operation = try operation(described, name, path, of: item, place)
+                try made.add(operation)
+            } catch {
+                guard error.kind != .tooLarge else { throw error }
+                note(place, "it is left out: \(error.message)")
+            }
+        }
+    }
+
+    // MARK: An operation
+
+    private mutating func operation(
+        _ described: DocumentPlace, _ methodName: String, _ path: String, of item: PathItem, _ place: String
+    ) throws(NightjarError) -> Operation {
+        let source = try set.resolved(described)
+        guard source.node.isObject else {
+            throw NightjarError(.invalidArgument, "it is \(source.node.typeName) and no object")
+        }
+        guard let method = Method(methodName.uppercased()) else {
+            throw NightjarError(.invalidArgument, "\(quoted(methodName)) is no method")
+        }
+        var operation = Operation("", method, path)
+        operation.parameters = try parameters(of: source, item, path, place)
+        if let body = source["requestBody"] { operation.content = try content(body, "\(place).requestBody") }
+        if let responses = source["responses"] { operation.answers = try answers(responses, "\(place).responses") }
+        operation.server = (servers(of: source, place) ?? item.servers.flatMap { servers(of: $0, place) })?.first
+        operation.requiresAuth = requiresAuth(source["security"] ?? root["security"])
+        operation.isIdempotent = method.isIdempotent
+        operation.summary = source.text("summary") ?? item["summary"]?.node.text
+        operation.documentation = documentation(of: source, place) ?? item["description"]?.node.text
+        operation.tags = source["tags"]?.node.elements.compactMap(\.text) ?? []
+        operation.isDeprecated = source.node["deprecated"]?.bool ?? false
+        if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not called") }
+
+        let name = names.name(source.text("operationId"), methodName, path)
+        operation.name = name.name
+        if let why = name.note { note(place, why) }
+        return operation
+    }
+
+    // MARK: What all parts need
+
+    mutating func note(_ place: String, _ what: String) {
+        guard made.notes.count < CatalogBuilder.maximumNotes else { return }
+        made.notes.append("\(place): \(what)")
+        if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are left out") }
+    }
+
+    /// Says once that there is something which nothing is done with.
+    mutating func passOver(_ kind: String, _ what: String) {
+        guard passedOver.insert(kind).inserted else { return }
+        guard made.notes.count < CatalogBuilder.maximumNotes else { return }
+        made.notes.append(what)
+    }
+
+    /// - Throws: `too_large`.
+    mutating func countPart() throws(NightjarError) {
+        parts += 1
+        guard parts <= CatalogBuilder.maximumParts else {
+            throw NightjarError(
+                .tooLarge,
+                """
+                \(set.documents[0].name) describes more than \(CatalogBuilder.maximumParts) operations, parameters, \
+                contents and answers
+                """)
+        }
+    }
+
+    /// A text, which may be a reference to one.
+    mutating func text(_ name: String, of place: DocumentPlace, _ context: String) -> String? {
+        guard let member = place[name] else { return nil }
+        if member.reference == nil { return member.node.text }
+        do throws(NightjarError) {
+            return try set.resolved(member).node.text
+        } catch {
+            note("\(context).\(name)", error.message)
+            return nil
+        }
+    }
+
+    /// Its description, and where there is more to read.
+    mutating func documentation(of place: DocumentPlace, _ context: String) -> String? {
+        let description = text("description", of: place, context)
+        guard let more = place["externalDocs"], let url = more.text("url") else { return description }
+        let link = "<\(url)>"
+        let further = more.text("description").map { "\($0): \(link)" } ?? link
+        return description.map { "\($0)\n\n\(further)" } ?? further
+    }
+
+    /// The schema that stands there, or that the reference there leads to; one for all who refer to it.
+    ///
+    /// - Throws: `invalid_argument` for a reference that leads nowhere.
+    mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {
+        var place = place
+        let isAlone = documents.dialect == .openAPI30 || place.node.count == 1
+        let target = try set.resolved(place)
+        if isAlone { place = target }
+        let key = UInt64(place.document) << 32 | UInt64(place.node.index)
+        if let schema = schemas[key] { return schema }
+        let schema = documents.deferred(place)
+        schemas[key] = schema
+        return schema
+    }
+
+    /// The first example that there is: its own, or one of several, or its schema's.
+    mutating func example(of place: DocumentPlace, schema: DocumentPlace?, _ context: String) -> JSONValue? {
+        do throws(NightjarError) {
+            if let example = place["example"] { return try value(example) }
+            if let examples = place["examples"], examples.node.isObject {
+                for (_, described) in examples.node.members {
+                    let example = try set.resolved(DocumentPlace(document: examples.document, node: described))
+                    if let given = example["value"] { return try value(given) }
+                }
+            }
+            if let example = schema?["example"] { return try value(example) }
+            if let examples = schema?["examples"], let first = examples.node.elements.first(where: { _ in true }) {
+                return try value(DocumentPlace(document: examples.document, node: first))
+            }
+        } catch {
+            note(context, "its example is left out: \(error.message)")
+        }
+        return nil
+    }
+
+    mutating func value(_ place: DocumentPlace) throws(NightjarError) -> JSONValue {
+        try place.node.json(limit: &exampleValues)
+    }
+}
+
+/// A path item, and the one that it refers to: members beside the reference go first. OpenAPI 3.1 section 4.8.9.
+struct PathItem {
+    private let own: DocumentPlace
+    private let target: DocumentPlace
+
+    init(_ place: DocumentPlace, in set: DocumentSet) throws(NightjarError) {
+        own = place
+        target = try set.resolved(place)
+        guard target.node.isObject else {
+            throw NightjarError(.invalidArgument, "it is \(target.node.typeName) and no object")
+        }
+    }
+
+    subscript(_ name: String) -> DocumentPlace? { own[name] ?? target[name] }
+
+    /// What has the list of its servers.
+    var servers: DocumentPlace? { own["servers"] != nil ? own : target["servers"] != nil ? target : nil }
+}

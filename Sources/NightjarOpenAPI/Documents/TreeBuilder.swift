@@ -1,0 +1,292 @@
+import NightjarHTTP
+
+/// Puts a ``DocumentTree`` together from what a reader meets, in the order of the document.
+struct TreeBuilder {
+    typealias Node = DocumentTree.Node
+    typealias Member = DocumentTree.Member
+
+    /// A container whose end has not come yet.
+    private struct Open {
+        let index: Int
+        /// Children so far; of an object keys count too.
+        var children = 0
+        /// Values of `<<`, whose members the object takes over.
+        var merges: [UInt32] = []
+        /// The child that comes next is the value of a `<<`.
+        var expectsMerge = false
+        /// The child that comes next is the value of a `$anchor`.
+        var expectsAnchor = false
+    }
+
+    private let name: String
+    /// Of JSON, whose reader tells no lines.
+    private let source: [UInt8]
+    private var nodes: [Node] = []
+    private var bytes: [UInt8] = []
+    private var merged: [UInt32: [Member]] = [:]
+    private var indices: [UInt32: MemberIndex] = [:]
+    private var anchors: [String: UInt32] = [:]
+    private var open: [Open] = []
+    private var mergedMembers = 0
+
+    /// - Parameters:
+    ///   - capacity: bytes of the document.
+    ///   - source: the document, where nodes come without line and column.
+    init(name: String, capacity: Int, source: [UInt8] = []) {
+        self.name = name
+        self.source = source
+        bytes.reserveCapacity(capacity)
+        // Bytes for a node in descriptions of real APIs: 20 and more.
+        nodes.reserveCapacity(capacity / 20 + 16)
+    }
+
+    /// Whether a key comes next.
+    var expectsKey: Bool {
+        guard let last = open.last else { return false }
+        return nodes[last.index].kind == .object && last.children & 1 == 0
+    }
+
+    var depth: Int { open.count }
+    var isEmpty: Bool { nodes.isEmpty }
+
+    // MARK: Nodes in their order
+
+    /// - Returns: its index, for anchors.
+    @discardableResult
+    mutating func append(
+        _ kind: DocumentTree.Kind, _ text: UnsafeRawBufferPointer, flag: Bool = false, line: Int = 0, column: Int = 0
+    ) -> UInt32 {
+        var node = made(kind, line, column)
+        node.flag = flag
+        node.first = UInt32(truncatingIfNeeded: bytes.count)
+        node.count = UInt32(truncatingIfNeeded: text.count)
+        let isAnchor = kind == .string && text.count == 7 && expectsKey && text.elementsEqual("$anchor".utf8)
+        bytes.append(contentsOf: text)
+        let index = append(node)
+        if isAnchor { open[open.count - 1].expectsAnchor = true }
+        return index
+    }
+
+    /// The key under which an object takes over the members of others.
+    mutating func appendMergeKey(_ text: UnsafeRawBufferPointer, line: Int, column: Int) {
+        append(.string, text, line: line, column: column)
+        open[open.count - 1].expectsMerge = true
+    }
+
+    mutating func begin(
+        _ kind: DocumentTree.Kind, line: Int = 0, column: Int = 0
+    ) throws(NightjarError) -> UInt32 {
+        guard open.count < DocumentTree.maximumDepth else {
+            throw failure(
+                "more than \(DocumentTree.maximumDepth) levels are within each other", made(kind, line, column))
+        }
+        let index = append(made(kind, line, column))
+        open.append(Open(index: Int(index)))
+        return index
+    }
+
+    mutating func end() throws(NightjarError) {
+        guard let ended = open.popLast() else { return }
+        nodes[ended.index].first = UInt32(truncatingIfNeeded: nodes.count)
+        let isObject = nodes[ended.index].kind == .object
+        nodes[ended.index].count = UInt32(truncatingIfNeeded: isObject ? ended.children / 2 : ended.children)
+        guard isObject else { return }
+        if ended.merges.isEmpty {
+            try indexMembers(of: ended.index)
+        } else {
+            try merge(ended)
+        }
+    }
+
+    /// - Parameter target: the index of what it stands for.
+    mutating func appendAlias(of target: UInt32, line: Int, column: Int) throws(NightjarError) {
+        let named = nodes[Int(target)]
+        guard named.kind != .array && named.kind != .object || named.first != 0 else {
+            throw failure("an alias stands inside of what it stands for", made(.alias, line, column))
+        }
+        if expectsKey {
+            guard named.kind != .array, named.kind != .object else {
+                throw failure("a key is a list or an object; keys are texts", made(.alias, line, column))
+            }
+            var key = made(.string, line, column)
+            key.first = named.first
+            key.count = named.count
+            append(key)
+            return
+        }
+        var node = made(.alias, line, column)
+        node.first = target
+        append(node)
+    }
+
+    consuming func finish() -> DocumentTree {
+        if nodes.isEmpty { append(made(.null, 1, 1)) }
+        return DocumentTree(
+            name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, anchors: anchors, source: source)
+    }
+
+    @discardableResult
+    private mutating func append(_ node: Node) -> UInt32 {
+        let index = UInt32(truncatingIfNeeded: nodes.count)
+        nodes.append(node)
+        if let last = open.indices.last {
+            open[last].children += 1
+            if open[last].expectsMerge, open[last].children & 1 == 0 {
+                open[last].expectsMerge = false
+                open[last].merges.append(index)
+            }
+            if open[last].expectsAnchor, open[last].children & 1 == 0 {
+                open[last].expectsAnchor = false
+                if node.kind == .string {
+                    anchors[withText(index) { String(decoding: $0, as: UTF8.self) }] = UInt32(
+                        truncatingIfNeeded: open[last].index)
+                }
+            }
+        }
+        return index
+    }
+
+    private func made(_ kind: DocumentTree.Kind, _ line: Int, _ column: Int) -> Node {
+        Node(kind: kind, column: UInt16(clamping: column), line: UInt32(clamping: line))
+    }
+
+    // MARK: Members
+
+    /// Objects with more members than this have an index.
+    static let indexedFrom = 8
+
+    private mutating func indexMembers(of object: Int) throws(NightjarError) {
+        let count = Int(nodes[object].count)
+        guard count > 1 else { return }
+        var keys: [UInt32] = []
+        keys.reserveCapacity(count)
+        forEachMember(of: object) { keys.append($0.key) }
+        guard count > TreeBuilder.indexedFrom else {
+            for at in 1..<count {
+                for before in 0..<at where isSame(keys[before], keys[at]) { throw repeated(keys[before], keys[at]) }
+            }
+            return
+        }
+        var index = MemberIndex(capacity: count)
+        for key in keys {
+            let there = withText(key) { text in index.insert(key, named: text) { isSame($0, key) } }
+            if let there { throw repeated(there, key) }
+        }
+        indices[UInt32(truncatingIfNeeded: object)] = index
+    }
+
+    /// Members that merge keys may add to all objects of a document. They cost memory for few bytes of it.
+    private static let maximumMergedMembers = 1_000_000
+
+    /// Takes over what `<<` names: what the object has itself goes first, then what comes first. The merge key type of
+    /// YAML 1.1, which 1.2 dropped and documents go on using.
+    private mutating func merge(_ ended: Open) throws(NightjarError) {
+        var members: [Member] = []
+        let merges = Set(ended.merges)
+        forEachMember(of: ended.index) { if !merges.contains($0.value) { members.append($0) } }
+        let own = members.count
+        var sources: [Int] = []
+        for value in ended.merges { sources += try mergeSources(value) }
+        for source in sources {
+            if nodes[source].flag {
+                members += merged[UInt32(truncatingIfNeeded: source)] ?? []
+            } else {
+                forEachMember(of: source) { members.append($0) }
+            }
+            guard mergedMembers + members.count - own <= TreeBuilder.maximumMergedMembers else {
+                throw failure(
+                    "merge keys (<<) add more than \(TreeBuilder.maximumMergedMembers) members", nodes[ended.index])
+            }
+        }
+        mergedMembers += members.count - own
+        var index = MemberIndex(capacity: members.count)
+        var kept: [Member] = []
+        for (number, member) in members.enumerated() {
+            let there = withText(member.key) { text in
+                index.insert(UInt32(truncatingIfNeeded: kept.count), named: text) {
+                    isSame(kept[Int($0)].key, member.key)
+                }
+            }
+            if let there, number < own { throw repeated(kept[Int(there)].key, member.key) }
+            if there == nil { kept.append(member) }
+        }
+        nodes[ended.index].flag = true
+        nodes[ended.index].count = UInt32(truncatingIfNeeded: kept.count)
+        merged[UInt32(truncatingIfNeeded: ended.index)] = kept
+        indices[UInt32(truncatingIfNeeded: ended.index)] = index
+    }
+
+    /// The objects that the value of a `<<` stands for: one, or each of a list.
+    private func mergeSources(_ value: UInt32) throws(NightjarError) -> [Int] {
+        let at = resolved(Int(value))
+        switch nodes[at].kind {
+        case .object: return [at]
+        case .array:
+            var objects: [Int] = []
+            var next = at + 1
+            for _ in 0..<nodes[at].count {
+                let element = resolved(next)
+                guard nodes[element].kind == .object else { break }
+                objects.append(element)
+                next = end(of: next)
+            }
+            if objects.count == nodes[at].count { return objects }
+        default: break
+        }
+        throw failure("the merge key << takes an object or a list of objects", nodes[Int(value)])
+    }
+
+    private func forEachMember(of object: Int, _ body: (Member) -> Void) {
+        var next = object + 1
+        let end = Int(nodes[object].first)
+        while next < end {
+            let value = next + 1
+            body(Member(key: UInt32(truncatingIfNeeded: next), value: UInt32(truncatingIfNeeded: value)))
+            next = self.end(of: value)
+        }
+    }
+
+    private func end(of node: Int) -> Int {
+        nodes[node].kind == .array || nodes[node].kind == .object ? Int(nodes[node].first) : node + 1
+    }
+
+    private func resolved(_ node: Int) -> Int { nodes[node].kind == .alias ? Int(nodes[node].first) : node }
+
+    private func isSame(_ a: UInt32, _ b: UInt32) -> Bool {
+        let a = nodes[Int(a)]
+        let b = nodes[Int(b)]
+        guard a.count == b.count else { return false }
+        let first = Int(a.first)
+        let second = Int(b.first)
+        return bytes[first..<(first + Int(a.count))].elementsEqual(bytes[second..<(second + Int(b.count))])
+    }
+
+    private func withText<Result>(_ node: UInt32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let node = nodes[Int(node)]
+        return bytes.withUnsafeBytes { bytes in
+            body(UnsafeRawBufferPointer(rebasing: bytes[Int(node.first)..<Int(node.first + node.count)]))
+        }
+    }
+
+    // MARK: What is wrong
+
+    private func repeated(_ first: UInt32, _ second: UInt32) -> NightjarError {
+        let text = withText(second) { String(decoding: $0, as: UTF8.self) }
+        let line = position(of: nodes[Int(first)], first).line
+        return failure("the key \(quoted(text)) is there twice, first in line \(line); take one out", second)
+    }
+
+    /// - Parameter index: of what it is about, which may be the node that comes next.
+    private func failure(_ what: String, _ node: Node, _ index: UInt32? = nil) -> NightjarError {
+        let (line, column) = position(of: node, index ?? UInt32(truncatingIfNeeded: nodes.count))
+        return NightjarError(.decoding, "\(name) line \(line) column \(column): \(what)")
+    }
+
+    private func failure(_ what: String, _ index: UInt32) -> NightjarError {
+        failure(what, nodes[Int(index)], index)
+    }
+
+    private func position(of node: Node, _ index: UInt32) -> (line: Int, column: Int) {
+        node.line > 0 ? (Int(node.line), Int(node.column)) : JSONPosition.find(Int(index), in: source)
+    }
+}

@@ -1,0 +1,94 @@
+import CSimdjson
+import NightjarHTTP
+
+extension TreeNode {
+    /// Values that one ``json(limit:)`` makes. With aliases a document of a kilobyte can stand for more than all memory
+    /// holds.
+    static let maximumValues = 1_000_000
+
+    /// A container whose values are not all there.
+    private struct Open {
+        let isObject: Bool
+        var name = ""
+        var elements: Elements
+        var members: Members
+        var values: [JSONValue] = []
+        var named: [JSONValue.Member] = []
+
+        init(_ node: TreeNode) {
+            isObject = node.isObject
+            elements = node.elements
+            members = node.members
+            if isObject { named.reserveCapacity(node.count) } else { values.reserveCapacity(node.count) }
+        }
+
+        mutating func next(_ tree: DocumentTree) -> TreeNode? {
+            guard isObject else { return elements.next() }
+            guard let member = members.next() else { return nil }
+            name = String(decoding: tree.text(member.key), as: UTF8.self)
+            return member.value
+        }
+
+        mutating func append(_ value: JSONValue) {
+            if isObject { named.append(JSONValue.Member(name, value)) } else { values.append(value) }
+        }
+
+        var value: JSONValue { isObject ? .object(named) : .array(values) }
+    }
+
+    /// The value with all that is inside of it, aliases and merge keys carried out.
+    ///
+    /// - Parameter limit: how many values may be made; taken from.
+    /// - Throws: `invalid_argument` where there are more, or they are too deep within each other.
+    func json(limit: inout Int) throws(NightjarError) -> JSONValue {
+        var open: [Open] = []
+        var node = self
+        while true {
+            limit -= 1
+            guard limit >= 0 else {
+                throw failure("it stands for more than \(TreeNode.maximumValues) values; use fewer aliases (*)")
+            }
+            var value: JSONValue
+            if node.isObject || node.isArray {
+                guard open.count < DocumentTree.maximumDepth else {
+                    throw failure("aliases (*) make more than \(DocumentTree.maximumDepth) levels of it")
+                }
+                open.append(Open(node))
+            } else {
+                value = node.scalar
+                guard let last = open.indices.last else { return value }
+                open[last].append(value)
+            }
+            // The next value there is, after closing what has none left.
+            while true {
+                let last = open.count - 1
+                if let next = open[last].next(tree) {
+                    node = next
+                    break
+                }
+                value = open.removeLast().value
+                guard let around = open.indices.last else { return value }
+                open[around].append(value)
+            }
+        }
+    }
+
+    func json() throws(NightjarError) -> JSONValue {
+        var limit = TreeNode.maximumValues
+        return try json(limit: &limit)
+    }
+
+    private var scalar: JSONValue {
+        switch kind {
+        case .bool: .bool(bool ?? false)
+        case .integer: YAMLScalar.integer(tree.text(index))
+        case .number: YAMLScalar.number(tree.text(index))
+        case .string: .string(String(decoding: tree.text(index), as: UTF8.self))
+        case .null, .array, .object, .alias: .null
+        }
+    }
+
+    func failure(_ what: String) -> NightjarError {
+        NightjarError(.invalidArgument, "\(tree.name) \(position): \(what)")
+    }
+}

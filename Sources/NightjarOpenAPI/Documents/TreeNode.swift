@@ -1,0 +1,181 @@
+import NightjarHTTP
+
+/// A value in a ``DocumentTree``.
+struct TreeNode: Sendable {
+    let tree: DocumentTree
+    /// Of the node in the tree's arena; never that of an alias.
+    let index: UInt32
+
+    init(_ tree: DocumentTree, _ index: UInt32) {
+        self.tree = tree
+        let node = tree.nodes[Int(index)]
+        self.index = node.kind == .alias ? node.first : index
+    }
+
+    private var node: DocumentTree.Node { tree.nodes[Int(index)] }
+
+    var kind: DocumentTree.Kind { node.kind }
+    var isObject: Bool { kind == .object }
+    var isArray: Bool { kind == .array }
+
+    /// A text; also a number as it is written, for `version: 1.10` means a text. Nil for all else.
+    var text: String? {
+        switch kind {
+        case .string, .integer, .number: String(decoding: tree.text(index), as: UTF8.self)
+        default: nil
+        }
+    }
+
+    var bool: Bool? { kind == .bool ? node.flag : nil }
+
+    /// What it is, for messages: "an object".
+    var typeName: String {
+        switch kind {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .integer: "an integer"
+        case .number: "a number"
+        case .string, .alias: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
+    /// "line 3 column 5"
+    var position: String {
+        let (line, column) = tree.position(of: index)
+        return "line \(line) column \(column)"
+    }
+
+    // MARK: Containers
+
+    /// How many members or elements it has; 0 for a scalar.
+    var count: Int { isObject || isArray ? Int(node.count) : 0 }
+
+    /// In the order of the document; none for what is no array.
+    var elements: Elements { Elements(self) }
+
+    /// In the order of the document, those that merge keys bring last; none for what is no object.
+    var members: Members { Members(self) }
+
+    /// The value of the member of that name; nil also for what is no object.
+    subscript(_ name: String) -> TreeNode? {
+        guard isObject, count > 0 else { return nil }
+        var name = name
+        return name.withUTF8 { member(UnsafeRawBufferPointer($0)) }
+    }
+
+    private func member(_ name: UnsafeRawBufferPointer) -> TreeNode? {
+        if node.flag {
+            let members = tree.merged[index] ?? []
+            let position = tree.indices[index]?.find(name) { tree.isText(members[Int($0)].key, name) }
+            return position.map { TreeNode(tree, members[Int($0)].value) }
+        }
+        if let members = count > TreeBuilder.indexedFrom ? tree.indices[index] : nil {
+            return members.find(name) { tree.isText($0, name) }.map { TreeNode(tree, $0 + 1) }
+        }
+        var key = index + 1
+        for _ in 0..<count {
+            if tree.isText(key, name) { return TreeNode(tree, key + 1) }
+            key = tree.end(of: key + 1)
+        }
+        return nil
+    }
+
+    struct Elements: Sequence, IteratorProtocol {
+        private let tree: DocumentTree
+        private var at: UInt32
+        private var left: Int
+
+        init(_ array: TreeNode) {
+            tree = array.tree
+            at = array.index + 1
+            left = array.isArray ? array.count : 0
+        }
+
+        mutating func next() -> TreeNode? {
+            guard left > 0 else { return nil }
+            left -= 1
+            defer { at = tree.end(of: at) }
+            return TreeNode(tree, at)
+        }
+    }
+
+    struct Members: Sequence, IteratorProtocol {
+        private let tree: DocumentTree
+        private var at: UInt32
+        private var left: Int
+        private var merged: ArraySlice<DocumentTree.Member>?
+
+        init(_ object: TreeNode) {
+            tree = object.tree
+            at = object.index + 1
+            left = object.isObject ? object.count : 0
+            merged = object.isObject && object.node.flag ? tree.merged[object.index]?[...] : nil
+        }
+
+        /// `key` is a scalar's index, for comparing without making a text of it.
+        mutating func next() -> (key: UInt32, value: TreeNode)? {
+            if merged != nil { return merged?.popFirst().map { ($0.key, TreeNode(tree, $0.value)) } }
+            guard left > 0 else { return nil }
+            left -= 1
+            let key = at
+            at = tree.end(of: key + 1)
+            return (key, TreeNode(tree, key + 1))
+        }
+    }
+
+    /// The text of a key of ``members``.
+    func name(_ key: UInt32) -> String { String(decoding: tree.text(key), as: UTF8.self) }
+
+    // MARK: Pointers
+
+    /// The value that a JSON Pointer points to from here; nil where there is none. RFC 6901.
+    func value(at pointer: JSONPointer) -> TreeNode? {
+        var node = self
+        for token in pointer.tokens {
+            if node.isObject {
+                guard let member = node[token] else { return nil }
+                node = member
+            } else {
+                guard let index = TreeNode.elementIndex(token), index < node.count,
+                    let element = node.elements.dropFirst(index).first(where: { _ in true })
+                else { return nil }
+                node = element
+            }
+        }
+        return node
+    }
+
+    private static func elementIndex(_ token: String) -> Int? {
+        guard let first = token.utf8.first, token.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+        guard first != UInt8(ascii: "0") || token.utf8.count == 1 else { return nil }
+        return Int(token)
+    }
+
+    /// From the document's root to here: where it is written, whatever aliases stand for it.
+    var pointer: JSONPointer {
+        var tokens: [String] = []
+        var at: UInt32 = 0
+        while at != index {
+            let around = at
+            let isObject = tree.nodes[Int(around)].kind == .object
+            var child = around + 1
+            var number = 0
+            while true {
+                let value = isObject ? child + 1 : child
+                let end = tree.end(of: value)
+                if index < end {
+                    tokens.append(isObject ? String(decoding: tree.text(child), as: UTF8.self) : String(number))
+                    at = value
+                    break
+                }
+                child = end
+                number += 1
+            }
+            // Keys are scalars inside of their object, and no place of a value.
+            if at > index { break }
+        }
+        return JSONPointer(tokens: tokens)
+    }
+}

@@ -1,0 +1,36 @@
+import NightjarHTTP
+
+extension DocumentTree {
+    /// Reads JSON or YAML, whichever it is.
+    ///
+    /// - Throws: `decoding`, with line and column.
+    static func reading(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
+        guard source.count <= maximumLength else {
+            throw NightjarError(.tooLarge, "\(name) has more than \(maximumLength >> 30) GiB")
+        }
+        let start = source.drop { $0 == 0xEF || $0 == 0xBB || $0 == 0xBF || $0 <= 0x20 }.first
+        guard start == UInt8(ascii: "{") || start == UInt8(ascii: "[") else { return try yaml(source, name: name) }
+        do throws(NightjarError) {
+            return try json(Array(source), name: name)
+        } catch {
+            // YAML's flow style begins like JSON.
+            if name.hasSuffix(".yaml") || name.hasSuffix(".yml") { return try yaml(source, name: name) }
+            guard !name.hasSuffix(".json"), let tree = try? yaml(source, name: name) else { throw error }
+            return tree
+        }
+    }
+
+    /// Whether there may be a `$ref` to another document.
+    var refersElsewhere: Bool {
+        bytes.withUnsafeBytes { bytes in
+            nodes.indices.dropLast().contains { at in
+                let key = nodes[at]
+                let value = nodes[at + 1]
+                guard key.kind == .string, key.count == 4, value.count > 0,
+                    bytes[Int(key.first)..<(Int(key.first) + 4)].elementsEqual("$ref".utf8)
+                else { return false }
+                return value.kind == .alias || value.kind == .string && bytes[Int(value.first)] != UInt8(ascii: "#")
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+-- What an API can do, by name: api.endpoints. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+
+local origin = DEMO or os.getenv "NIGHTJAR_DEMO_URL"
+local described = {
+  article = {
+    path = "/v1/articles/{id}",
+    summary = "One article",
+    parameters = { id = { type = "integer", documentation = "its number" } },
+    answer = { type = "object", required = { "id", "title" } },
+  },
+  echo = {
+    path = "/echo",
+    method = "POST",
+    parameters = {
+      page = { type = "integer", default = 1 },
+      tags = { type = "array", items = { type = "string" } },
+      sort = { type = "string", enum = { "new", "old" } },
+      ["X-Trace"] = { ["in"] = "header" },
+    },
+    body = { schema = { type = "object", required = { "title" } }, required = false },
+  },
+  form = {
+    path = "/echo",
+    method = "POST",
+    body = { schema = { type = "object" }, content_type = "application/x-www-form-urlencoded" },
+  },
+  json = { path = "/echo", parameters = { json = "string" } },
+}
+local api = nightjar.client { base_url = origin, endpoints = described }
+
+local function header(seen, name)
+  for _, field in ipairs(seen.headers) do
+    if field[1]:lower() == name:lower() then return field[2] end
+  end
+end
+
+-- Calls.
+equal(api.endpoints.article { id = 1 }.json.id, 1)
+equal(api.endpoints.article { id = "1" }.json.id, 1)
+equal(api.endpoints.echo().json.target, "/echo?page=1")
+equal(api.endpoints.echo({}).json.method, "POST")
+local seen = api.endpoints.echo { page = 2, tags = { "a b", "c" }, sort = "new", ["X-Trace"] = "t" }.json
+assert(seen.target:find("page=2", 1, true) and seen.target:find("tags=a%20b&tags=c", 1, true), seen.target)
+equal(header(seen, "X-Trace"), "t")
+equal(api.endpoints.echo({ page = 3.0 }, { query = { debug = true } }).json.target, "/echo?page=3&debug=true")
+equal(header(api.endpoints.echo({}, { headers = { ["X-Trace"] = "own" } }).json, "X-Trace"), "own")
+
+-- Bodies: with the parameters, where none has that name, or with the options.
+equal(api.endpoints.echo { json = { title = "x" } }.json.body, '{"title":"x"}')
+equal(api.endpoints.echo({}, { json = { title = "y" } }).json.body, '{"title":"y"}')
+equal(api.endpoints.form { json = { a = "b c" } }.json.body, "a=b+c")
+equal(api.endpoints.json { json = "1" }.json.target, "/echo?json=1")
+misuse("echo: json is given twice, with the parameters and with the options",
+  function() api.endpoints.echo({ json = { title = "x" } }, { json = {} }) end)
+
+-- The same by request.
+equal(api:request { endpoint = "article", arguments = { id = 2 } }.json.id, 2)
+misuse("request: path is the endpoint's; leave it away",
+  function() api:request { endpoint = "article", path = "/x" } end)
+misuse("request: arguments are for an endpoint", function() api:request { path = "/echo", arguments = {} } end)
+
+-- What is wrong is told before anything is sent.
+local function refused(message, f) fails("invalid_request", message, f) end
+refused('there is no endpoint "artcle"; did you mean "article"?', function() return api.endpoints.artcle end)
+refused('endpoint "article": the parameter "id" in the path is missing', function() api.endpoints.article {} end)
+refused('endpoint "article": parameter "id" must be an integer, found a string',
+  function() api.endpoints.article { id = "x" } end)
+refused('endpoint "article": parameter "id" must be an integer, found a boolean',
+  function() api.endpoints.article { id = true } end)
+refused('endpoint "echo" has no parameter "pge"; did you mean "page"?',
+  function() api.endpoints.echo { pge = 1 } end)
+refused('endpoint "echo": parameter "sort" must be one of "new", "old", found "newest"',
+  function() api.endpoints.echo { sort = "newest" } end)
+refused('endpoint "echo": the body at "/title" must be a value, found nothing',
+  function() api.endpoints.echo { json = {} } end)
+refused('endpoint "article": it takes no body', function() api.endpoints.article { id = 1, json = { a = 1 } } end)
+refused('endpoint "article": parameters have names, as in { id = 42 }, and a list was given',
+  function() api.endpoints.article { 1, 2 } end)
+misuse("article: parameters must be a table, got number", function() api.endpoints.article(1) end)
+misuse("article: options must be a table, got string", function() api.endpoints.article({}, "x") end)
+misuse("an endpoint's name is a string, got number", function() return api.endpoints[1] end)
+
+-- What there is.
+equal(#api.endpoints, 4)
+local names = {}
+for name, endpoint in pairs(api.endpoints) do
+  names[#names + 1] = name
+  equal(endpoint.name, name)
+end
+table.sort(names)
+equal(table.concat(names, " "), "article echo form json")
+equal(tostring(api.endpoints.article), [[
+article(id: integer)
+GET /v1/articles/{id}
+One article
+  id (path, required) its number]])
+equal(api.endpoints.article.path, "/v1/articles/{id}")
+equal(api.endpoints.article.parameters[1].name, "id")
+equal(api.endpoints.article.nothing, nil)
+equal(tostring(api.endpoints), "nightjar.endpoints: 4")
+equal(#nightjar.client { base_url = origin }.endpoints, 0)
+
+-- Options that describe nothing.
+fails("invalid_argument", 'unknown option "endpoints.a.pth"; did you mean "path"?',
+  nightjar.client, { endpoints = { a = { path = "/", pth = 1 } } })
+
+-- Hooks see what is called, and may change it.
+local hooked
+local watched = nightjar.client {
+  base_url = origin,
+  endpoints = described,
+  before = function(request)
+    hooked = request.endpoint
+    request.headers["X-Hook"] = "1"
+    if request.arguments.page then request.arguments.page = 9 end
+  end,
+}
+seen = watched.endpoints.echo { page = 2 }.json
+equal(seen.target, "/echo?page=9")
+equal(header(seen, "X-Hook"), "1")
+equal(hooked, "echo")
+
+-- Answers that are not as described.
+local function strict(mode)
+  return nightjar.client {
+    base_url = origin,
+    response_validation = mode,
+    endpoints = { article = { path = "/v1/articles/{id}", answer = { required = { "nothing" } } } },
+  }
+end
+equal(strict("off").endpoints.article { id = 1 }.json.id, 1)
+local warned = strict("warn").endpoints.article { id = 1 }
+equal(nightjar.explain(warned)[1].decision, "mismatched")
+fails("decoding",
+  'the answer of endpoint "article": the JSON is not as described: at "/nothing": expected a value, found nothing',
+  function() strict("error").endpoints.article { id = 1 } end)
+
+-- OpenAPI, from a file.
+local path = os.tmpname()
+local file = assert(io.open(path, "w"))
+file:write [[
+openapi: 3.1.0
+info: { title: Echo, version: "1" }
+servers: [{ url: /v1 }]
+paths:
+  /articles/{id}:
+    get:
+      operationId: read
+      summary: One article
+      parameters:
+        - { name: id, in: path, required: true, schema: { type: integer } }
+      responses: { "200": { description: it } }
+]]
+file:close()
+local loader = nightjar.client { base_url = origin .. "/v1", endpoints = { home = { path = "/" } } }
+local endpoints = loader:load_openapi(path)
+equal(#endpoints, 2)
+equal(endpoints.read { id = 3 }.json.id, 3)
+equal(loader.endpoints.read { id = 4 }.json.id, 4)
+local given = nightjar.client { base_url = origin .. "/v1", openapi = path }
+equal(given.endpoints.read { id = 5 }.json.id, 5)
+refused('endpoint "read": the parameter "id" in the path is missing', function() given.endpoints.read {} end)
+os.remove(path)
+equal(pcall(loader.load_openapi, loader, path), false)
+misuse("load_openapi: the path of a file or a URL expected, got nil", function() loader:load_openapi() end)

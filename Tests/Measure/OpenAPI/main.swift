@@ -1,0 +1,90 @@
+// What loading a description of an API costs: milliseconds and memory, beside the file's size. Run by
+// scripts/measure-openapi, in release, a process for each description.
+
+import Glibc
+import NightjarHTTP
+import NightjarOpenAPI
+
+func contents(_ path: String) throws(NightjarError) -> [UInt8] {
+    guard let file = fopen(path, "rb") else { throw NightjarError(.storage, "\(path) cannot be opened") }
+    defer { fclose(file) }
+    fseek(file, 0, SEEK_END)
+    let size = ftell(file)
+    rewind(file)
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        count = fread(buffer.baseAddress, 1, size, file)
+    }
+}
+
+/// The most memory that the process has had so far, in bytes.
+func peak() -> Int {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return usage.ru_maxrss * 1024
+}
+
+func tenths(_ number: Double) -> Double { (number * 10).rounded() / 10 }
+
+func run(_ path: String) throws {
+    var bytes = 0
+    var files = 0
+    let before = peak()
+    let clock = ContinuousClock()
+    var times: [Double] = []
+    var most = 0
+    for round in 0..<5 {
+        bytes = 0
+        files = 0
+        var reading = Duration.zero
+        let start = clock.now
+        let catalog = try CatalogLoader.load(path) { path throws(NightjarError) in
+            let start = clock.now
+            let contents = try contents(path)
+            reading += start.duration(to: clock.now)
+            bytes += contents.count
+            files += 1
+            return contents
+        }
+        times.append((start.duration(to: clock.now) - reading) / .milliseconds(1))
+        guard round == 0 else { continue }
+        most = peak()
+        print("\(path): \(bytes) bytes in \(files) files, \(catalog.operations.count) operations")
+        for note in catalog.notes.prefix(CommandLine.arguments.contains("--notes") ? 1001 : 0) { print("  \(note)") }
+        if CommandLine.arguments.contains("--schemas") {
+            try schemas(catalog, clock)
+            return
+        }
+    }
+    times.sort()
+    let ratio = Double(most) / Double(bytes)
+    print("  load: least \(tenths(times[0])) ms, median \(tenths(times[2])) ms")
+    print(
+        "  peak memory: \(tenths(Double(most) / 1_048_576)) MiB, \(tenths(ratio)) times the files (the process before: \(tenths(Double(before) / 1_048_576)) MiB)"
+    )
+}
+
+/// Reads every schema that an operation has.
+func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
+    let start = clock.now
+    var read = 0
+    var seen: Set<ObjectIdentifier> = []
+    var failures: [String] = []
+    for operation in catalog.operations {
+        let schemas =
+            operation.parameters.map(\.schema) + (operation.content?.choices.map(\.schema) ?? [])
+            + operation.answers.flatMap { $0.schemas.map(\.schema) }
+        for case let schema? in schemas where seen.insert(ObjectIdentifier(schema)).inserted {
+            do throws(NightjarError) {
+                _ = try schema.get()
+                read += 1
+            } catch {
+                failures.append("\(operation.name): \(error)")
+            }
+        }
+    }
+    print(
+        "  \(read) schemas in \(tenths(start.duration(to: clock.now) / .milliseconds(1))) ms, then \(peak() >> 20) MiB")
+    for failure in failures { print("  \(failure)") }
+}
+
+for path in CommandLine.arguments.dropFirst() where !path.hasPrefix("--") { try run(path) }

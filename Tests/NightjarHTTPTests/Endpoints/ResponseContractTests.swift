@@ -1,0 +1,59 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite struct ResponseContractTests {
+    private func schema(_ text: String) throws -> DeferredSchema { DeferredSchema(try JSONSchema(parsing: text)) }
+
+    private func contract() throws -> ResponseContract {
+        var operation = Operation("article", .get, "/a")
+        var one = AnswerDescription(StatusRange(200))
+        one.schemas = [("application/json", try schema(#"{"type":"object"}"#)), ("text/html", nil)]
+        var range = AnswerDescription(StatusRange(200, 299))
+        range.schemas = [("application/*", try schema(#"{"type":"array"}"#))]
+        var others = AnswerDescription(nil)
+        others.schemas = [("application/json", try schema(#"{"type":"string"}"#))]
+        operation.answers = [others, range, one]
+        return ResponseContract(operation)
+    }
+
+    private func check(_ status: Int, _ type: String, _ body: String) throws -> String {
+        var head = ResponseHead(status: status)
+        try head.headers.set("Content-Type", type)
+        let url = try RequestURL("http://a.example/a")
+        let contract = try contract()
+        let response = Response(
+            head: head, body: ByteBuffer(string: body), url: url)
+        do {
+            try contract.check(response)
+            return "fine"
+        } catch {
+            #expect(error.kind == .decoding)
+            #expect(error.response === response)
+            return error.message
+        }
+    }
+
+    @Test func theMostParticularDescriptionHolds() throws {
+        #expect(try check(200, "application/json; charset=utf-8", "{}") == "fine")
+        #expect(
+            try check(200, "application/json", "[]") == #"the answer of endpoint "article": the JSON is not as "#
+                + "described: expected an object, found an array")
+        #expect(try check(201, "application/vnd.x+json", "[]") == "fine")
+        #expect(try check(201, "application/json", "{}").contains("expected an array"))
+        #expect(try check(404, "application/json", "{}").contains("expected a string"))
+    }
+
+    @Test func whatIsNotDescribedPasses() throws {
+        #expect(try check(200, "text/html", "<p>") == "fine")
+        #expect(try check(200, "application/vnd.x+json", "3") == "fine")
+        #expect(try check(200, "application/json", " ") == "fine")
+    }
+
+    @Test func whatShouldBeJSONAndIsNotIsTold() throws {
+        #expect(
+            try check(200, "application/json", "{").hasPrefix(
+                #"the answer of endpoint "article": the answer is not JSON"#))
+    }
+}

@@ -1,0 +1,367 @@
+import NightjarHTTP
+import Testing
+
+@testable import NightjarOpenAPI
+
+@Suite struct CatalogTests {
+    @Test func whatTheDocumentSaysOfItself() throws {
+        let catalog = try catalog([
+            "/api.yaml": """
+            openapi: 3.0.3
+            info: {title: Pets, version: 1.10, description: All about pets}
+            servers:
+              - url: https://{host}.example.com:{port}/v1
+                variables:
+                  host: {default: api}
+                  port: {enum: ['8443', '9443'], default: '8443'}
+              - url: /v2
+              - url: https://{region}.example.com
+              - url: wss://example.com
+            tags:
+              - {name: pets, description: Pets, externalDocs: {url: 'https://docs', description: More}}
+              - name: others
+            paths: {}
+            """
+        ])
+        #expect(catalog.title == "Pets")
+        #expect(catalog.version == "1.10")
+        #expect(catalog.documentation == "All about pets")
+        #expect(catalog.servers == ["https://api.example.com:8443/v1"])
+        #expect(catalog.tags.map(\.name) == ["pets", "others"])
+        #expect(catalog.tags.map(\.documentation) == ["Pets\n\nMore: <https://docs>", nil])
+        #expect(
+            catalog.notes == [
+                "servers.1: \"/v2\" is relative, and a file has no URL; set the client's base URL",
+                "servers.2: it is left out: nothing is said of its variable \"region\"",
+                "servers.3: it is left out: the scheme \"wss\" is not http or https",
+            ])
+    }
+
+    @Test(arguments: [
+        ("servers: [{url: v2}]", ["https://h/a/v2"]), ("servers: [{url: /v2}]", ["https://h/v2"]),
+        ("", ["https://h/"]), ("servers: []", []), ("servers: [{url: '//g/'}]", ["https://g/"]),
+        ("servers: [{url: ''}]", ["https://h/a/api.yaml"]),
+    ])
+    func serversAreRelativeToTheDocument(text: String, servers: [String]) throws {
+        let catalog = try catalog(["https://me:pw@h/a/api.yaml": "openapi: 3.1.0\n\(text)\npaths: {}\n"])
+        #expect(catalog.servers == servers)
+    }
+
+    @Test func anOperationHasWhatIsSaidOfIt() throws {
+        let catalog = try catalog(
+            paths: """
+                /pets/{id}:
+                  summary: A pet
+                  servers: [{url: 'https://pets.example.com'}]
+                  parameters:
+                    - {name: id, in: path, required: true, schema: {type: integer}}
+                    - {name: lang, in: header, schema: {type: string, default: en}}
+                  get:
+                    operationId: pets/get-one
+                    description: Gets it
+                    externalDocs: {url: 'https://docs'}
+                    tags: [pets]
+                    deprecated: true
+                    parameters:
+                      - {name: lang, in: header, required: true, description: Own}
+                      - {name: Authorization, in: header}
+                    responses:
+                      '200':
+                        description: It
+                        content:
+                          application/json: {schema: {type: object}}
+                          text/plain: {}
+                      4XX: {description: No}
+                      default: {description: Else}
+                      x-other: 1
+                  put:
+                    summary: Own
+                    servers: [{url: 'https://other.example.com'}]
+                    requestBody:
+                      required: true
+                      description: The pet
+                      content:
+                        application/xml: {schema: {type: object}}
+                        application/json: {schema: {type: object}, example: {name: Rex}}
+                """)
+        #expect(catalog.notes == [])
+        let get = try catalog.operation("pets/get-one")
+        #expect(get.method == .get && get.path == "/pets/{id}" && get.server == "https://pets.example.com/")
+        #expect(get.summary == "A pet" && get.documentation == "Gets it\n\n<https://docs>")
+        #expect(get.tags == ["pets"] && get.isDeprecated && get.isIdempotent && get.requiresAuth == nil)
+        #expect(get.parameters.map(\.name) == ["id", "lang"])
+        #expect(get.parameters[1].isRequired && get.parameters[1].defaultValue == nil)
+        #expect(get.parameters[1].documentation == "Own")
+        #expect(get.answers.map(\.statuses) == [StatusRange(200), StatusRange(400, 499), nil])
+        #expect(get.answers[0].schemas.map(\.mediaType) == ["application/json", "text/plain"])
+        #expect(get.answers[0].schemas.map { $0.schema == nil } == [false, true])
+        #expect(get.answers[2].documentation == "Else")
+
+        let put = try catalog.operation("put_pets_id")
+        #expect(put.summary == "Own" && put.server == "https://other.example.com/" && !put.isDeprecated)
+        #expect(put.parameters[1].defaultValue == .string("en"))
+        #expect(put.content?.isRequired == true && put.content?.documentation == "The pet")
+        #expect(put.content?.choices.map(\.mediaType) == ["application/json", "application/xml"])
+        #expect(put.content?.choices[0].example == .object([.init("name", .string("Rex"))]))
+    }
+
+    @Test func parametersAreWrittenAsTheySay() throws {
+        let catalog = try catalog(
+            paths: """
+                /a/{m}/{l}:
+                  get:
+                    parameters:
+                      - {name: m, in: path, required: true, style: matrix, explode: true}
+                      - {name: l, in: path, required: true, style: label}
+                      - {name: q, in: query}
+                      - {name: s, in: query, style: spaceDelimited}
+                      - {name: d, in: query, style: deepObject, explode: true, allowReserved: true}
+                      - {name: h, in: header, allowReserved: true, example: 7}
+                      - {name: c, in: cookie, explode: false, deprecated: true}
+                      - {name: j, in: query, content: {application/json: {schema: {type: object}, example: {a: 1}}}}
+                      - {name: e, in: query, examples: {one: {value: 1}, two: {value: 2}}}
+                      - {name: o, in: query, schema: {type: string, examples: [x, y], enum: [x, y]}}
+                      - {name: w, in: header, style: form}
+                """)
+        let parameters = try catalog.operation("get_a_m_l").parameters
+        #expect(
+            parameters.map(\.style) == [
+                .matrix, .label, .form, .spaceDelimited, .deepObject, .simple, .form, .form, .form, .form, .simple,
+            ])
+        #expect(
+            parameters.map(\.explodes) == [
+                true, false, true, false, true, false, false, true, true, true, false,
+            ])
+        #expect(parameters.map(\.allowsReserved).filter { $0 }.count == 1)
+        #expect(parameters[4].allowsReserved && parameters[6].isDeprecated)
+        #expect(parameters[7].mediaType == "application/json")
+        #expect(parameters[5].example == .integer(7))
+        #expect(parameters[7].example == .object([.init("a", .integer(1))]))
+        #expect(parameters[8].example == .integer(1))
+        #expect(parameters[9].example == .string("x"))
+        #expect(
+            catalog.notes == [
+                "paths./a/{m}/{l}.get.parameters.10: a parameter in header has no style \"form\"; it is sent as simple"
+            ])
+    }
+
+    @Test func encodingsOfFormsAreRead() throws {
+        let catalog = try catalog(
+            paths: """
+                /a:
+                  post:
+                    requestBody:
+                      content:
+                        multipart/form-data:
+                          schema: {type: object}
+                          encoding:
+                            file: {contentType: 'image/png, image/jpeg', headers: {X: {}}}
+                            list: {style: pipeDelimited, explode: false, allowReserved: true}
+                """)
+        let encodings = try #require(try catalog.operation("post_a").content?.choices[0].encodings)
+        #expect(encodings["file"]?.contentType == "image/png, image/jpeg")
+        #expect(encodings["list"]?.style == .pipeDelimited)
+        #expect(encodings["list"]?.explodes == false && encodings["list"]?.allowsReserved == true)
+        #expect(
+            catalog.notes == [
+                "paths./a.post.requestBody.multipart/form-data.encoding.file: header fields of parts are not sent"
+            ])
+    }
+
+    @Test func waysToLogInAreRead() throws {
+        let catalog = try catalog(
+            paths: """
+                /a: {get: {operationId: as the document}, put: {operationId: none, security: []}}
+                /b: {get: {operationId: either, security: [{}, {bearer: []}]}, put: {operationId: free, security: [{}]}}
+                """,
+            rest: """
+                security: [{bearer: []}]
+                components:
+                  securitySchemes:
+                    bearer: {type: http, scheme: Bearer, description: A token}
+                    basic: {type: http, scheme: basic}
+                    digest: {type: http, scheme: digest}
+                    odd: {type: http, scheme: hoba}
+                    key: {type: apiKey, name: X-Key, in: header}
+                    open: {type: openIdConnect, openIdConnectUrl: 'https://h'}
+                    wrong: {type: apiKey, in: body}
+                    oauth:
+                      type: oauth2
+                      flows:
+                        implicit: {authorizationUrl: 'https://h/auth', scopes: {}}
+                        authorizationCode:
+                          {authorizationUrl: 'https://h/auth', tokenUrl: 'https://h/token', scopes: {read: Reads}}
+                """)
+        #expect(
+            ["as the document", "none", "either", "free"].map { catalog[$0]?.requiresAuth }
+                == [true, false, nil, false])
+        #expect(
+            catalog.security.map(\.name) == ["bearer", "basic", "digest", "odd", "key", "open", "oauth", "oauth"])
+        #expect(catalog.security[0].documentation == "A token")
+        let kinds = catalog.security.map { "\($0.kind)".replacing("NightjarHTTP.", with: "") }
+        #expect(kinds[0..<3] == ["bearer", "basic", "digest"])
+        guard case .apiKey("X-Key", .header) = catalog.security[4].kind else {
+            Issue.record("\(kinds[4])")
+            return
+        }
+        guard
+            case .oauth2(.authorizationCode, "https://h/auth", "https://h/token", let scopes) = catalog.security[6].kind
+        else {
+            Issue.record("\(kinds[6])")
+            return
+        }
+        #expect(scopes.map(\.name) == ["read"] && scopes.map(\.documentation) == ["Reads"])
+        #expect(
+            catalog.notes == [
+                "components.securitySchemes.wrong: it is left out: an apiKey needs a name, and in: query, header or cookie"
+            ])
+    }
+
+    @Test func namesAreUnique() throws {
+        let catalog = try catalog(
+            paths: """
+                /: {get: {}, post: {operationId: ''}}
+                /a: {get: {operationId: a}, put: {operationId: a}, post: {operationId: "a\\u0001"}}
+                /a-b: {get: {}}
+                /a/b: {get: {}}
+                /b: {get: {operationId: 42}}
+                """)
+        #expect(
+            catalog.operations.map(\.name) == ["get", "post", "a", "a_2", "post_a", "get_a_b", "get_a_b_2", "42"])
+        #expect(
+            catalog.notes == [
+                "paths./a.put: its operationId \"a\" is another operation's too; it is called a_2",
+                "paths./a.post: its operationId \"a\\x1\" is no name; it is called post_a",
+            ])
+    }
+
+    @Test func whatIsNotCalledIsNotedOnce() throws {
+        let catalog = try catalog(
+            paths: """
+                /a:
+                  get: {callbacks: {x: {}}, responses: {'200': {links: {x: {}}}, '201': {links: {x: {}}}}}
+                  put: {callbacks: {x: {}}}
+                """, rest: "webhooks: {x: {}}")
+        #expect(
+            catalog.notes == [
+                "webhooks are not called", "paths./a.get.responses.200: links are not followed",
+                "paths./a.get: callbacks are not called",
+            ])
+    }
+
+    @Test func whatIsBrokenCostsItself() throws {
+        let catalog = try catalog(
+            paths: """
+                /a/{x}/{y}:
+                  get:
+                    parameters:
+                      - {$ref: '#/components/parameters/none'}
+                      - {name: x, in: somewhere}
+                      - {in: query}
+                      - {name: z, in: path}
+                      - {name: q, in: query, schema: {$ref: '#/nowhere'}}
+                      - {name: q, in: query}
+                    responses: {'200': {$ref: '#/circle'}, 2xx: {}, '20': {}, '200 ': {}}
+                  put: {requestBody: {$ref: '#/circle'}}
+                  post: []
+                  patch: {requestBody: {content: {oh: {}}}}
+                  delete: {requestBody: {}}
+                relative: {}
+                /b: {$ref: '#/none'}
+                /c: 5
+                /d: {get: {}}
+                """, rest: "circle: {$ref: '#/square'}\nsquare: {$ref: '#/circle'}")
+        #expect(catalog.operations.map(\.name) == ["get_a_x_y", "delete_a_x_y", "get_d"])
+        #expect(catalog.operations[0].parameters.map(\.name) == ["q", "x", "y"])
+        #expect(catalog.operations[0].answers.map(\.statuses) == [StatusRange(200, 299)])
+        let get = "paths./a/{x}/{y}.get"
+        let nowhere = "leads nowhere: /api.yaml has no"
+        #expect(
+            catalog.notes == [
+                "\(get).parameters.0: it is left out: the reference \"#/components/parameters/none\" \(nowhere) \"#/components/parameters/none\"",
+                "\(get).parameters.1: it is left out: the parameter \"x\" is in \"somewhere\"; it can be in path, query, header and cookie",
+                "\(get).parameters.2: it is left out: the parameter has no name",
+                "\(get).parameters.3: \"z\" is not in the path; it is left out",
+                "\(get).parameters.4: nothing is known of its values: the reference \"#/nowhere\" \(nowhere) \"#/nowhere\"",
+                "\(get).parameters.5: \"q\" is there twice; the first counts",
+                "\(get): nothing is said of \"x\" in its path; it takes any value",
+                "\(get): nothing is said of \"y\" in its path; it takes any value",
+                "\(get).responses.200: nothing is known of it: the reference \"#/circle\" leads in a circle, or through too many others",
+                "\(get).responses.20: it is no status; write 200, 2XX or default",
+                "\(get).responses.200 : it is no status; write 200, 2XX or default",
+                "paths./a/{x}/{y}.put: nothing is said of \"x\" in its path; it takes any value",
+                "paths./a/{x}/{y}.put: nothing is said of \"y\" in its path; it takes any value",
+                "paths./a/{x}/{y}.put: it is left out: the reference \"#/circle\" leads in a circle, or through too many others",
+                "paths./a/{x}/{y}.post: it is left out: it is an array and no object",
+                "paths./a/{x}/{y}.delete: nothing is said of \"x\" in its path; it takes any value",
+                "paths./a/{x}/{y}.delete: nothing is said of \"y\" in its path; it takes any value",
+                "paths./a/{x}/{y}.delete.requestBody: it has no content; the operation takes no body",
+                "paths./a/{x}/{y}.patch: nothing is said of \"x\" in its path; it takes any value",
+                "paths./a/{x}/{y}.patch: nothing is said of \"y\" in its path; it takes any value",
+                "paths./a/{x}/{y}.patch.requestBody: \"oh\" is no media type; it is left out",
+                "paths./a/{x}/{y}.patch: it is left out: nothing of its body can be sent",
+                "paths.relative: a path begins with a slash; it is left out",
+                "paths./b: it is left out: the reference \"#/none\" \(nowhere) \"#/none\"",
+                "paths./c: it is left out: it is an integer and no object",
+            ])
+    }
+
+    @Test(arguments: [
+        ("{}", "/api.yaml does not describe an API: it is an object without the member \"openapi\""),
+        ("hello", "/api.yaml does not describe an API: it is a string without the member \"openapi\""),
+        ("", "/api.yaml does not describe an API: it is null without the member \"openapi\""),
+        ("swagger: '2.0'", "/api.yaml is written in Swagger 2.0; convert it to OpenAPI 3 (npx swagger2openapi)"),
+        ("openapi: 4.0.0", "/api.yaml line 1 column 10: the version of OpenAPI is \"4.0.0\"; 3.0 and 3.1 are read"),
+        ("openapi: [3]", "/api.yaml line 1 column 10: the version of OpenAPI is an array; 3.0 and 3.1 are read"),
+    ])
+    func whatIsNoDescriptionIsRefused(text: String, expected: String) {
+        #expect(message { _ = try catalog(["/api.yaml": text]) } == expected)
+    }
+
+    @Test func laterVersionsAreReadAs31() throws {
+        let catalog = try catalog(["/api.yaml": "openapi: 3.2.0\njsonSchemaDialect: 'https://x'\npaths: 5\n"])
+        #expect(
+            catalog.notes == [
+                "openapi: version \"3.2.0\" is read as 3.1",
+                "jsonSchemaDialect: schemas are read as JSON Schema 2020-12 and not as \"https://x\"",
+                "paths: it is an integer and no object",
+            ])
+    }
+
+    @Test func operationsThatShareASchemaShareIt() throws {
+        let catalog = try catalog(
+            paths: """
+                /a: {get: {responses: {'200': {content: {a/b: {schema: {$ref: '#/components/schemas/S'}}}}}}}
+                /b: {get: {responses: {'200': {content: {a/b: {schema: {$ref: '#/components/schemas/T'}}}}}}}
+                """, rest: "components: {schemas: {S: {type: object}, T: {$ref: '#/components/schemas/S'}}}")
+        let schemas = catalog.operations.map { $0.answers[0].schemas[0].schema }
+        #expect(schemas[0] === schemas[1])
+    }
+
+    @Test func aliasesCannotDescribeMoreThanMemoryHolds() {
+        let parameters = (0..<1000).map { "{name: p\($0), in: query}" }.joined(separator: ", ")
+        var text = "openapi: 3.1.0\nx: &x {get: {parameters: [\(parameters)]}}\npaths:\n"
+        for number in 0..<600 { text += "  /p\(number): *x\n" }
+        #expect(
+            message { _ = try catalog(["/api.yaml": text]) }
+                == "/api.yaml describes more than 500000 operations, parameters, contents and answers")
+    }
+
+    @Test func everyCutOfADescriptionIsReadOrRefused() throws {
+        let text = """
+            openapi: 3.1.0
+            servers: [{url: 'https://{a}/', variables: {a: {default: h}}}]
+            paths:
+              /a/{b}:
+                parameters: [{name: b, in: path, schema: {$ref: '#/components/x'}}]
+                get: {requestBody: {content: {a/b: {encoding: {c: {style: form}}}}}, responses: {2XX: {}}}
+            components: {x: {default: 1}, securitySchemes: {k: {type: http, scheme: basic}}}
+            """
+        let bytes = Array(text.utf8)
+        for end in 0...bytes.count {
+            _ = Result { () throws(NightjarError) in
+                try CatalogLoader.load("/api.yaml") { _ throws(NightjarError) in Array(bytes[..<end]) }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import NightjarHTTP
+import Testing
+
+@testable import NightjarOpenAPI
+
+@Suite struct DocumentTreeTests {
+    static let text = """
+        {"a": [1, -2, 18446744073709551615, 1.5, 1e300, true, false, null, "x\\n\\u00e9"],
+          "b": {"c": {}, "d": [], "e/f": {"~": [10, [20]]}}, "": 0}
+        """
+
+    @Test func jsonComesBackAsItIs() throws {
+        #expect(try json(Self.text, "api.json") == JSONValue(parsing: Self.text))
+        #expect(try json("\u{FEFF}[]", "api.json") == .array([]))
+    }
+
+    @Test func yamlReadsJSONAlike() throws {
+        let yaml = try Array(Self.text.utf8).withUnsafeBytes { bytes in
+            Result { () throws(NightjarError) in try DocumentTree.yaml(bytes, name: "x") }
+        }.get()
+        #expect(try yaml.root.json() == JSONValue(parsing: Self.text))
+    }
+
+    @Test(arguments: [
+        ("", true), ("/a/0", true), ("/a/8", true), ("/a/9", false), ("/a/01", false), ("/a/-", false),
+        ("/b/e~1f/~0/1/0", true), ("/", true), ("/b/c", true), ("/b/x", false), ("/a/0/x", false),
+    ])
+    func pointersLeadThereAndBack(text: String, isThere: Bool) throws {
+        let pointer = try JSONPointer(text)
+        let value = try tree(Self.text).root.value(at: pointer)
+        #expect((value != nil) == isThere)
+        #expect(value == nil || value?.pointer == pointer)
+        #expect(try value?.json() == pointer.value(in: JSONValue(parsing: Self.text)))
+    }
+
+    @Test func placesInJSONAreFound() throws {
+        let value = try tree(Self.text, "api.json").root
+        #expect(value.position == "line 1 column 1")
+        #expect(value["a"]?.position == "line 1 column 7")
+        #expect(value["a"]?.elements.map(\.position).last == "line 1 column 68")
+        #expect(value["b"]?["e/f"]?["~"]?.position == "line 2 column 40")
+        #expect(value[""]?.position == "line 2 column 58")
+    }
+
+    @Test func repeatedNamesInJSONAreRefused() {
+        #expect(
+            message { _ = try tree("{\"a\": 1,\n \"b\": {\"x\": [], \"x\": 2}}", "api.json") }
+                == "api.json line 2 column 17: the key \"x\" is there twice, first in line 2; take one out")
+    }
+
+    @Test func brokenJSONIsToldWithItsPlace() {
+        #expect(
+            message { _ = try tree("{\"a\": 1,\n \"b\" 2}", "api.json") }
+                == "api.json line 2 column 6: not JSON: expected ':' behind the name")
+    }
+
+    @Test func flowYAMLThatIsNoJSONIsRead() throws {
+        #expect(try json("{a: 1}") == .object([.init("a", .integer(1))]))
+    }
+
+    @Test func everyCutOfADocumentIsReadOrRefused() {
+        let yaml = """
+            a: &x {b: "c\\u00e9", <<: {d: 0x1}}
+            e: |
+              text
+            ? f
+            : [*x, !!int 3, 'it''s', -1.5e3]
+            """
+        for text in [Self.text, yaml] {
+            let bytes = Array(text.utf8)
+            for end in 0...bytes.count {
+                for name in ["x.json", "x.yaml"] {
+                    _ = Array(bytes[..<end]).withUnsafeBytes { bytes in
+                        Result { () throws(NightjarError) in
+                            try DocumentTree.reading(bytes, name: name).root.json()
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func versionsKeepTheirText() throws {
+        #expect(try tree("version: 1.10").root["version"]?.text == "1.10")
+    }
+}

@@ -1,0 +1,167 @@
+import NightjarHTTP
+import Testing
+
+@testable import NightjarOpenAPI
+
+@Suite struct ReferenceTests {
+    @Test func partsAreFetchedWhereTheyAreLookedAt() throws {
+        var asked: [String] = []
+        let files = [
+            "/a/api.yaml": """
+            openapi: 3.0.0
+            info: {title: T, description: {$ref: 'text.yml#/hello'}}
+            x-other: {$ref: 'no1.yml'}
+            paths:
+              /p: {$ref: 'paths/p.yml'}
+            components: {schemas: {Unused: {$ref: 'no2.yml'}}}
+            """,
+            "/a/text.yml": "hello: Hi\n",
+            "/a/paths/p.yml": """
+            get:
+              $ref: '../ops/get.yml#/deep/operation'
+            x-samples: [{$ref: 'no3.yml'}]
+            """,
+            "/a/ops/get.yml": """
+            deep:
+              operation:
+                operationId: p
+                parameters: [{$ref: '../shared.yml#/parameters/limit'}]
+                requestBody:
+                  content:
+                    application/json:
+                      schema: {$ref: 'body.json'}
+                      example: {$ref: 'no4.yml'}
+                responses: {'200': {$ref: '#/ok'}}
+            ok:
+              content:
+                application/json:
+                  schema: {type: object, properties: {default: {$ref: '../shared.yml#/item'}}, default: {$ref: no5}}
+                  examples: {x: {$ref: 'no6.yml'}}
+            """,
+            "/a/shared.yml": """
+            parameters: {limit: {name: limit, in: query, schema: {$ref: '#/item'}}}
+            item: {type: integer, default: 5}
+            """,
+            "/a/ops/body.json": "{\"allOf\": [{\"$ref\": \"leaf%20one.yml#\"}]}",
+            "/a/ops/leaf one.yml": "{type: object}",
+        ]
+        let catalog = try CatalogLoader.load("/a/api.yaml") { path throws(NightjarError) in
+            asked.append(path)
+            guard let file = files[path] else { throw NightjarError(.storage, "there is no \(path)") }
+            return Array(file.utf8)
+        }
+        #expect(asked.sorted() == files.keys.sorted())
+        #expect(catalog.notes == [])
+        #expect(catalog.documentation == "Hi")
+        let operation = try catalog.operation("p")
+        #expect(operation.parameters.map(\.name) == ["limit"])
+        #expect(operation.parameters[0].defaultValue == .integer(5))
+        #expect(operation.content?.choices[0].example == .object([.init("$ref", .string("no4.yml"))]))
+        #expect(operation.answers[0].schemas.count == 1)
+    }
+
+    @Test func theLoaderSaysWhatItWants() throws {
+        var loader = CatalogLoader("https://h/api.yaml")
+        #expect(message { _ = try loader.catalog() } == "1 documents are not received yet")
+        try receive(
+            "openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}, /b: {$ref: 'b.yml#/x'}, /c: {$ref: 'a.yml'}}",
+            "https://h/api.yaml", &loader)
+        #expect(loader.wanted.sorted() == ["https://h/a.yml", "https://h/b.yml"])
+        try receive("get: {}", "https://h/a.yml", &loader)
+        #expect(loader.wanted == ["https://h/b.yml"])
+        try loader.failed(NightjarError(.notFound, "the answer is 404"), for: "https://h/b.yml")
+        #expect(loader.wanted == [])
+        let catalog = try loader.catalog()
+        #expect(catalog.operations.map(\.name) == ["get_a", "get_c"])
+        #expect(
+            catalog.notes == [
+                "paths./b: it is left out: the reference \"b.yml#/x\" leads to https://h/b.yml, which could not be loaded: the answer is 404"
+            ])
+    }
+
+    @Test func afterRedirectsReferencesAreRelativeToTheEnd() throws {
+        var loader = CatalogLoader("https://h/api.yaml")
+        try receive(
+            "openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}}", "https://h/api.yaml", from: "https://g/v1/api.yaml", &loader
+        )
+        #expect(loader.wanted == ["https://g/v1/a.yml"])
+    }
+
+    @Test func otherOriginsAreRefusedUnlessAllowed() throws {
+        let files: KeyValuePairs = [
+            "https://h/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'https://g/a.yml'}, /b: {$ref: '/b.yml'}}",
+            "https://g/a.yml": "get: {}", "https://h/b.yml": "get: {}",
+        ]
+        let refused = try catalog(files)
+        #expect(refused.operations.map(\.name) == ["get_b"])
+        #expect(
+            refused.notes == [
+                "paths./a: it is left out: the reference \"https://g/a.yml\" leads to https://g, another origin than its document's; allow that origin, or load the document and its parts from one place"
+            ])
+        let allowed = try catalog(files, allowedOrigins: ["https://g"])
+        #expect(allowed.operations.map(\.name) == ["get_a", "get_b"])
+    }
+
+    @Test func filesReferToFiles() throws {
+        let catalog = try catalog([
+            "/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'https://g/a.yml'}, /b: {$ref: 'file:///b'}}"
+        ])
+        #expect(
+            catalog.notes == [
+                "paths./a: it is left out: the reference \"https://g/a.yml\" leads to https://g, and files refer to files; allow that origin, or load the document and its parts from one place",
+                "paths./b: it is left out: the scheme \"file\" of the reference \"file:///b\" is not http or https",
+            ])
+    }
+
+    @Test func aBrokenPartCostsItself() throws {
+        let catalog = try catalog([
+            "/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}, /b: {get: {}}}", "/a.yml": "get: [",
+        ])
+        #expect(catalog.operations.map(\.name) == ["get_b"])
+        #expect(catalog.notes.count == 1)
+        #expect(
+            catalog.notes[0].hasPrefix(
+                "paths./a: it is left out: the reference \"a.yml\" leads to /a.yml, which could not be loaded: /a.yml line 2 column 1: not YAML: "
+            ))
+    }
+
+    @Test func partsMayReferToTheFirst() throws {
+        let catalog = try catalog([
+            "/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'x/a.yml'}}\nq: {name: q, in: query}",
+            "/x/a.yml": "get: {parameters: [{$ref: '../api.yaml#/q'}]}",
+        ])
+        #expect(catalog.notes == [])
+        #expect(catalog.operations[0].parameters.map(\.name) == ["q"])
+    }
+
+    @Test func documentsHaveABound() throws {
+        var loader = CatalogLoader("/api.yaml")
+        let paths = (0..<10_000).map { "/\($0): {$ref: '\($0).yml'}" }.joined(separator: ", ")
+        #expect(
+            message { try receive("openapi: 3.1.0\npaths: {\(paths)}", "/api.yaml", &loader) }
+                == "/api.yaml refers to more than 10000 documents")
+    }
+
+    @Test func anchorsOfSchemasAreFound() throws {
+        let set = try documents(["/api.yaml": "openapi: 3.1.0\nx: {y: {$anchor: here, type: object}}\n$anchor: 5\n"])
+        #expect(try set.place(of: "#here", in: "/api.yaml").pointer.description == "/x/y")
+        #expect(message { _ = try set.place(of: "#there", in: "/api.yaml") } != nil)
+    }
+
+    private func documents(_ files: KeyValuePairs<String, String>) throws -> DocumentSet {
+        var set = DocumentSet()
+        for (path, text) in files {
+            let location = try DocumentLocation(path)
+            set.add(try tree(text, path), at: location, base: location)
+        }
+        return set
+    }
+
+    private func receive(
+        _ text: String, _ location: String, from base: String? = nil, _ loader: inout CatalogLoader
+    ) throws {
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            Result { () throws(NightjarError) in try loader.received(bytes, for: location, from: base) }
+        }.get()
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import NightjarHTTP
+import Testing
+
+@testable import Nightjar
+
+@Suite struct CatalogFetchTests {
+    private static let main = """
+        {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "servers": [{"url": "/v2"}],
+         "paths": {"/items/{id}": {"$ref": "paths/item.json"}}}
+        """
+    private static let item = """
+        {"get": {"operationId": "item", "responses": {"200": {"description": "it"}},
+          "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]}}
+        """
+
+    private func answer(_ text: String, _ fields: [(String, String)] = []) -> [ScriptedTransport.Step] {
+        [.head(200, [("Content-Type", "application/json")] + fields), .body(text), .end]
+    }
+
+    private func sent(_ transport: ScriptedTransport) -> [String] {
+        transport.log.withLock { $0.heads.map { String($0.prefix { $0 != "\r\n" }) } }
+    }
+
+    @Test func aDocumentAndWhatItRefersToAreAskedFor() async throws {
+        let transport = ScriptedTransport([answer(Self.main), answer(Self.item)])
+        let api = try client(transport)
+        let catalog = try await api.loadCatalog(from: "http://api.test/spec/openapi.json")
+        #expect(catalog.title == "T")
+        #expect(catalog.servers == ["http://api.test/v2"])
+        #expect(try catalog.operation("item").request(["id": 4]).target == "/items/4")
+        #expect(sent(transport) == ["GET /spec/openapi.json HTTP/1.1", "GET /spec/paths/item.json HTTP/1.1"])
+    }
+
+    @Test func aLocationMayBeBehindTheBaseURL() throws {
+        let transport = ScriptedTransport([answer(Self.main), answer(Self.item)])
+        let api = try client(transport)
+        #expect(try api.loadCatalogBlocking(from: "url:/openapi.json").operations.count == 1)
+        #expect(sent(transport).first == "GET /v1/openapi.json HTTP/1.1")
+    }
+
+    @Test func withoutABaseURLEndpointsNameTheirServer() async throws {
+        let transport = ScriptedTransport([answer(Self.main), answer(Self.item)])
+        let api = try client(transport) { $0.baseURL = nil }
+        let catalog = try await api.loadCatalog(from: "http://api.test/openapi.json")
+        #expect(try catalog.operation("item").request(["id": 4]).target == "http://api.test/v2/items/4")
+    }
+
+    @Test func whatHasNotChangedIsNotSentAgain() async throws {
+        let fields = [("ETag", "\"1\""), ("Cache-Control", "no-cache")]
+        let transport = ScriptedTransport([
+            answer(Self.main, fields), answer(Self.item, fields), [.head(304, fields), .end],
+            [.head(304, fields), .end],
+        ])
+        let api = try client(transport) { $0.cacheSettings = CacheStorage.Settings() }
+        _ = try await api.loadCatalog(from: "http://api.test/openapi.json")
+        let again = try await api.loadCatalog(from: "http://api.test/openapi.json")
+        #expect(again.operations.map(\.name) == ["item"])
+        #expect(transport.log.withLock { $0.heads[2] }.contains("If-None-Match: \"1\"\r\n"))
+    }
+
+    @Test func whatCannotBeHadIsTold() async throws {
+        let transport = ScriptedTransport([[.head(404), .end], answer("{"), [.fail(.connectionLost)]])
+        let api = try client(transport)
+        for kind in [ErrorKind.notFound, .decoding, .connectionLost] {
+            let error = await #expect(throws: NightjarError.self) {
+                try await api.loadCatalog(from: "http://api.test/openapi.json")
+            }
+            #expect(error?.kind == kind)
+        }
+        let missing = #expect(throws: NightjarError.self) { try api.loadCatalogBlocking(from: "/nowhere/a.yaml") }
+        #expect(missing?.kind == .storage)
+    }
+
+    @Test func loadingCanBeCancelled() async throws {
+        let api = try client(ScriptedTransport([]))
+        let loading = Task { try await api.loadCatalog(from: "http://api.test/openapi.json") }
+        loading.cancel()
+        let error = await #expect(throws: NightjarError.self) { try await loading.value }
+        #expect(error?.kind == .cancelled)
+    }
+
+    @Test func aFileIsReadWithTheClient() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nightjar-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("paths"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("openapi.json").path
+        let absolute = Self.main.replacingOccurrences(of: "\"/v2\"", with: "\"https://files.test/v2\"")
+        try absolute.write(toFile: path, atomically: true, encoding: .utf8)
+        try Self.item.write(
+            to: folder.appendingPathComponent("paths/item.json"), atomically: true, encoding: .utf8)
+
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"openapi": "\#(path)", "endpoints": {"home": {"path": "/"}}}"#)
+        let known = try configuration.knowingItsEndpoints()
+        #expect(known.catalog?.operations.map(\.name) == ["item", "home"])
+        #expect(known.baseURL == "https://files.test/v2")
+        let api = try client(ScriptedTransport([]))
+        #expect(try api.loadCatalogBlocking(from: path).operations.count == 1)
+
+        let error = #expect(throws: NightjarError.self) { try Catalog(openAPI: "https://api.test/openapi.json") }
+        #expect(
+            error?.message == #""https://api.test/openapi.json" is a URL, and a file is wanted; let a client load it "#
+                + "(loadCatalog, load_openapi)")
+    }
+}
