@@ -58,6 +58,7 @@ final class Site {
         router.stream(.PUT, "/upload", Upload.open)
         router.streamAny("/form", Form.open)
         router.streamAny("/expect", Expectation.open)
+        APIDescription.add(to: &router)
         Control(ledger: ledger, store: store, outage: outage, tokens: tokens, states: states).add(to: &router)
         let contents = Site.contents(of: router)
         router.on(.GET, "/") { _ throws(Problem) in Response.json(contents) }
@@ -168,6 +169,7 @@ final class Site {
             "basic_and_digest": ["user": .string(Protected.user), "password": .string(Protected.password)],
             "api_key": .string(Protected.apiKey),
             "cache": CacheResources.parameters,
+            "description": ["/openapi.json", "/openapi.yaml"],
         ]
     }
 }

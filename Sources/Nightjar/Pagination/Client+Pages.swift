@@ -118,7 +118,11 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
         }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> Item? {
-            try await next()
+            while true {
+                if let item = try cursor.next(read) { return item }
+                guard let page = try await pages.next(isolation: actor) else { return nil }
+                cursor.begin(page)
+            }
         }
     }
 

@@ -18,15 +18,19 @@ struct JSONExampleMaker {
     private static let maximumDepth = 24
     /// Attempts in all; each may be one of a schema in `anyOf`.
     private static let maximumAttempts = 2_000
-    /// Steps that checking a candidate may take.
+    /// Steps that checking a candidate may take, and all of them.
     private static let maximumSteps = 200_000
+    private static let allSteps = 5_000_000
     /// Elements and characters that are made; more are wanted by nobody who means it.
     private static let maximumCount = 1_000
 
     private let arena: JSONSchema.Arena
     private let use: JSONSchema.Use
     private var attempts = 0
-    private var depth = 0
+    /// What values are being made of, from the outside in. One within itself comes to no end, or to no small one.
+    private var underway: [[JSONSchema.Index]] = []
+    /// Steps left.
+    private var budget = JSONExampleMaker.allSteps
 
     init(_ arena: JSONSchema.Arena, _ use: JSONSchema.Use) {
         self.arena = arena
@@ -35,9 +39,7 @@ struct JSONExampleMaker {
 
     /// A value that all of the schemas accept.
     mutating func example(of schemas: [JSONSchema.Index]) -> JSONValue? {
-        guard depth < JSONExampleMaker.maximumDepth else { return nil }
-        depth += 1
-        defer { depth -= 1 }
+        guard underway.count < JSONExampleMaker.maximumDepth else { return nil }
         let parts = parts(of: schemas)
         for part in parts {
             let rules = arena[part].rules
@@ -46,6 +48,9 @@ struct JSONExampleMaker {
             if let value = notice.defaultValue, accept(value, schemas) { return value }
             for candidate in (rules.values ?? []).prefix(64) where accept(candidate, schemas) { return candidate }
         }
+        guard !underway.contains(schemas) else { return nil }
+        underway.append(schemas)
+        defer { underway.removeLast() }
         return made(of: parts, for: schemas, with: [], forced: [])
     }
 
@@ -220,7 +225,7 @@ struct JSONExampleMaker {
         guard minimum <= 100 * JSONExampleMaker.maximumCount else { return nil }
         if let pattern = rules.lazy.compactMap(\.pattern).first {
             // Where a part may be repeated without end, it is repeated until the text is long enough.
-            for extra in [0, 1, minimum] {
+            for extra in [0, 1, max(0, minimum - 1), minimum] {
                 var words = JSONPatternWords(pattern.source, extra: min(extra, JSONExampleMaker.maximumCount))
                 if let text = words.text(), (minimum...max(minimum, maximum)).contains(text.unicodeScalars.count) {
                     return .string(text)
@@ -245,16 +250,20 @@ struct JSONExampleMaker {
     // MARK: Looking
 
     private mutating func accept(_ value: JSONValue, _ schemas: [JSONSchema.Index]) -> Bool {
-        schemas.allSatisfy { schema in
-            var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONExampleMaker.maximumSteps)
-            return checker.isValid(value, schema)
+        for schema in schemas {
+            let steps = min(budget, JSONExampleMaker.maximumSteps)
+            var checker = JSONSchemaChecker(arena, use, maximumSteps: steps)
+            let isAccepted = checker.isValid(value, schema)
+            budget -= min(steps, steps - checker.budget)
+            guard isAccepted else { return false }
         }
+        return true
     }
 
     /// All schemas that hold in any case, each once.
     private func parts(of schemas: [JSONSchema.Index]) -> [JSONSchema.Index] {
-        var parts: [JSONSchema.Index] = []
-        for part in schemas.flatMap(arena.parts) where !parts.contains(part) { parts.append(part) }
-        return parts
+        if schemas.count == 1 { return arena.parts(of: schemas[0]) }
+        var known: Set<JSONSchema.Index> = []
+        return schemas.flatMap(arena.parts).filter { known.insert($0).inserted }
     }
 }

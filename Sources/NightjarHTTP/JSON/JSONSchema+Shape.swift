@@ -18,7 +18,8 @@ extension JSONSchema {
 
     /// Through `$ref`, `allOf`, `anyOf` and `oneOf`, as far as types and values are told.
     public var shape: Shape {
-        let types = arena.types(of: root, JSONSchema.maximumLook)
+        var looks = JSONSchema.maximumLooks
+        let types = arena.types(of: root, 0, &looks)
         if types == Types.every { return [] }
         return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
     }
@@ -77,8 +78,9 @@ extension JSONSchema {
         return nil
     }
 
-    /// Schemas within each other for one value, that are looked at.
-    fileprivate static let maximumLook = 32
+    /// Schemas for one value that are looked at for its types, and how many within each other; the latter goes with the stack.
+    fileprivate static let maximumLooks = 1_000
+    fileprivate static let maximumLookDepth = 32
 }
 
 extension JSONSchema.Types {
@@ -122,9 +124,12 @@ extension JSONSchema.Arena {
     }
 
     /// All types that a schema lets through, an integer with each number.
-    func types(of index: JSONSchema.Index, _ depth: Int) -> JSONSchema.Types {
+    ///
+    /// - Parameter looks: left; without any, nothing is told of a schema. One within itself would take for ever.
+    func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
-        guard depth > 0, !rules.isNever else { return JSONSchema.Types.every }
+        looks -= 1
+        guard depth < JSONSchema.maximumLookDepth, looks > 0, !rules.isNever else { return JSONSchema.Types.every }
         var types = rules.types.isEmpty ? JSONSchema.Types.every : rules.types
         if types.contains(.number) { types.insert(.integer) }
         if let values = rules.values {
@@ -132,11 +137,12 @@ extension JSONSchema.Arena {
             types.formIntersection(told.contains(.number) ? told.union(.integer) : told)
         }
         guard let combination = rules.combination?.value else { return types }
-        if let reference = combination.reference { types.formIntersection(self.types(of: reference, depth - 1)) }
-        // Wide lists within lists are looked at as far as there is something to gain.
-        for schema in combination.allOf.prefix(64) { types.formIntersection(self.types(of: schema, depth - 1)) }
-        for branches in [combination.anyOf, combination.oneOf] where !branches.isEmpty && branches.count <= 64 {
-            let told = branches.reduce(into: JSONSchema.Types()) { $0.formUnion(self.types(of: $1, depth / 2)) }
+        for schema in combination.allOf + (combination.reference.map { [$0] } ?? []) {
+            types.formIntersection(self.types(of: schema, depth + 1, &looks))
+        }
+        for branches in [combination.anyOf, combination.oneOf] where !branches.isEmpty {
+            var told = JSONSchema.Types()
+            for branch in branches { told.formUnion(self.types(of: branch, depth + 1, &looks)) }
             types.formIntersection(told)
         }
         if rules.acceptsNull { types.insert(.null) }

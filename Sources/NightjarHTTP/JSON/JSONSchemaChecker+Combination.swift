@@ -27,7 +27,8 @@ extension JSONSchemaChecker {
             let branch = frames[top].index == 1 ? combination.then : combination.otherwise
             return branch.flatMap { one($0, top, value, last) }
         default:
-            guard case .object(let members) = value else { return nil }
+            guard !combination.dependent.isEmpty, case .object(let members) = value else { return nil }
+            guard spend(members.count * combination.dependent.count / 32) else { return .invalid }
             let schemas = combination.dependent.filter { rule in members.contains { $0.name == rule.name } }
             return all(schemas.map(\.schema), top, value, last)
         }

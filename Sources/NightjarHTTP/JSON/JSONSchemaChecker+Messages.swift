@@ -82,10 +82,9 @@ extension JSONSchemaChecker {
     }
 
     func exhaustion(_ allowance: Int) -> JSONMismatch {
-        let isDeep = frames.count >= JSONSchemaChecker.maximumDepth
         return JSONMismatch(
             path: JSONPointer(tokens: path(frames.count)),
-            expected: isDeep
+            expected: isTooDeep
                 ? "at most \(JSONSchemaChecker.maximumDepth) schemas within each other"
                 : "what can be checked in \(allowance) steps",
             found: "more")

@@ -58,6 +58,8 @@ struct JSONSchemaChecker {
     var failure: Failure?
     /// A limit was reached, and nothing counts any more.
     var isExhausted = false
+    /// It was that of schemas within each other.
+    var isTooDeep = false
     /// Of lists of schemas under way, by their place on the stack; while it tells.
     var attempts: [Int: [Attempt]] = [:]
     private var scratch: JSONPattern.Scratch?
@@ -113,6 +115,7 @@ struct JSONSchemaChecker {
         }
         guard frames.count < JSONSchemaChecker.maximumDepth else {
             isExhausted = true
+            isTooDeep = true
             return .invalid
         }
         frames.append(Frame(node: node, value: value, seen: tracks || node.tracks ? Seen() : nil))

@@ -157,6 +157,7 @@ struct PageHints {
         if let (pointer, _, goesOn) = cursor(), goesOn {
             return "it has a cursor at \(quoted(pointer.description)) (style cursor)"
         }
+        if let name = nextField { return "its header field \(quoted(name)) tells of a next page (style header)" }
         if let pointer = moreFlag(), answer.flag(answer.find(pointer)) == true {
             return "it says that there is more at \(quoted(pointer.description))"
         }
@@ -167,6 +168,16 @@ struct PageHints {
             return "it counts \(total) items at \(quoted(pointer.description)) and has \(count)"
         }
         return nil
+    }
+
+    /// A header field that has a token or a number of a next page: X-Next-Page, X-Next-Token, Next-Cursor.
+    private var nextField: String? {
+        (0..<answer.headers.count).first { index in
+            answer.headers.withBytes(at: index) { name, value in
+                let words = name.map(ASCII.lowercase).split(separator: UInt8(ascii: "-"))
+                return !value.isEmpty && words.contains { $0.elementsEqual("next".utf8) }
+            }
+        }.map(answer.headers.name)
     }
 
     /// Whether the API is documented to leave `pointer` out at the end: what holds the links is there without one, or the
@@ -191,8 +202,9 @@ struct PageHints {
 
     /// Query items by which sizes of pages are asked for.
     static let sizeNames = [
-        "per_page", "perPage", "page_size", "pageSize", "limit", "size", "count", "max_results", "maxResults", "n",
-        "$top", "top", "take", "rows", "first", "maxItems", "page[size]", "page[limit]",
+        "per_page", "perPage", "page_size", "pageSize", "limit", "size", "max_results", "maxResults", "n", "$top",
+        "top",
+        "take", "rows", "maxItems", "page[size]", "page[limit]",
     ]
     /// The smallest page that servers give unasked is of 10 items (WordPress, Elasticsearch, Solr; GitHub has 30, GitLab
     /// 20, Stripe 10). A shorter one of a server that was asked for no size is all there is.

@@ -34,9 +34,9 @@ extension PagePlan {
             plan.parameter = options.parameter ?? usual ?? "cursor"
             if let usual, usual != "cursor" { guessed.append("the query item \(quoted(usual)) takes it") }
         case .next:
-            if plan.next == nil, let known = hints.url() {
-                plan.next = known.pointer
-                guessed.append("the URL of the next page is at \(quoted(known.pointer.description))")
+            if plan.next == nil, let pointer = hints.url()?.pointer ?? hints.unclear() {
+                plan.next = pointer
+                guessed.append("the URL of the next page is at \(quoted(pointer.description))")
             }
         case .link, .custom: break
         }

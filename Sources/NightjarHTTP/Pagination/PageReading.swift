@@ -176,10 +176,8 @@ struct PageReading {
     /// How many items a page was asked to have.
     private var askedSize: Int? {
         if let size = options.size { return size }
-        for name in PageHints.sizeNames {
-            if let text = first.queryValue(name), let size = Int(text), size > 0 { return size }
-        }
-        return nil
+        return PageHints.sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageAnswer.count) }.filter { $0 > 0 }
+            .min()
     }
 
     private func moreFollows() throws(NightjarError) -> Bool? {

@@ -1,5 +1,7 @@
 extension PageWalk {
     /// What is asked for to have the page at `position`.
+    ///
+    /// - Throws: `protocol` for a page of an origin that is not allowed.
     func target(of position: PagePosition) throws(NightjarError) -> PageTarget {
         var items: [(name: String, value: String)] = []
         if let name = options.sizeParameter, let size = options.size { items.append((name, String(size))) }
@@ -15,6 +17,7 @@ extension PageWalk {
         case .cursor(let cursor): items.append((parameter, cursor))
         case .query(let own): items += own.map { ($0.name, $0.value) }
         case .url(let url):
+            try check(url)
             var target = PageTarget(url)
             target.carriesCredentials = url.origin == first.origin
             return target
@@ -33,13 +36,12 @@ extension PageWalk {
 
     /// The URL of the next page, as an answer has it.
     ///
-    /// - Throws: `protocol` for one that is none, or of an origin that is not allowed.
+    /// - Throws: `protocol` for one that is none.
     func followed(_ text: String, from answered: RequestURL) throws(NightjarError) -> RequestURL {
         let url = try text.withRawBytes { bytes throws(NightjarError) in
             let trimmed = ASCII.trimmed(bytes)
             return try Location(UnsafeRawBufferPointer(rebasing: trimmed), base: answered, as: .nextPage).url
         }
-        try check(url)
         guard url.origin != first.origin else {
             return RequestURL(
                 origin: first.origin, target: url.target, userInfo: first.userInfo, sensitive: first.sensitive)
@@ -59,6 +61,7 @@ extension PageWalk {
         }
     }
 
+    /// - Throws: `protocol` for an origin that is not allowed.
     func check(_ url: RequestURL) throws(NightjarError) {
         guard url.origin != first.origin else { return }
         if first.origin.isTLS, !url.origin.isTLS {

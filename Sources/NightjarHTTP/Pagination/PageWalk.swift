@@ -94,7 +94,6 @@ public struct PageWalk: Sendable {
         frontier = .at(PagePlace())
         guard let state else { return }
         given = try origin.read(state, options)
-        if case .url(let url) = given.place.position { try check(url) }
         plan = given.plan
         frontier = given.place.position == .end ? .end : .at(given.place)
     }
@@ -175,7 +174,9 @@ public struct PageWalk: Sendable {
             behind.position = .query(items.map { PagePosition.Item(name: $0.name, value: $0.value) })
             frontier = .at(behind)
         case .url(let text):
-            behind.position = .url(try followed(text, from: answered))
+            let url = try followed(text, from: answered)
+            try check(url)
+            behind.position = .url(url)
             frontier = .at(behind)
         }
         given = SavedPlace(place: behind, skip: 0, plan: plan)

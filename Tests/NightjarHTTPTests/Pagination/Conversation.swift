@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarHTTP
 
 /// A walk and the server that it walks through, one event after the other.
-struct Conversation {
+final class Conversation {
     struct Answer {
         var body: String
         var headers: [(String, String)] = []
@@ -29,7 +29,7 @@ struct Conversation {
 
     /// Asks until the end, an error or so many pages.
     @discardableResult
-    mutating func read(_ count: Int = .max, _ server: (PageTarget) -> Answer) -> Conversation {
+    func read(_ count: Int = .max, from server: (PageTarget) -> Answer) -> Conversation {
         let wanted = count == .max ? Int.max : pages.count + count
         while pages.count < wanted, !hasEnded, error == nil { carryOut(walk.wantsPage(), server) }
         return self
@@ -37,12 +37,12 @@ struct Conversation {
 
     /// One answer for each load, in order.
     @discardableResult
-    mutating func read(_ answers: [String]) -> Conversation {
+    func read(_ answers: [String]) -> Conversation {
         var rest = answers[...]
-        return read { _ in Answer(body: rest.popFirst() ?? "{}") }
+        return read(from: { _ in Answer(body: rest.popFirst() ?? "{}") })
     }
 
-    mutating func carryOut(_ actions: [PageWalk.Action], _ server: (PageTarget) -> Answer) {
+    func carryOut(_ actions: [PageWalk.Action], _ server: (PageTarget) -> Answer) {
         var rest = actions
         while !rest.isEmpty {
             switch rest.removeFirst() {

@@ -22,14 +22,14 @@ import Testing
 
     @Test func eachPlaceIsResumed() throws {
         let all = ["1", "2", "3", "4", "5", "6"]
-        var whole = try Conversation(.plain(.guess))
-        whole.read(server)
+        let whole = try Conversation(.plain(.guess))
+        whole.read(from: server)
         #expect(whole.items == all)
         var before = 0
         for page in whole.given {
             for consumed in 0...page.items.count {
-                var rest = try Conversation(.plain(.guess), resuming: page.state(consumed: consumed))
-                rest.read(server)
+                let rest = try Conversation(.plain(.guess), resuming: page.state(consumed: consumed))
+                rest.read(from: server)
                 #expect(rest.items == Array(all[(before + consumed)...]), "page \(page.number), \(consumed) consumed")
                 #expect(rest.hasEnded && rest.error == nil)
             }
@@ -38,21 +38,22 @@ import Testing
     }
 
     @Test func theStateIsBehindThePageGivenLast() throws {
-        var talk = try Conversation(Pagination(.guess))
-        #expect(try Conversation(Pagination(.guess), resuming: talk.walk.state).read(server).items.count == 6)
-        talk.read(1, server)
+        let talk = try Conversation(Pagination(.guess))
+        #expect(try Conversation(Pagination(.guess), resuming: talk.walk.state).read(from: server).items.count == 6)
+        talk.read(1, from: server)
         // The second page is loaded, and was not given.
         #expect(talk.asked.count == 2)
-        #expect(try Conversation(.plain(.guess), resuming: talk.walk.state).read(server).items == ["4", "5", "6"])
+        #expect(
+            try Conversation(.plain(.guess), resuming: talk.walk.state).read(from: server).items == ["4", "5", "6"])
         #expect(talk.walk.state == talk.given.last?.state(consumed: 3))
-        talk.read(server)
-        let end = try Conversation(.plain(.guess), resuming: talk.walk.state).read(server)
+        talk.read(from: server)
+        let end = try Conversation(.plain(.guess), resuming: talk.walk.state).read(from: server)
         #expect(end.items.isEmpty && end.hasEnded && end.asked.isEmpty)
     }
 
     @Test func itIsCompactJSON() throws {
-        var talk = try Conversation(.plain(.guess))
-        talk.read(1, server)
+        let talk = try Conversation(.plain(.guess))
+        talk.read(1, from: server)
         let json = text(talk.walk.state)
         let print = try #require(JSONValue(parsing: json)["f"])
         guard case .string(let print) = print else { return }
@@ -75,13 +76,13 @@ import Testing
                     ? Answer(body: "[1]", headers: [("X-N", "t")])
                     : isSecond ? Answer(body: "[2]") : Answer(body: "[]")
             }
-            var talk = try Conversation(options)
+            let talk = try Conversation(options)
             talk.read(1) { target in
                 let isOffset = style == .offset
                 return isOffset ? Answer(body: "[1]") : serve(target)
             }
-            var rest = try Conversation(options, resuming: talk.walk.state)
-            rest.read(serve)
+            let rest = try Conversation(options, resuming: talk.walk.state)
+            rest.read(from: serve)
             #expect(rest.items.first == "2" || style == .offset, "\(style)")
             #expect(rest.asked.first != talk.asked.first || rest.targets.first?.headerValue == "t")
         }
@@ -89,21 +90,21 @@ import Testing
 
     @Test func secretsAreLeftOutAndPutBack() throws {
         let first = "https://api.example/list?api_key=s3cret&limit=1"
-        var talk = try Conversation(.plain(.next), first)
+        let talk = try Conversation(.plain(.next), first)
         talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?limit=1&api_key=s3cret&page=2"}"#) }
         let state = talk.walk.state
         #expect(!text(state).contains("s3cret") && text(state).contains("page=2"))
-        var rest = try Conversation(.plain(.next), first, resuming: state)
+        let rest = try Conversation(.plain(.next), first, resuming: state)
         rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
         #expect(rest.asked == ["/list?limit=1&page=2&api_key=s3cret"])
         // Another secret, the same list.
-        var other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
+        let other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
         other.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
         #expect(other.asked == ["/list?limit=1&page=2&api_key=other"])
     }
 
     @Test func aSecretThatNobodyHasIsMissed() throws {
-        var talk = try Conversation(.plain(.next))
+        let talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?sig=abc&page=2"}"#) }
         #expect(!text(talk.walk.state).contains("abc"))
         #expect {
@@ -116,8 +117,8 @@ import Testing
     }
 
     @Test func theStateOfAnotherListIsRefused() throws {
-        var talk = try Conversation(.plain(.guess))
-        talk.read(1, server)
+        let talk = try Conversation(.plain(.guess))
+        talk.read(1, from: server)
         for url in ["https://api.example/other", "https://api.example/list?x=1", "http://api.example/list"] {
             #expect {
                 try Conversation(.plain(.guess), url, resuming: talk.walk.state)
@@ -134,27 +135,25 @@ import Testing
     }
 
     @Test func aPathWithTwoSlashesIsNoHost() throws {
-        var talk = try Conversation(.plain(.next))
+        let talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"https://api.example//evil.example/x"}"#) }
-        var rest = try Conversation(.plain(.next), resuming: talk.walk.state)
+        let rest = try Conversation(.plain(.next), resuming: talk.walk.state)
         rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
         #expect(rest.asked == ["//evil.example/x"] && rest.targets.first?.url.origin.host == "api.example")
     }
 
     @Test func aStateThatLeadsElsewhereIsRefused() throws {
-        var talk = try Conversation(.plain(.next))
+        let talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?page=2"}"#) }
         let forged = text(talk.walk.state).split(separator: "/list?page=2").joined(separator: "https://evil.example/x")
-        #expect {
-            try Conversation(.plain(.next), resuming: state(forged))
-        } throws: {
-            ($0 as? NightjarError)?.kind == .protocol
-        }
+        let rest = try Conversation(.plain(.next), resuming: state(forged))
+        rest.read { _ in Answer(body: "[]") }
+        #expect(rest.error?.kind == .protocol && rest.asked.isEmpty)
     }
 
     @Test func whatIsDamagedIsRefused() throws {
-        var talk = try Conversation(.plain(.guess))
-        talk.read(1, server)
+        let talk = try Conversation(.plain(.guess))
+        talk.read(1, from: server)
         let good = text(talk.walk.state)
         func changed(_ a: String, _ b: String) -> String {
             good.split(separator: a, omittingEmptySubsequences: false).joined(separator: b)
@@ -186,9 +185,9 @@ import Testing
     }
 
     @Test func aDecisionThatIsToComeIsAskedForAgain() throws {
-        var talk = try Conversation(.plain(.custom))
+        let talk = try Conversation(.plain(.custom))
         talk.read(1) { _ in Answer(body: "[1,2]") }
-        var rest = try Conversation(.plain(.custom), resuming: talk.walk.state)
+        let rest = try Conversation(.plain(.custom), resuming: talk.walk.state)
         rest.read(1) { _ in Answer(body: "[1,2]") }
         #expect(rest.pages == [[]] && rest.asked == ["/list"])
         rest.carryOut(try rest.walk.goOn(.query([("page", "2"), ("token", "s3cret")]))) { _ in Answer(body: "") }

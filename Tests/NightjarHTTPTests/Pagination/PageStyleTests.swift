@@ -7,7 +7,7 @@ import Testing
     private typealias Answer = Conversation.Answer
 
     @Test func pagesAreNumbered() throws {
-        var talk = try Conversation(.plain(.page), "https://api.example/list?tag=a%20b")
+        let talk = try Conversation(.plain(.page), "https://api.example/list?tag=a%20b")
         talk.read(["[1,2]", "[3,4]", "[]"])
         #expect(talk.items == ["1", "2", "3", "4"])
         #expect(talk.asked == ["/list?tag=a%20b&page=1", "/list?tag=a%20b&page=2", "/list?tag=a%20b&page=3"])
@@ -21,20 +21,20 @@ import Testing
             $0.sizeParameter = "per_page"
             $0.size = 2
         }
-        var talk = try Conversation(options)
+        let talk = try Conversation(options)
         talk.read(["[1,2]", "[]"])
         #expect(talk.asked == ["/list?per_page=2&p=0", "/list?per_page=2&p=1"])
     }
 
     @Test func pagesBeginWhereTheRequestSays() throws {
-        var talk = try Conversation(.plain(.page), "https://api.example/list?page=7&x=1")
+        let talk = try Conversation(.plain(.page), "https://api.example/list?page=7&x=1")
         talk.read(["[1]", "[]"])
         #expect(talk.asked == ["/list?page=7&x=1", "/list?page=8&x=1"])
     }
 
     @Test func totalEndsPages() throws {
         let options = try Pagination.plain(.page) { $0.total = try JSONPointer("/total") }
-        var talk = try Conversation(options)
+        let talk = try Conversation(options)
         talk.read([#"{"items":[1,2],"total":3}"#, #"{"items":[3],"total":3}"#])
         #expect(talk.items == ["1", "2", "3"] && talk.hasEnded && talk.asked.count == 2)
     }
@@ -44,13 +44,13 @@ import Testing
             $0.sizeParameter = "limit"
             $0.size = 3
         }
-        var talk = try Conversation(options)
+        let talk = try Conversation(options)
         talk.read(["[1,2,3]", "[4]", "[5,6,7]", "[]"])
         #expect(talk.items.count == 7 && talk.hasEnded)
     }
 
     @Test func offsetsCountWhatCame() throws {
-        var talk = try Conversation(.plain(.offset), "https://api.example/list?offset=10")
+        let talk = try Conversation(.plain(.offset), "https://api.example/list?offset=10")
         talk.read(["[1,2,3]", "[4]", "[]"])
         #expect(talk.asked == ["/list?offset=10", "/list?offset=13", "/list?offset=14"])
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
@@ -59,14 +59,14 @@ import Testing
     @Test func moreThatIsFalseEndsEachStyle() throws {
         for style in [Pagination.Style.page, .offset, .cursor, .next, .custom] {
             let options = try Pagination.plain(style) { $0.more = try JSONPointer("/more") }
-            var talk = try Conversation(options)
+            let talk = try Conversation(options)
             talk.read([#"{"items":[1],"next_cursor":"a","next":"/x","more":false}"#])
             #expect(talk.hasEnded && talk.items == ["1"] && talk.error == nil, "\(style)")
         }
     }
 
     @Test func cursorsAreOpaque() throws {
-        var talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
+        let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([
             #"{"items":[1],"n":"a b&c=\u00e9"}"#, #"{"items":[2],"n":12345678901234567890123}"#,
             #"{"items":[3],"n":null}"#,
@@ -77,28 +77,28 @@ import Testing
 
     @Test(arguments: ["null", #""""#, "false", "0"])
     func aCursorThatIsNoneEndsTheList(none: String) throws {
-        var talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
+        let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":[1,2,3,4,5,6,7,8,9,10,11,12],"n":\#(none)}"#])
         #expect(talk.hasEnded && talk.items.count == 12 && talk.error == nil)
     }
 
     @Test(arguments: [("true", "a boolean"), ("[1]", "an array"), ("{}", "an object")])
     func whatCannotBeACursorIsAnError(value: String, name: String) throws {
-        var talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
+        let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":[1],"n":\#(value)}"#])
         #expect(talk.error?.kind == .decoding)
         #expect(talk.message == "page 1 has \(name) at \"/n\", where a cursor was expected")
     }
 
     @Test func aRepeatedCursorIsAllowed() throws {
-        var talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
+        let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":[1],"n":"a"}"#, #"{"items":[2],"n":"a"}"#, #"{"items":[3],"n":""}"#])
         #expect(talk.items == ["1", "2", "3"] && talk.hasEnded)
         #expect(talk.asked == ["/list", "/list?cursor=a", "/list?cursor=a"])
     }
 
     @Test func anEmptyPageWithACursorGoesOn() throws {
-        var talk = try Conversation(.plain(.cursor))
+        let talk = try Conversation(.plain(.cursor))
         talk.read([
             #"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"b"}"#, #"{"items":[2],"next_cursor":""}"#,
         ])
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func emptyPagesAreBounded() throws {
-        var talk = try Conversation(.plain(.cursor))
+        let talk = try Conversation(.plain(.cursor))
         var count = 0
         talk.read { _ in
             count += 1
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func linksAreFollowed() throws {
-        var talk = try Conversation(.plain(.link), "https://api.example/v1/list?n=2")
+        let talk = try Conversation(.plain(.link), "https://api.example/v1/list?n=2")
         talk.read { target in
             target.url.target == "/v1/list?n=2"
                 ? Answer(body: "[1,2]", headers: [("Link", "<list?last=2&n=2>; rel=\"next\"")])
@@ -128,13 +128,13 @@ import Testing
     }
 
     @Test func aLinkFieldWithoutNextIsTheEnd() throws {
-        var talk = try Conversation(.plain(.link))
+        let talk = try Conversation(.plain(.link))
         talk.read { _ in Answer(body: list(0..<30), headers: [("Link", "</list?page=1>; rel=\"first last\"")]) }
         #expect(talk.items.count == 30 && talk.hasEnded)
     }
 
     @Test func URLsInTheBodyAreFollowed() throws {
-        var talk = try Conversation(.plain(.next))
+        let talk = try Conversation(.plain(.next))
         talk.read([
             #"{"results":[1],"next":"https://api.example/list?page=2"}"#, #"{"results":[2],"next":"?page=3"}"#,
             #"{"results":[3],"next":{"href":"/end"}}"#, #"{"results":[4],"next":null}"#,
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func aTokenOfAHeaderGoesBackInAQueryItem() throws {
-        var talk = try Conversation(
+        let talk = try Conversation(
             .plain(.header) {
                 $0.header = "X-Next"
                 $0.parameter = "token"
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func aTokenOfAHeaderGoesBackInAHeader() throws {
-        var talk = try Conversation(
+        let talk = try Conversation(
             .plain(.header) {
                 $0.header = "X-Next"
                 $0.requestHeader = "X-Continue"
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func theCallerSaysHowItGoesOn() throws {
-        var talk = try Conversation(.plain(.custom), "https://api.example/list?a=1")
+        let talk = try Conversation(.plain(.custom), "https://api.example/list?a=1")
         talk.read(1) { _ in Answer(body: "[1]") }
         talk.carryOut(talk.walk.wantsPage()) { _ in Answer(body: "[]") }
         #expect(talk.error?.kind == .invalidArgument)
@@ -227,7 +227,7 @@ import Testing
             ),
         ]
         for (style, body, message) in cases {
-            var talk = try Conversation(.plain(style))
+            let talk = try Conversation(.plain(style))
             talk.read([body])
             #expect(talk.error?.kind == .decoding && talk.message == message)
             #expect(talk.pages.isEmpty)
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test func aHeaderThatNeverComesIsAnError() throws {
-        var talk = try Conversation(
+        let talk = try Conversation(
             .plain(.header) {
                 $0.header = "X-Next"
                 $0.parameter = "t"
@@ -252,14 +252,14 @@ import Testing
             ("https://api.example/list?per_page=100", list(1...99)),
             ("https://api.example/list?limit=50", list(1...20)),
         ] {
-            var talk = try Conversation(.plain(.link), url)
+            let talk = try Conversation(.plain(.link), url)
             talk.read([body])
             #expect(talk.hasEnded && talk.error == nil, "\(url) \(body)")
         }
     }
 
     @Test func aFullPageOfTheSizeAskedForIsNotAll() throws {
-        var talk = try Conversation(.plain(.link), "https://api.example/list?per_page=3")
+        let talk = try Conversation(.plain(.link), "https://api.example/list?per_page=3")
         talk.read(["[1,2,3]"])
         #expect(talk.error?.kind == .decoding)
     }
@@ -270,7 +270,7 @@ import Testing
             ("/response_metadata/next_cursor", #"{"items":\#(list(1...50)),"ok":true}"#),
             ("/metadata/continue", #"{"items":\#(list(1...50)),"metadata":{}}"#),
         ] {
-            var talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer(pointer) })
+            let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer(pointer) })
             talk.read([body])
             #expect(talk.hasEnded && talk.items.count == 50, "\(pointer): \(talk.message)")
         }
@@ -280,14 +280,14 @@ import Testing
             ("/_links/next/href", #"{"items":\#(list(1...50)),"_links":{}}"#),
             ("/paging/next", #"{"data":\#(list(1...50)),"paging":{"cursors":{"after":"x"}}}"#),
         ] {
-            var talk = try Conversation(.plain(.next) { $0.next = try JSONPointer(pointer) })
+            let talk = try Conversation(.plain(.next) { $0.next = try JSONPointer(pointer) })
             talk.read([body])
             #expect(talk.hasEnded && talk.items.count == 50, "\(pointer): \(talk.message)")
         }
     }
 
     @Test func absentLaterIsTheEnd() throws {
-        var talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
+        let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":\#(list(1...20)),"n":"a"}"#, #"{"items":\#(list(21...40))}"#])
         #expect(talk.items.count == 40 && talk.hasEnded)
     }
@@ -295,7 +295,7 @@ import Testing
     // MARK: Repetition
 
     @Test func aServerThatIgnoresTheParameterIsAnError() throws {
-        var talk = try Conversation(.plain(.page) { $0.parameter = "p" })
+        let talk = try Conversation(.plain(.page) { $0.parameter = "p" })
         talk.read(["[1,2,3]", "[1,2,3]"])
         #expect(talk.pages == [["1", "2", "3"]])
         #expect(talk.error?.kind == .protocol)
@@ -306,7 +306,7 @@ import Testing
     }
 
     @Test func aPageThatRepeatsKeyForKeyIsAnError() throws {
-        var talk = try Conversation(.plain(.cursor) { $0.key = try JSONPointer("/id") })
+        let talk = try Conversation(.plain(.cursor) { $0.key = try JSONPointer("/id") })
         talk.read([
             #"{"items":[{"id":1,"n":0},{"id":2}],"next_cursor":"a"}"#,
             #"{"items":[{"id":1,"n":7},{"id":2}],"next_cursor":"b"}"#,
@@ -333,14 +333,14 @@ import Testing
             ("<html>", "page 1 is not JSON: "),
         ]
         for (body, message) in cases {
-            var talk = try Conversation(.plain(.page) { $0.items = try JSONPointer("/a/b") })
+            let talk = try Conversation(.plain(.page) { $0.items = try JSONPointer("/a/b") })
             talk.read([body])
             #expect(talk.error?.kind == .decoding && talk.message.hasPrefix(message), "\(talk.message)")
         }
     }
 
     @Test func itemsAreTheBytesOfTheServer() throws {
-        var talk = try Conversation(.plain(.page) { $0.items = try JSONPointer("/a~1b/1") })
+        let talk = try Conversation(.plain(.page) { $0.items = try JSONPointer("/a~1b/1") })
         talk.read([
             #"{"x":"]}","a\/b":[0,[ 1.50 , {"k" : "\u0041,]" } ,[[]], "" ,12345678901234567890.10]]}"#,
             #"{"a/b":[0,[]]}"#,

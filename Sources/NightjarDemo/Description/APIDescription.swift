@@ -1,0 +1,103 @@
+import NIOCore
+import NIOHTTP1
+
+/// The API in its own words: an OpenAPI 3.1 document at `/openapi.json` and, the same, at `/openapi.yaml`.
+///
+/// It is kept for a minute (`max_age` seconds) and has a tag, so that a client that asks again gets a 304.
+enum APIDescription {
+    private static let defaultLifetime = 60
+    private static let yearInSeconds = 31_536_000
+
+    private static let groups: [(tag: String, about: String, operations: [DescribedOperation])] = [
+        ("articles", "What people have written.", articles),
+        ("users", "Who writes, and what they look like.", users),
+        ("comments", "What others say about it.", comments),
+        ("logins", "Who comes in, by password, key or token.", logins),
+        ("oauth", "Tokens in the way of OAuth 2.", oauth),
+        ("orders", "A write that must be neither lost nor done twice.", orders),
+        ("lists", "Data of any size in pages of every style.", lists),
+        ("practice", "Answers that are late, or fail, on request.", practice),
+    ]
+
+    static func add(to router: inout Router) {
+        router.on(.GET, "/openapi.json") { request throws(Problem) in
+            try answer(request, document.formatted(), "application/json")
+        }
+        router.on(.GET, "/openapi.yaml") { request throws(Problem) in
+            try answer(request, Array(document.yaml.utf8), "application/yaml")
+        }
+    }
+
+    private static func answer(_ request: Request, _ bytes: [UInt8], _ type: String) throws(Problem) -> Response {
+        let lifetime = try request.query("max_age", in: 0...yearInSeconds, or: defaultLifetime)
+        return try Representation(
+            headers: ["Content-Type": type, "Cache-Control": "public, max-age=\(lifetime)"],
+            content: ByteBuffer(bytes: bytes), tag: EntityTag(of: bytes)
+        ).answer(request)
+    }
+
+    // MARK: The document
+
+    /// It does not change while a server runs.
+    private static let document: JSON =
+        [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Nightjar demo API", "version": "1.0.0",
+                "description": "Articles, users and comments, and what a client of an API has to cope with.",
+            ],
+            // Relative to where the document is: whatever the port is.
+            "servers": [["url": "/", "description": "This server"]],
+            "tags": .array(groups.map { ["name": .string($0.tag), "description": .string($0.about)] }),
+            "paths": paths,
+            "components": [
+                "schemas": .object(DescribedSchemas.all.map { .init(name: $0.key, value: $0.value) }),
+                "responses": [
+                    "Problem": failure("What went wrong (RFC 9457).", "Problem", as: "application/problem+json"),
+                    "OAuthError": failure("What went wrong (RFC 6749).", "OAuthError", as: "application/json"),
+                ],
+                "securitySchemes": securitySchemes,
+            ],
+        ]
+
+    /// The operations of one path together, in the order of the groups.
+    private static var paths: JSON {
+        var order: [String] = []
+        var operations: [String: [JSON.Member]] = [:]
+        for group in groups {
+            for operation in group.operations {
+                if operations[operation.path] == nil { order.append(operation.path) }
+                operations[operation.path, default: []].append(
+                    .init(name: operation.method.rawValue.lowercased(), value: operation.json(tag: group.tag)))
+            }
+        }
+        return .object(order.map { .init(name: $0, value: .object(operations[$0] ?? [])) })
+    }
+
+    private static func failure(_ about: String, _ name: String, as type: String) -> JSON {
+        [
+            "description": .string(about),
+            "content": .object([.init(name: type, value: ["schema": Schema.reference(name)])]),
+        ]
+    }
+
+    private static var securitySchemes: JSON {
+        [
+            "bearer": ["type": "http", "scheme": "bearer", "description": "The access_token of login."],
+            "basic": ["type": "http", "scheme": "basic"],
+            "digest": ["type": "http", "scheme": "digest"],
+            "api_key": ["type": "apiKey", "in": "header", "name": "X-Api-Key"],
+            "api_key_in_query": ["type": "apiKey", "in": "query", "name": "api_key"],
+            "oauth2": [
+                "type": "oauth2",
+                "flows": [
+                    "clientCredentials": ["tokenUrl": "/v1/oauth/token", "scopes": [:]],
+                    "authorizationCode": [
+                        "authorizationUrl": "/v1/oauth/authorize", "tokenUrl": "/v1/oauth/token",
+                        "refreshUrl": "/v1/oauth/token", "scopes": [:],
+                    ],
+                ],
+            ],
+        ]
+    }
+}

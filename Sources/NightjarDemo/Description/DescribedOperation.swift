@@ -1,0 +1,174 @@
+import NIOHTTP1
+
+/// One thing that the API can do, as its OpenAPI document describes it (OpenAPI 3.1 section 4.8.10).
+///
+///     DescribedOperation(.GET, "/v1/articles/{id}", "get_article", "An article").answers(.reference("Article"))
+///
+/// Each method gives the operation with one thing more. What answers an error is described for all of them alike.
+struct DescribedOperation {
+    let method: HTTPMethod
+    /// The template of its route; its braces are parameters.
+    let path: String
+    let id: String
+    private let summary: String
+    private var details: String?
+    private var parameters: [JSON]
+    private var body: JSON?
+    private var responses: [JSON.Member] = []
+    private var security: JSON?
+    private var isDeprecated = false
+    private var pagination: JSON?
+    private var failure = "Problem"
+
+    /// - Parameters:
+    ///   - id: by which a client calls it.
+    ///   - exampleID: a number of which there is something from the start.
+    init(_ method: HTTPMethod, _ path: String, _ id: String, _ summary: String, exampleID: Int = 1) {
+        self.method = method
+        self.path = path
+        self.id = id
+        self.summary = summary
+        let names = path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
+        parameters = names.map { name in
+            let isNumber = name == "id"
+            return [
+                "name": .string(name), "in": "path", "required": .bool(true),
+                "schema": isNumber ? Schema.id : Schema.text(1...100), "example": isNumber ? .int(exampleID) : "birds",
+            ]
+        }
+    }
+
+    // MARK: What it takes
+
+    func query(
+        _ name: String, _ schema: JSON, _ about: String, example: JSON? = nil, isRequired: Bool = false
+    ) -> DescribedOperation {
+        parameter(name, "query", schema, about, example, isRequired)
+    }
+
+    func header(_ name: String, _ schema: JSON, _ about: String, example: JSON? = nil) -> DescribedOperation {
+        parameter(name, "header", schema, about, example, false)
+    }
+
+    private func parameter(
+        _ name: String, _ place: String, _ schema: JSON, _ about: String, _ example: JSON?, _ isRequired: Bool
+    ) -> DescribedOperation {
+        var members: [JSON.Member] = [
+            .init(name: "name", value: .string(name)), .init(name: "in", value: .string(place)),
+        ]
+        if isRequired { members.append(.init(name: "required", value: .bool(true))) }
+        members.append(.init(name: "description", value: .string(about)))
+        members.append(.init(name: "schema", value: schema))
+        if let example { members.append(.init(name: "example", value: example)) }
+        return changed { $0.parameters.append(.object(members)) }
+    }
+
+    /// Of `page`, `per_page` and `sort`, which all lists of the data have.
+    func paged(sortedBy keys: String...) -> DescribedOperation {
+        let choices = (["id"] + keys).flatMap { [$0, "-\($0)"] }
+        return query("page", Schema.integer(1...1_000_000), "The number of the page.", example: .int(1))
+            .query(
+                "per_page", Schema.integer(Page.sizes),
+                "How many results a page has; \(Page.defaultSize) where it is not given."
+            )
+            .query(
+                "sort", ["type": "string", "enum": .array(choices.map(JSON.string))],
+                "What to sort by, with a - in front for the other way."
+            )
+            .pages([
+                "style": "page", "items": "/results", "key": "/id", "total": "/total", "parameter": "page",
+                "size_parameter": "per_page",
+            ])
+    }
+
+    /// - Parameter types: of which the first is preferred.
+    func takes(_ schema: JSON, as types: String..., example: JSON? = nil, isRequired: Bool = true) -> DescribedOperation
+    {
+        var media: [JSON.Member] = [.init(name: "schema", value: schema)]
+        if let example { media.append(.init(name: "example", value: example)) }
+        let types = types.isEmpty ? ["application/json"] : types
+        return changed {
+            $0.body = [
+                "required": .bool(isRequired),
+                "content": .object(types.map { .init(name: $0, value: .object(media)) }),
+            ]
+        }
+    }
+
+    /// A form in parts.
+    ///
+    /// - Parameter types: of the parts, by name.
+    func takesParts(_ schema: JSON, types: KeyValuePairs<String, String>) -> DescribedOperation {
+        let encoding = types.map { JSON.Member(name: $0.key, value: ["contentType": .string($0.value)]) }
+        return changed {
+            $0.body = [
+                "required": .bool(true),
+                "content": ["multipart/form-data": ["schema": schema, "encoding": .object(encoding)]],
+            ]
+        }
+    }
+
+    // MARK: What it answers
+
+    func answers(_ schema: JSON, status: Int = 200, as type: String = "application/json", _ about: String = "Done.")
+        -> DescribedOperation
+    {
+        answer(
+            status, ["description": .string(about), "content": .object([.init(name: type, value: ["schema": schema])])])
+    }
+
+    func answersNothing(_ status: Int = 204, _ about: String = "Done.") -> DescribedOperation {
+        answer(status, ["description": .string(about)])
+    }
+
+    private func answer(_ status: Int, _ response: JSON) -> DescribedOperation {
+        changed { $0.responses.append(.init(name: String(status), value: response)) }
+    }
+
+    /// Errors have OAuth's form (RFC 6749 section 5.2).
+    func failsAsOAuth() -> DescribedOperation { changed { $0.failure = "OAuthError" } }
+
+    // MARK: What else there is to say
+
+    /// CommonMark.
+    func explained(_ text: String) -> DescribedOperation { changed { $0.details = text } }
+
+    /// One of these ways to log in is needed; none of them: nobody logs in for it.
+    func secured(by schemes: String...) -> DescribedOperation {
+        changed { operation in
+            operation.security = .array(schemes.map { .object([.init(name: $0, value: [])]) })
+        }
+    }
+
+    func deprecated() -> DescribedOperation { changed { $0.isDeprecated = true } }
+
+    /// How the list that it answers goes on: the extension `x-nightjar-pagination`.
+    func pages(_ pagination: JSON) -> DescribedOperation { changed { $0.pagination = pagination } }
+
+    private func changed(_ change: (inout DescribedOperation) -> Void) -> DescribedOperation {
+        var operation = self
+        change(&operation)
+        return operation
+    }
+
+    // MARK: The document
+
+    func json(tag: String) -> JSON {
+        var members: [JSON.Member] = [
+            .init(name: "operationId", value: .string(id)), .init(name: "tags", value: [.string(tag)]),
+            .init(name: "summary", value: .string(summary)),
+        ]
+        func add(_ name: String, _ value: JSON?) {
+            if let value { members.append(.init(name: name, value: value)) }
+        }
+        add("description", details.map(JSON.string))
+        add("deprecated", isDeprecated ? .bool(true) : nil)
+        add("parameters", parameters.isEmpty ? nil : .array(parameters))
+        add("requestBody", body)
+        let failure: JSON = ["$ref": .string("#/components/responses/\(failure)")]
+        add("responses", .object(responses + [.init(name: "default", value: failure)]))
+        add("security", security)
+        add("x-nightjar-pagination", pagination)
+        return .object(members)
+    }
+}

@@ -1,0 +1,121 @@
+/// Lists in pages of every style, as the API's document describes them.
+extension APIDescription {
+    static let lists: [DescribedOperation] =
+        ListStyle.allCases.map(list) + [
+            .init(.GET, "/v1/lists/{set}", "get_list", "What was asked of a list")
+                .answers(
+                    Schema.object([
+                        "set": Schema.string, "count": Schema.integer(from: 0), "total": Schema.integer(from: 0),
+                        "requests": Schema.integer(from: 0), "last": Schema.nullable(Schema.reference("ListQuery")),
+                        "log": Schema.list(of: Schema.reference("ListQuery")),
+                    ])),
+            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Forgets a list").answersNothing(),
+            .init(.GET, "/v1/lists/{set}/survivors", "get_list_survivors", "What has become of a list's first items")
+                .explained(
+                    "Those of `count` whose identifiers, multiples of `step`, are not among the deleted ones, are still there."
+                )
+                .answers(
+                    Schema.object([
+                        "count": Schema.integer(from: 0), "step": Schema.id, "deleted": Schema.list(of: Schema.id),
+                        "inserted": Schema.list(of: Schema.id),
+                    ])),
+            .init(.GET, "/v1/lists/{set}/items/{id}", "get_list_item", "An item of a list", exampleID: ListItems.step)
+                .answers(Schema.reference("ListItem")),
+        ]
+
+    private static let items = Schema.list(of: Schema.reference("ListItem"))
+    private static let place = Schema.integer(0...10_000_000)
+
+    private static func list(_ style: ListStyle) -> DescribedOperation {
+        let path = "/v1/lists/{set}/\(style.rawValue)"
+        let list = DescribedOperation(.GET, path, "list_by_\(style.rawValue)", summary(of: style))
+        switch style {
+        case .page:
+            return options(
+                list.query("page", Schema.integer(0...10_000_000), "The number of the page."), size: "per_page"
+            )
+            .pages([
+                "style": "page", "items": "/results", "key": "/id", "total": "/total", "parameter": "page",
+                "size_parameter": "per_page",
+            ])
+            .answers(
+                Schema.object(
+                    [
+                        "results": items, "page": place, "per_page": Schema.id, "total": place,
+                        "total_pages": place,
+                    ], optional: ["total", "total_pages"]))
+        case .offset:
+            return options(list.query("offset", place, "How many items are passed over."))
+                .pages([
+                    "style": "offset", "items": "/items", "key": "/id", "total": "/total", "parameter": "offset",
+                    "size_parameter": "limit",
+                ])
+                .answers(
+                    Schema.object(
+                        ["items": items, "offset": place, "limit": Schema.id, "total": place], optional: ["total"]))
+        case .cursor:
+            return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the page before."))
+                .pages([
+                    "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor", "parameter": "cursor",
+                    "size_parameter": "limit",
+                ])
+                .answers(
+                    Schema.object(
+                        ["results": items, "next_cursor": Schema.nullable(Schema.string)], optional: ["next_cursor"]))
+        case .after:
+            return options(list.query("starting_after", Schema.id, "The id of the last item of the page before."))
+                .pages([
+                    "style": "cursor", "items": "/data", "key": "/id", "more": "/has_more",
+                    "parameter": "starting_after", "size_parameter": "limit",
+                ])
+                .answers(Schema.object(["data": items, "has_more": Schema.flag]))
+        case .link:
+            return options(list.query("cursor", Schema.text(1...100), "Of the Link field of the page before."))
+                .pages(["style": "link", "items": "", "key": "/id", "size_parameter": "limit"])
+                .answers(items)
+        case .next:
+            return options(list.query("cursor", Schema.text(1...100), "Of the next of the page before."))
+                .pages([
+                    "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_parameter": "limit",
+                ])
+                .answers(
+                    Schema.object(
+                        [
+                            "value": items,
+                            "next": Schema.nullable(["type": "string", "format": "uri-reference"]),
+                        ], optional: ["next"]))
+        case .token:
+            return options(list.header("X-Token", Schema.text(1...100), "The X-Next-Token of the page before."))
+                .query("token", Schema.text(1...100), "The same in the query.")
+                .pages([
+                    "style": "header", "items": "/items", "key": "/id", "header": "X-Next-Token",
+                    "request_header": "X-Token", "size_parameter": "limit",
+                ])
+                .answers(Schema.object(["items": items]))
+        }
+    }
+
+    private static func summary(of style: ListStyle) -> String {
+        switch style {
+        case .page: "A list by the number of the page"
+        case .offset: "A list by how many items are passed over"
+        case .cursor: "A list by an opaque cursor"
+        case .after: "A list by the id of the last item"
+        case .link: "A list by Link fields (RFC 8288)"
+        case .next: "A list by the URL of the next page in the body"
+        case .token: "A list by a token in a header field"
+        }
+    }
+
+    /// What lists of every style can be asked for. The faults on request are not the API's: ``ListQuery`` tells of them.
+    private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
+        list.query("count", Schema.integer(Lists.counts), "How many items the list has where this request makes it.")
+            .query(size, Schema.integer(ListQuery.limits), "How many items a page has.")
+            .query("order", Schema.choice("id", "newest"), "By id upwards, or the newest first.")
+            .query(
+                "changes", Schema.choice("insert", "delete", "both"),
+                "What happens to the list before each page but the first."
+            )
+            .query("delay", Schema.integer(0...5000), "How many milliseconds the answer is held back.")
+    }
+}

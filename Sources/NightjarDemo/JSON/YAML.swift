@@ -1,0 +1,70 @@
+/// A JSON document as YAML 1.2 (section 6 on, in its block style).
+extension JSON {
+    /// Ends with a line break.
+    var yaml: String {
+        var output = ""
+        switch self {
+        case .object(let members) where !members.isEmpty: JSON.append(members, indent: 0, to: &output)
+        case .array(let values) where !values.isEmpty: JSON.append(values, indent: 0, to: &output)
+        default: output = flow + "\n"
+        }
+        return output
+    }
+
+    private static func append(_ members: [Member], indent: Int, to output: inout String) {
+        for (index, member) in members.enumerated() {
+            // The first one stands behind the dash of a list, or begins a line of its own already.
+            if index > 0 || output.isEmpty || output.hasSuffix("\n") { output += String(repeating: " ", count: indent) }
+            output += plainOrQuoted(member.name) + ":"
+            append(member.value, in: indent, to: &output)
+        }
+    }
+
+    private static func append(_ values: [JSON], indent: Int, to output: inout String) {
+        for value in values {
+            output += String(repeating: " ", count: indent) + "-"
+            if case .object(let members) = value, !members.isEmpty {
+                output += " "
+                append(members, indent: indent + 2, to: &output)
+            } else {
+                append(value, in: indent, to: &output)
+            }
+        }
+    }
+
+    /// What follows a name or a dash, to the end of its last line.
+    private static func append(_ value: JSON, in indent: Int, to output: inout String) {
+        switch value {
+        case .object(let members) where !members.isEmpty:
+            output += "\n"
+            append(members, indent: indent + 2, to: &output)
+        case .array(let values) where !values.isEmpty:
+            output += "\n"
+            append(values, indent: indent + 2, to: &output)
+        default:
+            output += " \(value.flow)\n"
+        }
+    }
+
+    /// On one line; JSON is YAML (section 1.3) but for texts, which need their quotes only where they look like something
+    /// else.
+    private var flow: String {
+        if case .string(let text) = self { return JSON.plainOrQuoted(text) }
+        return String(decoding: formatted(), as: UTF8.self)
+    }
+
+    private static func plainOrQuoted(_ text: String) -> String {
+        let isPlain =
+            text.utf8.first.map { isLetter($0) || $0 == UInt8(ascii: "/") } == true
+            && text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || " /._-{}+,;()".utf8.contains($0) }
+            && text.utf8.last != UInt8(ascii: " ") && !reserved.contains(text.lowercased())
+        return isPlain ? text : String(decoding: JSON.string(text).formatted(), as: UTF8.self)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
+    /// What YAML 1.1, which many readers still speak, takes for no text.
+    private static let reserved: Set<String> = [
+        "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",
+    ]
+}

@@ -1,0 +1,232 @@
+import Testing
+
+@testable import NightjarHTTP
+
+/// What is told of each keyword beyond the plain ones; that they are right, JSONSchemaSuiteTests shows.
+@Suite struct JSONSchemaKeywordTests {
+    /// Schema, document, and what is told; empty where the document is as it should be.
+    @Test(arguments: [
+        // Numbers.
+        (#"{"exclusiveMinimum": 1}"#, "1", "expected a number greater than 1, found that number itself"),
+        (#"{"exclusiveMinimum": 1}"#, "0", "expected a number greater than 1, found a smaller one"),
+        (#"{"exclusiveMaximum": 1}"#, "1.0", "expected a number less than 1, found that number itself"),
+        (
+            #"{"minimum": 1, "exclusiveMinimum": true}"#, "1",
+            "expected a number greater than 1, found that number itself"
+        ),
+        (#"{"exclusiveMaximum": true, "maximum": 1}"#, "2", "expected a number less than 1, found a larger one"),
+        (#"{"maximum": 1, "exclusiveMaximum": false}"#, "1", ""),
+        (#"{"multipleOf": 3}"#, "9223372036854775806", ""),
+        (#"{"multipleOf": 3}"#, "9223372036854775807", "expected a multiple of 3, found another number"),
+        (#"{"multipleOf": 0.1}"#, "0.3", ""), (#"{"multipleOf": 0.01}"#, "19.99", ""),
+        (#"{"multipleOf": 0.01}"#, "4.021", "expected a multiple of 0.01, found another number"),
+        (#"{"multipleOf": 1e-300}"#, "1e300", ""), (#"{"multipleOf": 1e300}"#, "0", ""),
+        (#"{"multipleOf": 7}"#, "1e300", "expected a multiple of 7, found another number"),
+        (#"{"multipleOf": 1e300}"#, "1e-300", "expected a multiple of 1e+300, found another number"),
+        // Texts.
+        (#"{"pattern": "^a+$"}"#, #""aaa""#, ""),
+        (#"{"pattern": "^a+$"}"#, #""ab""#, #"expected a string that matches "^a+$", found another string"#),
+        (#"{"pattern": "^a+$"}"#, "1", ""),
+        // Arrays.
+        (#"{"prefixItems": [{"type": "string"}], "items": {"type": "null"}}"#, #"["a", null]"#, ""),
+        (
+            #"{"prefixItems": [{"type": "string"}], "items": {"type": "null"}}"#, #"["a", 1]"#,
+            #"at "/1": expected null, found an integer"#
+        ),
+        (
+            #"{"contains": {"type": "string"}}"#, "[1, 2]",
+            #"expected an array with at least 1 of what "contains" wants, found one with 0"#
+        ),
+        (
+            #"{"contains": {"type": "string"}, "maxContains": 1}"#, #"["a", "b"]"#,
+            #"expected an array with at most 1 of what "contains" wants, found one with 2"#
+        ),
+        (
+            #"{"uniqueItems": true}"#, #"[{"a": 1, "b": 2}, 1, {"b": 2.0, "a": 1.0}]"#,
+            "expected an array without equal elements, found one whose elements 0 and 2 are"
+        ),
+        (#"{"uniqueItems": true}"#, #"["1", 1, true, null, [1], {"1": 1}, "a", "A"]"#, ""),
+        (
+            #"{"prefixItems": [true], "unevaluatedItems": false}"#, "[1, 2]",
+            #"at "/1": expected nothing, found an integer"#
+        ),
+        // Objects.
+        (#"{"minProperties": 1}"#, "{}", "expected an object of at least 1 member, found one of 0"),
+        (#"{"maxProperties": 1}"#, #"{"a": 1, "b": 2}"#, "expected an object of at most 1 member, found one of 2"),
+        (
+            #"{"patternProperties": {"^n": {"type": "integer"}}, "additionalProperties": false}"#,
+            #"{"n1": 1, "n2": "2"}"#, #"at "/n2": expected an integer, found a string"#
+        ),
+        (
+            #"{"patternProperties": {"^n": {"type": "integer"}}, "additionalProperties": false}"#,
+            #"{"n1": 1, "m": "2"}"#, #"at "/m": expected no member of this name, found a string"#
+        ),
+        (
+            #"{"properties": {"n": {"minimum": 1}}, "patternProperties": {"n": {"maximum": 2}, "^.$": {"type": "integer"}}}"#,
+            #"{"n": 1.5}"#, #"at "/n": expected an integer, found a number"#
+        ),
+        (
+            #"{"propertyNames": {"maxLength": 1}}"#, #"{"a": 1, "bc": 2}"#,
+            #"at "/bc": expected a member whose name is a string of at most 1 character, found one of 2"#
+        ),
+        (
+            #"{"dependentRequired": {"a": ["b"]}, "properties": {"b": {"type": "string"}}}"#, #"{"a": 1}"#,
+            #"at "/b": expected a string, for there is "a", found nothing"#
+        ),
+        (
+            #"{"dependentSchemas": {"a": {"required": ["b"]}}}"#, #"{"a": 1}"#,
+            #"at "/b": expected a value, found nothing"#
+        ),
+        (
+            #"{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}"#, #"{"a": 1, "b": 1}"#,
+            #"at "/b": expected no member of this name, found an integer"#
+        ),
+        // The same value.
+        (
+            #"{"allOf": [{"type": "object"}, {"required": ["a"]}]}"#, "{}",
+            #"at "/a": expected a value, found nothing"#
+        ),
+        (
+            #"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#, "1",
+            "expected a string or null, found an integer"
+        ),
+        (
+            #"{"anyOf": [{"type": "string"}, {"anyOf": [{"type": "null"}, {"type": "array"}]}]}"#, "1",
+            "expected a string or an array or null, found an integer"
+        ),
+        (
+            #"{"oneOf": [{"type": "string"}, {"required": ["a"], "properties": {"b": {"type": "integer"}}}]}"#,
+            #"{"a": 1, "b": "x"}"#,
+            #"at "/b": expected an integer (by schema 2 of 2 in "oneOf"), found a string"#
+        ),
+        (
+            #"{"oneOf": [{"minimum": 1}, {"maximum": 5}, {"type": "string"}]}"#, "3",
+            #"expected a value that fits one of the 3 schemas of "oneOf", found one that fits 1, 2"#
+        ),
+        (#"{"not": {"type": "string"}}"#, "1", ""),
+        (
+            #"{"not": {"type": "string"}}"#, #""a""#,
+            #"expected a value that does not fit "not", found a string"#
+        ),
+        (
+            #"{"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"type": "null"}}"#, #""a""#,
+            "expected a string of at least 2 characters, found one of 1"
+        ),
+        (
+            #"{"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"type": "null"}}"#, "1",
+            "expected null, found an integer"
+        ),
+        (
+            ##"{"properties": {"a": {"$ref": "#/$defs/id"}}, "$defs": {"id": {"type": "integer"}}}"##, #"{"a": "1"}"#,
+            #"at "/a": expected an integer, found a string"#
+        ),
+        (
+            ##"{"items": {"$ref": "#id"}, "definitions": {"x": {"$anchor": "id", "type": "integer"}}}"##, "[1, null]",
+            #"at "/1": expected an integer, found null"#
+        ),
+        (
+            ##"{"$ref": "#/$defs/a%25~1", "minimum": 2, "$defs": {"a%/": {"type": "integer"}}}"##, "1",
+            "expected a number of at least 2, found a smaller one"
+        ),
+        // A secret's value is not shown, wherever it is refused.
+        (
+            #"{"properties": {"token": {"oneOf": [{"const": "a"}, {"items": {"const": 1}, "type": "array"}]}}}"#,
+            #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
+        ),
+    ])
+    func tells(_ schema: String, _ document: String, _ told: String) throws {
+        let schema = try JSONSchema(parsing: schema)
+        let mismatch = schema.mismatch(in: try JSONValue(parsing: document))
+        #expect(mismatch?.description ?? "" == told)
+    }
+
+    @Test func aDiscriminatorChoosesTheSchemaThatIsTold() throws {
+        let schema = try JSONSchema(
+            parsing: ##"""
+                {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}],
+                 "discriminator": {"propertyName": "kind", "mapping": {"dog": "#/$defs/Dog"}},
+                 "$defs": {"Cat": {"properties": {"lives": {"type": "integer"}}},
+                           "Dog": {"properties": {"bark": {"type": "boolean"}}, "required": ["kind"]}}}
+                """##)
+        func told(_ document: String) throws -> String? {
+            schema.mismatch(in: try JSONValue(parsing: document))?.description
+        }
+        #expect(try told(#"{"kind": "dog", "bark": true, "lives": "x"}"#) == nil)
+        #expect(try told(#"{"kind": "dog", "bark": 1}"#) == #"at "/bark": expected a boolean, found an integer"#)
+        #expect(try told(#"{"kind": "Cat", "lives": "x"}"#) == #"at "/lives": expected an integer, found a string"#)
+        #expect(
+            try told(#"{"kind": "cow", "lives": "x", "bark": 1}"#)
+                == #"at "/kind": expected one of "dog", "Cat", found "cow""#)
+        #expect(
+            try told(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
+        // What fits one is fine, whatever it calls itself.
+        #expect(try told(#"{"lives": 9}"#) == nil)
+    }
+
+    @Test func aTreeIsCheckedAsDeepAsItGoes() throws {
+        let schema = try JSONSchema(
+            parsing: ##"{"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false}"##)
+        let depth = 1000
+        let good = String(repeating: #"{"next":"#, count: depth) + "{}" + String(repeating: "}", count: depth)
+        #expect(schema.mismatch(in: try JSONValue(parsing: good)) == nil)
+        let bad = String(repeating: #"{"next":"#, count: depth) + "1" + String(repeating: "}", count: depth)
+        let mismatch = schema.mismatch(in: try JSONValue(parsing: bad))
+        #expect(mismatch?.path.tokens.count == depth)
+        #expect(mismatch?.expected == "an object")
+    }
+
+    @Test func whatIsOnlyReadNeedNotBeSent() throws {
+        let schema = try JSONSchema(
+            parsing: """
+                {"required": ["id", "name", "password"], "properties": {
+                  "id": {"readOnly": true, "type": "integer"}, "name": {"type": "string"},
+                  "password": {"writeOnly": true, "type": "string"}}}
+                """)
+        let sent = try JSONValue(parsing: #"{"name": "n", "password": "p"}"#)
+        #expect(schema.mismatch(in: sent)?.description == #"at "/id": expected an integer, found nothing"#)
+        #expect(schema.mismatch(in: sent, use: .request) == nil)
+        let answered = try JSONValue(parsing: #"{"id": 1, "name": "n"}"#)
+        #expect(schema.mismatch(in: answered, use: .response) == nil)
+        #expect(
+            schema.mismatch(in: answered, use: .request)?.description
+                == #"at "/password": expected a string, found nothing"#)
+    }
+
+    // MARK: Bounds
+
+    @Test func aSchemaThatGoesNowhereIsNotFollowedForEver() throws {
+        let schema = try JSONSchema(parsing: ##"{"allOf": [{"$ref": "#"}]}"##)
+        let error = #expect(throws: NightjarError.self) { try schema.check(.array([.integer(1)])) }
+        #expect(error?.kind == .decoding)
+        #expect(
+            error?.message
+                == "the JSON is not as expected: expected at most 8192 schemas within each other, found more")
+    }
+
+    @Test func whatWouldTakeTooLongIsGivenUp() throws {
+        // Each level doubles the work: 2^60 steps.
+        let schema = try JSONSchema(
+            parsing: ##"{"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#", "minItems": 0}]}}"##)
+        let depth = 60
+        let text = String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
+        var checker = JSONSchemaChecker(schema.arena, .any, maximumSteps: 100_000)
+        let mismatch = checker.mismatch(of: try JSONValue(parsing: text), schema.root)
+        #expect(mismatch?.expected == "what can be checked in 100000 steps")
+        #expect(mismatch?.found == "more")
+    }
+
+    @Test func aPatternThatExplodesIsGivenUp() throws {
+        let schema = try JSONSchema(parsing: #"{"pattern": "^(a|aa)+$"}"#)
+        var checker = JSONSchemaChecker(schema.arena, .any, maximumSteps: 10_000)
+        let text = String(repeating: "a", count: 60) + "b"
+        #expect(checker.mismatch(of: .string(text), schema.root)?.found == "more")
+        #expect(schema.mismatch(in: .string("aaaa")) == nil)
+    }
+
+    @Test func equalElementsAreFoundInAboutLinearTime() throws {
+        let schema = try JSONSchema(parsing: #"{"uniqueItems": true}"#)
+        let elements = (0..<20_000).map { JSONValue.object([.init("id", .integer(Int64($0)))]) }
+        #expect(schema.mismatch(in: .array(elements)) == nil)
+        #expect(schema.mismatch(in: .array(elements + [elements[7]]))?.found == "one whose elements 7 and 20000 are")
+    }
+}
