@@ -16,6 +16,10 @@ final class PaginationBox {
 /// A list as C walks through it. Belongs to the thread that uses it, but for what `pager` itself allows.
 final class PagerBox: @unchecked Sendable {
     let pager: Pager
+    /// Of blocking calls: what the program has set to run in the midst of a load runs there, also of pages loaded ahead.
+    private let queue = CompletionQueue()
+    /// Where that runs now.
+    private weak var serving: CompletionQueue?
     /// Whose items are being given, and the next of them.
     private var page: Page?
     private var next = 0
@@ -24,7 +28,19 @@ final class PagerBox: @unchecked Sendable {
 
     init(_ pager: Pager) { self.pager = pager }
 
-    deinit { pager.cancel() }
+    deinit { close() }
+
+    /// Ends what is loaded, and runs here what is left of it.
+    func close() {
+        pager.cancel()
+        queue.close()
+    }
+
+    private func serve(on queue: CompletionQueue) {
+        guard serving !== queue else { return }
+        serving = queue
+        pager.deliverCallbacks(on: queue)
+    }
 
     /// - Returns: nil at the end.
     func nextItem() throws(NightjarError) -> (text: UnsafePointer<CChar>, length: Int)? {
@@ -45,9 +61,18 @@ final class PagerBox: @unchecked Sendable {
     /// Passes over what is left of the one before.
     func nextPage() throws(NightjarError) -> Page? {
         page = nil
-        page = try pager.nextPageBlocking()
+        serve(on: queue)
+        page = try pager.nextPageBlocking(on: queue)
         next = page?.count ?? 0
         return page
+    }
+
+    func startNextPage(
+        on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
+    ) {
+        passOver()
+        serve(on: queue)
+        pager.nextPage(on: queue, finished)
     }
 
     func passOver() {
@@ -176,7 +201,7 @@ public func nj_pager_new(
 
 @_cdecl("nj_pager_free") @implementation
 public func nj_pager_free(_ pager: OpaquePointer?) {
-    Handle<PagerBox>.take(pager)?.pager.cancel()
+    Handle<PagerBox>.take(pager)?.close()
 }
 
 /// - Parameter found: nil for the end.
@@ -229,8 +254,7 @@ public func nj_pager_start_next_page(
         let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
-        box.passOver()
-        box.pager.nextPage(on: queue) { result in
+        box.startNextPage(on: queue) { result in
             withExtendedLifetime(box) {
                 switch result {
                 case .success(nil): done(context.pointer, Handle.lend(box), nil, nil)

@@ -107,10 +107,12 @@ equal(#seen, 25)
 equal(asked(path), 4)
 
 -- Never a silent end.
-fails("too_large", "the list has more than 2 pages, with 20 items so far; raise maximumPages (maximum_pages) to go on",
+fails("too_large", "the list has more than 2 pages, with 20 items so far; raise maximumPages (max_pages) to go on",
   function() api:paginate(set "cursor", { query = { count = 25, limit = 10 }, max_pages = 2 }):collect() end)
-fails("protocol", "the next page is of another origin, http://127.0.0.2:1; allow it by allowedOrigins (allow_origins)",
-  function() api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect() end)
+fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1" and not at "%s"; name it in allowedOrigins '
+  .. "(allow_origins) to go there, without credentials"):format(origin), function()
+  api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
+end)
 
 -- A function that decides: query items, a URL, the end. It may wait.
 local ways = {
@@ -185,7 +187,7 @@ fails("timeout", "timeout: the function did not return within 0.01 seconds", nig
 equal(#list:collect(), 30)
 
 -- Misuse.
-misuse("paginate: path must be a string, got nil", function() api:paginate() end)
+misuse("paginate: path must be a string, got no value", function() api:paginate() end)
 misuse("paginate: options must be a table, got number", function() api:paginate("/", 1) end)
 misuse("paginate: there is no option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
 misuse("paginate: there is no option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
@@ -198,7 +200,8 @@ misuse("paginate: query must be a table, got number", function() api:paginate("/
 misuse("paginate: a client with 'before' or 'after' has no lists; make another without, or call api:get", function()
   nightjar.client { base_url = origin, before = print }:paginate "/"
 end)
-fails("invalid_argument", 'option "style" must be one of guess, page, offset, cursor, link, next, header, custom, got "cursr"; did you mean "cursor"?',
+fails("invalid_argument",
+  'option "style" is "cursr"; it must be one of "guess", "page", "offset", "cursor", "link", "next", "header", "custom"',
   function() api:paginate("/", { style = "cursr" }) end)
 misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
 misuse("bad argument #1 to 'take' (a number of items from 0 expected)", function() list:take(-1) end)

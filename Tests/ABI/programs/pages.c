@@ -213,6 +213,52 @@ static void queued(void) {
   nj_request_free(request);
 }
 
+/* Hooks run on the thread that waits, and never on one of ours. */
+static pthread_t here;
+static int hooked, elsewhere;
+
+static nj_status before(void *context, nj_outgoing *request) {
+  (void)context, (void)request;
+  hooked++;
+  elsewhere += !pthread_equal(here, pthread_self());
+  return NJ_OK;
+}
+
+static void hooks(void) {
+  here = pthread_self();
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, url);
+  nj_config_on_request(config, before, NULL);
+  nj_client *other = nj_client_new(config, NULL);
+  nj_config_free(config);
+  nj_request *request = list_of("cursor", "35", "10");
+  nj_pager *pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  walk(pager, 1, 35);
+  CHECK(hooked == 4 && elsewhere == 0);
+  nj_pager_free(pager);
+  nj_queue *queue = nj_queue_new();
+  pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  tally all = {0};
+  while (all.ends == 0) {
+    int pages = all.pages;
+    CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+    while (all.ends == 0 && all.pages == pages) nj_queue_poll(queue, -1);
+  }
+  CHECK(all.pages == 4 && all.items == 35 && hooked == 8 && elsewhere == 0);
+  nj_pager_free(pager);
+  /* Freed in the midst of what is loaded ahead; the client before the pager, and the queue before both. */
+  pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+  nj_queue_free(queue);
+  nj_client_free(other);
+  nj_error *error = NULL;
+  CHECK(nj_pager_next_page(pager, &(nj_page *){NULL}, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_CLOSED);
+  nj_error_free(error);
+  nj_pager_free(pager);
+  nj_request_free(request);
+}
+
 static void *cancel_soon(void *pager) {
   usleep(20000);
   nj_pager_cancel(pager);
@@ -287,6 +333,7 @@ int main(int argc, char **argv) {
   failing_page();
   custom();
   queued();
+  hooks();
   cancelled();
   misuse();
   nj_client_free(client);
