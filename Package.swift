@@ -218,6 +218,9 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzPages",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Pages"),
+        .executableTarget(
+            name: "FuzzOpenAPI", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarOpenAPI"],
+            path: "Tests/Fuzz/OpenAPI"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

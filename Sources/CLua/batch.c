@@ -87,7 +87,7 @@ static int call(lua_State *L) {
     lua_insert(L, 2);
     lua_setfield(L, 2, "path");
   }
-  return njl_client_request(L);
+  return njl_send_request(L);
 }
 
 /* api:batch{request, ..., concurrency = 6, collect_errors = false} -> responses in the order of the requests; with

@@ -236,7 +236,7 @@ static int verb(lua_State *L) {
   return njl_send(L, &request, 3, njl_answered);
 }
 
-int njl_client_request(lua_State *L) {
+int njl_send_request(lua_State *L) {
   client *self = check_client(L);
   if (!self->has_hooks || !lua_istable(L, 2)) return plain_request(L);
   lua_settop(L, 2);
@@ -311,7 +311,7 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"request", njl_client_request},
+  static const luaL_Reg methods[] = {{"request", njl_send_request},
                                      {"batch", njl_batch},
                                      {"paginate", njl_paginate},
                                      {"close", close},

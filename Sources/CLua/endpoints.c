@@ -219,7 +219,7 @@ static int call(lua_State *L) {
   lua_pushvalue(L, REQUEST);
   lua_replace(L, PARAMETERS);
   lua_settop(L, PARAMETERS);
-  return njl_client_request(L);
+  return njl_send_request(L);
 }
 
 /* --- OpenAPI --- */

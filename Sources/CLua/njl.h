@@ -237,7 +237,7 @@ int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
  * the request's. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then);
-int njl_client_request(lua_State *L); /* api:request: of the client at index 1, the request at index 2 */
+int njl_send_request(lua_State *L); /* api:request: of the client at index 1, the request at index 2 */
 bool njl_client_has_hooks(lua_State *L); /* the one at index 1 */
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);

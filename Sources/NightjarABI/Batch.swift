@@ -4,7 +4,8 @@ import Synchronization
 
 /// What C handed over as an array of requests.
 private func calls(
-    _ requests: UnsafePointer<OpaquePointer?>?, _ count: Int, _ told: (Int, RequestBox) -> TaskHandlers
+    _ requests: UnsafePointer<OpaquePointer?>?, _ count: Int, for client: Client,
+    _ told: (Int, RequestBox) -> TaskHandlers
 ) throws(NightjarError) -> [BatchCall] {
     guard count > 0 else { return [] }
     let requests = try required(requests, "requests")
@@ -14,7 +15,7 @@ private func calls(
         guard let box = Handle<RequestBox>.borrow(requests[index]) else {
             throw NightjarError(.invalidArgument, "requests[\(index)] is NULL")
         }
-        calls.append(BatchCall(box.request, handlers: told(index, box)))
+        calls.append(BatchCall(try box.request(for: client), handlers: told(index, box)))
     }
     return calls
 }
@@ -43,7 +44,7 @@ public func nj_client_send_batch(
         let client = try required(Handle<Client>.borrow(client), "client")
         guard count >= 0 else { throw NightjarError(.invalidArgument, "count is larger than memory") }
         let marks = RefreshMarks()
-        let calls = try calls(requests, count) { index, box in
+        let calls = try calls(requests, count, for: client) { index, box in
             box.handlers { task, _ in marks.note(task, index) }
         }
         let outResponses = places == 0 ? nil : try required(outResponses, "out_responses")
@@ -76,7 +77,7 @@ public func nj_client_start_batch(
         let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
         let finished = try required(finished, "finished")
         guard count >= 0 else { throw NightjarError(.invalidArgument, "count is larger than memory") }
-        let calls = try calls(requests, count) { _, box in box.handlers { _, _ in } }
+        let calls = try calls(requests, count, for: client) { _, box in box.handlers { _, _ in } }
         let context = CallbackContext(pointer: context)
         let handlers = BatchHandlers(
             ended: { batch, index, task, result in

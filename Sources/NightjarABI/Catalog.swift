@@ -18,7 +18,6 @@ final class CatalogBox: Sendable {
     var catalog: Catalog { state.withLock { $0.catalog } }
 
     func change(_ body: (inout Catalog) throws(NightjarError) -> Void) throws(NightjarError) {
-        // A copy, so that what fails has changed nothing.
         try state.withLock { state in
             Result { () throws(NightjarError) in try body(&state.catalog) }
         }.get()

@@ -133,7 +133,7 @@ local function strict(mode)
 end
 equal(strict("off").endpoints.article { id = 1 }.json.id, 1)
 local warned = strict("warn").endpoints.article { id = 1 }
-equal(nightjar.explain(warned)[1].decision, "mismatched")
+equal(warned:explain()[1].decision, "mismatched")
 fails("decoding",
   'the answer of endpoint "article": the JSON is not as described: at "/nothing": expected a value, found nothing',
   function() strict("error").endpoints.article { id = 1 } end)
@@ -165,4 +165,4 @@ equal(given.endpoints.read { id = 5 }.json.id, 5)
 refused('endpoint "read": the parameter "id" in the path is missing', function() given.endpoints.read {} end)
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
-misuse("load_openapi: the path of a file or a URL expected, got nil", function() loader:load_openapi() end)
+misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)

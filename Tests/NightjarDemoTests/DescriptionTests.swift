@@ -77,6 +77,19 @@ import Testing
         #expect(try demo.curl("/v1/lists/a/cursor?limit=\(most + 1)").status == 400)
     }
 
+    @Test func whatAListCanBeAskedForIsLookedAt() throws {
+        for operation in try operations() where operation.path.hasPrefix("/v1/lists/{set}/") {
+            let parameters = operation.description["parameters"] as? [[String: Any]] ?? []
+            let names = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
+            // The ones that all styles have are tried with one style.
+            for name in operation.path.hasSuffix("/cursor") ? names : Array(names.prefix(1)) {
+                let answer = try demo.ask("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
+                let errors = try answer.json["errors"] as? [[String: Any]]
+                #expect(errors?.first?["parameter"] as? String == name, "\(operation.path)")
+            }
+        }
+    }
+
     // MARK: How it is served
 
     @Test(arguments: [("/openapi.json", "application/json"), ("/openapi.yaml", "application/yaml")])

@@ -43,22 +43,26 @@ struct DescribedOperation {
     func query(
         _ name: String, _ schema: JSON, _ about: String, example: JSON? = nil, isRequired: Bool = false
     ) -> DescribedOperation {
-        parameter(name, "query", schema, about, example, isRequired)
+        parameter(name, "query", schema, about, example, [.init(name: "required", value: .bool(isRequired))])
+    }
+
+    /// A list with commas between its elements.
+    func joinedQuery(_ name: String, _ elements: JSON, atMost maximum: Int, _ about: String) -> DescribedOperation {
+        let schema = Schema.list(of: elements, atMost: maximum)
+        return parameter(name, "query", schema, about, nil, [.init(name: "explode", value: .bool(false))])
     }
 
     func header(_ name: String, _ schema: JSON, _ about: String, example: JSON? = nil) -> DescribedOperation {
-        parameter(name, "header", schema, about, example, false)
+        parameter(name, "header", schema, about, example, [])
     }
 
     private func parameter(
-        _ name: String, _ place: String, _ schema: JSON, _ about: String, _ example: JSON?, _ isRequired: Bool
+        _ name: String, _ place: String, _ schema: JSON, _ about: String, _ example: JSON?, _ rules: [JSON.Member]
     ) -> DescribedOperation {
         var members: [JSON.Member] = [
             .init(name: "name", value: .string(name)), .init(name: "in", value: .string(place)),
         ]
-        if isRequired { members.append(.init(name: "required", value: .bool(true))) }
-        members.append(.init(name: "description", value: .string(about)))
-        members.append(.init(name: "schema", value: schema))
+        members += rules + [.init(name: "description", value: .string(about)), .init(name: "schema", value: schema)]
         if let example { members.append(.init(name: "example", value: example)) }
         return changed { $0.parameters.append(.object(members)) }
     }

@@ -107,15 +107,34 @@ extension APIDescription {
         }
     }
 
-    /// What lists of every style can be asked for. The faults on request are not the API's: ``ListQuery`` tells of them.
+    /// What lists of every style can be asked for. What changes the shape of an answer is left out: ``ListQuery`` has it.
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
-        list.query("count", Schema.integer(Lists.counts), "How many items the list has where this request makes it.")
+        faults(
+            list.query(
+                "count", Schema.integer(Lists.counts), "How many items the list has where this request makes it."
+            )
             .query(size, Schema.integer(ListQuery.limits), "How many items a page has.")
             .query("order", Schema.choice("id", "newest"), "By id upwards, or the newest first.")
             .query(
                 "changes", Schema.choice("insert", "delete", "both"),
                 "What happens to the list before each page but the first."
             )
-            .query("delay", Schema.integer(0...5000), "How many milliseconds the answer is held back.")
+            .query("end", Schema.choice("null", "empty", "absent"), "What stands for no next page.")
+            .query("links", Schema.choice("relative", "absolute", "query"), "What URLs of pages look like.")
+            .query("foreign", Schema.text(8...310), "The origin that the next page is said to be of.")
+            .query("empty", Schema.integer(2...1000), "Every so many pages one has no items, and others behind it.")
+            .query("repeat", Schema.choice("0", "1", "page", "cursor"), "The first page, or the cursor, is repeated."))
+    }
+
+    private static func faults(_ list: DescribedOperation) -> DescribedOperation {
+        list.query("delay", Schema.integer(0...5000), "How many milliseconds the answer is held back.")
+            .joinedQuery("fail", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that fail, from 1.")
+            .joinedQuery(
+                "rate", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that are too much (429)."
+            )
+            .query("times", Schema.integer(0...1_000_000), "How many times each of them does; 1 where it is not given.")
+            .query("status", Schema.integer(400...599), "How pages fail; 503 where it is not given.")
+            .query("retry_after", Schema.number(0...3600), "Seconds, in Retry-After.")
+            .query("drop", Schema.choice("0", "1"), "1: pages that fail get no answer at all.")
     }
 }

@@ -6,6 +6,8 @@ import NIOHTTP1
 /// `fail=2,5` names pages by their numbers from 1; each fails `times` times with `status`, or with `drop=1` by closing the
 /// connection without an answer. `rate=3` does the same with 429 and Retry-After. `retry_after` is in seconds.
 struct ListFaults {
+    static let pagesLimit = 100
+
     let failing: [Int]
     let limited: [Int]
     let times: Int
@@ -44,8 +46,8 @@ struct ListFaults {
         guard let text = request.query(name) else { return [] }
         let words = text.split(separator: ",", omittingEmptySubsequences: false)
         let pages = words.compactMap { Int($0) }.filter { $0 >= 1 }
-        guard pages.count == words.count, pages.count <= 100 else {
-            throw Problem.query(name, "must be up to 100 numbers of pages, from 1, with commas between them")
+        guard pages.count == words.count, pages.count <= pagesLimit else {
+            throw Problem.query(name, "must be up to \(pagesLimit) numbers of pages, from 1, with commas between them")
         }
         return pages
     }

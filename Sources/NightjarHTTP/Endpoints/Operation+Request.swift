@@ -27,6 +27,7 @@ extension Operation {
         let values = try BoundArguments(arguments, of: self, parameters(of: template)) { made.headers[$0] != nil }
         made.target = try target(template, values)
         made.parameters = []
+        made.resolved = nil
         try setFields(values, of: &made)
         try setBody(arguments.body, of: &made)
         if let accept, made.headers.firstIndex(of: "Accept") == nil { try made.headers.set("Accept", accept) }

@@ -11,8 +11,8 @@ extension CatalogBuilder {
         var choices: [RequestContent.Choice] = []
         for (key, value) in types.node.members {
             try countPart()
-            let name = types.node.name(key)
-            guard MediaType(name) != nil else {
+            let name = texts.name(key, of: types)
+            guard name.utf8.count <= CatalogBuilder.maximumName, MediaType(name) != nil else {
                 note(context, "\(quoted(name)) is no media type; it is left out")
                 continue
             }
@@ -21,6 +21,7 @@ extension CatalogBuilder {
                 let source = try set.resolved(DocumentPlace(document: types.document, node: value))
                 choices.append(try choice(name, source, place))
             } catch {
+                guard error.kind != .tooLarge else { throw error }
                 note(place, "it is left out: \(error.message)")
             }
         }
@@ -30,7 +31,7 @@ extension CatalogBuilder {
         }
         var content = RequestContent(
             CatalogBuilder.preferred(choices), isRequired: source.node["required"]?.bool ?? false)
-        content.documentation = described.text("description") ?? text("description", of: source, context)
+        content.documentation = texts.text(described["description"]) ?? text("description", of: source, context)
         return content
     }
 
@@ -45,7 +46,8 @@ extension CatalogBuilder {
         }
         if let encodings = source["encoding"], encodings.node.isObject {
             for (key, value) in encodings.node.members {
-                let name = encodings.node.name(key)
+                try countPart()
+                let name = texts.name(key, of: encodings)
                 choice.encodings[name] = encoding(
                     DocumentPlace(document: encodings.document, node: value), "\(context).encoding.\(name)")
             }
@@ -57,8 +59,8 @@ extension CatalogBuilder {
     /// OpenAPI 3.1 section 4.8.15.
     private mutating func encoding(_ source: DocumentPlace, _ context: String) -> RequestContent.PartEncoding {
         var encoding = RequestContent.PartEncoding()
-        encoding.contentType = source.text("contentType")
-        if let style = source.text("style") {
+        encoding.contentType = texts.text(source["contentType"])
+        if let style = texts.text(source["style"]) {
             encoding.style = ParameterStyle(rawValue: style)
             if encoding.style == nil { note(context, "there is no style \(quoted(style))") }
         }
@@ -82,7 +84,7 @@ extension CatalogBuilder {
     mutating func answers(_ responses: DocumentPlace, _ context: String) throws(NightjarError) -> [AnswerDescription] {
         var answers: [AnswerDescription] = []
         for (key, value) in responses.node.members {
-            let name = responses.node.name(key)
+            let name = texts.name(key, of: responses)
             guard !name.hasPrefix("x-") else { continue }
             try countPart()
             let context = "\(context).\(name)"
@@ -106,12 +108,12 @@ extension CatalogBuilder {
     ) throws(NightjarError) -> AnswerDescription {
         let source = try set.resolved(described)
         var answer = AnswerDescription(statuses)
-        answer.documentation = described.text("description") ?? text("description", of: source, context)
+        answer.documentation = texts.text(described["description"]) ?? text("description", of: source, context)
         if source["links"] != nil { passOver("links", context + ": links are not followed") }
         guard let types = source["content"] else { return answer }
         for (key, value) in types.node.members {
             try countPart()
-            let name = types.node.name(key)
+            let name = texts.name(key, of: types)
             var described: DeferredSchema?
             do throws(NightjarError) {
                 let source = try set.resolved(DocumentPlace(document: types.document, node: value))

@@ -4,16 +4,16 @@ extension CatalogBuilder {
     /// What an operation takes in its URL and its fields: its own, and its path's that it does not replace. OpenAPI 3.1
     /// sections 4.8.9, 4.8.10 and 4.8.12.
     mutating func parameters(
-        of operation: DocumentPlace, _ item: PathItem, _ path: String, _ context: String
+        of operation: DocumentPlace, _ item: PathItem, _ template: TemplateNames, _ context: String
     ) throws(NightjarError) -> [Parameter] {
-        let own = try parameters(operation["parameters"], path, context)
-        let common = try parameters(item["parameters"], path, context)
+        let own = try parameters(operation["parameters"], template, context)
+        let common = try parameters(item["parameters"], template, context)
         var known = Set(own.map(ParameterKey.init))
         var all = common.filter { !known.contains(ParameterKey($0)) } + own
         known.formUnion(common.map(ParameterKey.init))
-        for name in CatalogBuilder.templateNames(path) where !known.contains(ParameterKey(name: name, place: .path)) {
+        for name in template.ordered where !known.contains(ParameterKey(name: name, place: .path)) {
+            try countPart()
             note(context, "nothing is said of \(quoted(name)) in its path; it takes any value")
-            known.insert(ParameterKey(name: name, place: .path))
             all.append(Parameter(name, in: .path))
         }
         return all
@@ -32,12 +32,11 @@ extension CatalogBuilder {
     }
 
     private mutating func parameters(
-        _ list: DocumentPlace?, _ path: String, _ context: String
+        _ list: DocumentPlace?, _ template: TemplateNames, _ context: String
     ) throws(NightjarError) -> [Parameter] {
         guard let list else { return [] }
         var parameters: [Parameter] = []
         var known: Set<ParameterKey> = []
-        let names = CatalogBuilder.templateNames(path)
         for (number, element) in list.node.elements.enumerated() {
             try countPart()
             let place = "\(context).parameters.\(number)"
@@ -51,7 +50,7 @@ extension CatalogBuilder {
                 note(place, "it is left out: \(error.message)")
                 continue
             }
-            if parameter.place == .path, !names.contains(parameter.name) {
+            if parameter.place == .path, !template.names.contains(parameter.name) {
                 note(place, "\(quoted(parameter.name)) is not in the path; it is left out")
             } else if !known.insert(ParameterKey(parameter)).inserted {
                 note(place, "\(quoted(parameter.name)) is there twice; the first counts")
@@ -70,11 +69,14 @@ extension CatalogBuilder {
     private mutating func parameter(
         _ source: DocumentPlace, _ reference: DocumentPlace, _ context: String
     ) throws(NightjarError) -> Parameter? {
-        guard let name = source.text("name") else {
+        guard let name = texts.text(source["name"]) else {
             throw NightjarError(.invalidArgument, "the parameter has no name")
         }
-        guard let place = source.text("in").flatMap(Parameter.Place.init) else {
-            let found = quoted(source.text("in") ?? "")
+        guard name.utf8.count <= CatalogBuilder.maximumName else {
+            throw NightjarError(.invalidArgument, "the name \(quoted(name)) is too long")
+        }
+        guard let place = texts.text(source["in"]).flatMap(Parameter.Place.init) else {
+            let found = quoted(texts.text(source["in"]) ?? "")
             throw NightjarError(
                 .invalidArgument,
                 "the parameter \(quoted(name)) is in \(found); it can be in path, query, header and cookie")
@@ -83,8 +85,8 @@ extension CatalogBuilder {
         var parameter = Parameter(name, in: place)
         if place != .path { parameter.isRequired = source.node["required"]?.bool ?? false }
         parameter.isDeprecated = source.node["deprecated"]?.bool ?? false
-        parameter.documentation = reference.text("description") ?? text("description", of: source, context)
-        if let style = source.text("style") {
+        parameter.documentation = texts.text(reference["description"]) ?? text("description", of: source, context)
+        if let style = texts.text(source["style"]) {
             if let known = ParameterStyle(rawValue: style), CatalogBuilder.styles(place).contains(known) {
                 parameter.style = known
             } else {
@@ -99,7 +101,7 @@ extension CatalogBuilder {
         var described = source["schema"]
         var examples = source
         if let content = source["content"], let first = content.node.members.first(where: { _ in true }) {
-            parameter.mediaType = content.node.name(first.key)
+            parameter.mediaType = texts.name(first.key, of: content)
             examples = try set.resolved(DocumentPlace(document: content.document, node: first.value))
             described = examples["schema"]
         }
@@ -128,18 +130,23 @@ extension CatalogBuilder {
         case .cookie: [.form]
         }
     }
+}
 
-    /// What stands in braces, each once.
-    static func templateNames(_ path: String) -> [String] {
-        var names: [String] = []
-        var rest = path.utf8[...]
+/// What stands in the braces of a path.
+struct TemplateNames {
+    /// Each once.
+    private(set) var ordered: [String] = []
+    private(set) var names: Set<String> = []
+
+    /// - Parameter path: behind `?` and `#` braces are none.
+    init(_ path: String) {
+        var rest = path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         while let open = rest.firstIndex(of: UInt8(ascii: "{")) {
             rest = rest[rest.index(after: open)...]
             guard let close = rest.firstIndex(of: UInt8(ascii: "}")) else { break }
             let name = String(Substring(rest[..<close]))
-            if !names.contains(name) { names.append(name) }
+            if names.insert(name).inserted { ordered.append(name) }
             rest = rest[close...]
         }
-        return names
     }
 }

@@ -7,12 +7,13 @@ extension CatalogBuilder {
     /// - Returns: nil where there is no list.
     mutating func servers(of place: DocumentPlace, _ context: String) -> [String]? {
         guard let list = place["servers"], list.node.isArray else { return nil }
+        if let urls = serverLists[list.key] { return urls }
         var urls: [String] = []
         for (number, element) in list.node.elements.enumerated() {
             let server = DocumentPlace(document: list.document, node: element)
             let context = context == "servers" ? "servers.\(number)" : "\(context).servers.\(number)"
             do throws(NightjarError) {
-                guard let template = server.text("url") else {
+                guard let template = texts.text(server["url"]) else {
                     throw NightjarError(.invalidArgument, "it has no url")
                 }
                 let url = try filled(template, server["variables"])
@@ -25,6 +26,7 @@ extension CatalogBuilder {
                 note(context, "it is left out: \(error.message)")
             }
         }
+        serverLists[list.key] = urls
         return urls
     }
 
@@ -42,7 +44,7 @@ extension CatalogBuilder {
                 throw NightjarError(.invalidArgument, "nothing is said of its variable \(quoted(name))")
             }
             guard
-                let value = variable.text("default")
+                let value = texts.text(variable["default"])
                     ?? variable["enum"]?.node.elements.first(where: { _ in true })?.text
             else {
                 throw NightjarError(.invalidArgument, "its variable \(quoted(name)) has no default")

@@ -11,6 +11,11 @@ struct CatalogBuilder {
     private var names = OperationNames()
     private var schemas: [UInt64: DeferredSchema] = [:]
     private var parts = 0
+    private var copies = 0
+    /// Made once, however many operations share them: of `servers`, and of `tags`.
+    var serverLists: [UInt64: [String]] = [:]
+    private var tagLists: [UInt64: [String]] = [:]
+    let texts = SharedTexts()
     private var exampleValues = CatalogBuilder.maximumExampleValues
     private var passedOver: Set<String> = []
 
@@ -19,7 +24,15 @@ struct CatalogBuilder {
     static let maximumParts = 500_000
     /// Values of all examples, which aliases multiply likewise. OpenAI's have 50,000.
     static let maximumExampleValues = 2_000_000
+    /// Examples of one thing that are looked through for one with a value.
+    private static let maximumExamples = 16
     static let maximumNotes = 1000
+    /// Bytes of a path; servers take no longer URLs.
+    private static let maximumPath = 8192
+    /// Bytes of a name that is looked into.
+    static let maximumName = 1024
+    /// Bytes of descriptions with a link behind them. These are copies.
+    private static let maximumCopies = 64 << 20
 
     var set: DocumentSet { documents.set }
 
@@ -74,11 +87,12 @@ struct CatalogBuilder {
     }
 
     private mutating func readVersion() {
-        let version = root.text("openapi") ?? ""
+        let version = texts.text(root["openapi"]) ?? ""
         if documents.dialect == .openAPI31, version != "3.1", !version.hasPrefix("3.1.") {
             note("openapi", "version \(quoted(version)) is read as 3.1")
         }
-        if let dialect = root.text("jsonSchemaDialect"), !dialect.hasPrefix("https://spec.openapis.org/oas/3.1/"),
+        if let dialect = texts.text(root["jsonSchemaDialect"]),
+            !dialect.hasPrefix("https://spec.openapis.org/oas/3.1/"),
             !dialect.hasPrefix("https://json-schema.org/draft/2020-12/")
         {
             note("jsonSchemaDialect", "schemas are read as JSON Schema 2020-12 and not as \(quoted(dialect))")
@@ -89,7 +103,7 @@ struct CatalogBuilder {
         guard let tags = root["tags"] else { return }
         for element in tags.node.elements {
             let tag = DocumentPlace(document: root.document, node: element)
-            guard let name = tag.text("name") else { continue }
+            guard let name = texts.text(tag["name"]) else { continue }
             made.tags.append((name, documentation(of: tag, "tags.\(name)")))
         }
     }
@@ -103,6 +117,10 @@ struct CatalogBuilder {
         for (key, value) in paths.node.members {
             let path = paths.node.name(key)
             guard !path.hasPrefix("x-") else { continue }
+            guard path.utf8.count <= CatalogBuilder.maximumPath else {
+                note("paths", "the path \(quoted(path)) is too long; it is left out")
+                continue
+            }
             let place = "paths.\(path)"
             guard path.hasPrefix("/") else {
                 note(place, "a path begins with a slash; it is left out")
@@ -119,12 +137,13 @@ struct CatalogBuilder {
     }
 
     private mutating func readPathItem(_ item: PathItem, _ path: String, _ place: String) throws(NightjarError) {
+        let template = TemplateNames(path)
         for name in DescriptionRole.methods {
             guard let described = item[name] else { continue }
             let place = "\(place).\(name)"
             try countPart()
             do throws(NightjarError) {
-                let operation = try operation(described, name, path, of: item, place)
+                let operation = try operation(described, name, path, template, of: item, place)
                 try made.add(operation)
             } catch {
                 guard error.kind != .tooLarge else { throw error }
@@ -136,7 +155,8 @@ struct CatalogBuilder {
     // MARK: An operation
 
     private mutating func operation(
-        _ described: DocumentPlace, _ methodName: String, _ path: String, of item: PathItem, _ place: String
+        _ described: DocumentPlace, _ methodName: String, _ path: String, _ template: TemplateNames, of item: PathItem,
+        _ place: String
     ) throws(NightjarError) -> Operation {
         let source = try set.resolved(described)
         guard source.node.isObject else {
@@ -146,29 +166,36 @@ struct CatalogBuilder {
             throw NightjarError(.invalidArgument, "\(quoted(methodName)) is no method")
         }
         var operation = Operation("", method, path)
-        operation.parameters = try parameters(of: source, item, path, place)
+        operation.parameters = try parameters(of: source, item, template, place)
         if let body = source["requestBody"] { operation.content = try content(body, "\(place).requestBody") }
         if let responses = source["responses"] { operation.answers = try answers(responses, "\(place).responses") }
         operation.server = (servers(of: source, place) ?? item.servers.flatMap { servers(of: $0, place) })?.first
         operation.requiresAuth = requiresAuth(source["security"] ?? root["security"])
         operation.isIdempotent = method.isIdempotent
-        operation.summary = source.text("summary") ?? item["summary"]?.node.text
-        operation.documentation = documentation(of: source, place) ?? item["description"]?.node.text
-        operation.tags = source["tags"]?.node.elements.compactMap(\.text) ?? []
+        operation.summary = texts.text(source["summary"]) ?? texts.text(item["summary"])
+        operation.documentation = documentation(of: source, place) ?? texts.text(item["description"])
+        operation.tags = source["tags"].map { tags($0) } ?? []
         operation.isDeprecated = source.node["deprecated"]?.bool ?? false
         if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not called") }
 
-        let name = names.name(source.text("operationId"), methodName, path)
+        let name = names.name(texts.text(source["operationId"]), methodName, path)
         operation.name = name.name
         if let why = name.note { note(place, why) }
         return operation
+    }
+
+    private mutating func tags(_ list: DocumentPlace) -> [String] {
+        if let tags = tagLists[list.key] { return tags }
+        let tags = list.node.elements.compactMap(\.text)
+        tagLists[list.key] = tags
+        return tags
     }
 
     // MARK: What all parts need
 
     mutating func note(_ place: String, _ what: String) {
         guard made.notes.count < CatalogBuilder.maximumNotes else { return }
-        made.notes.append("\(place): \(what)")
+        made.notes.append("\(place.prefix(CatalogBuilder.maximumName)): \(what.prefix(2 * CatalogBuilder.maximumName))")
         if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are left out") }
     }
 
@@ -195,9 +222,9 @@ struct CatalogBuilder {
     /// A text, which may be a reference to one.
     mutating func text(_ name: String, of place: DocumentPlace, _ context: String) -> String? {
         guard let member = place[name] else { return nil }
-        if member.reference == nil { return member.node.text }
+        if member.reference == nil { return texts.text(member) }
         do throws(NightjarError) {
-            return try set.resolved(member).node.text
+            return texts.text(try set.resolved(member))
         } catch {
             note("\(context).\(name)", error.message)
             return nil
@@ -207,9 +234,11 @@ struct CatalogBuilder {
     /// Its description, and where there is more to read.
     mutating func documentation(of place: DocumentPlace, _ context: String) -> String? {
         let description = text("description", of: place, context)
-        guard let more = place["externalDocs"], let url = more.text("url") else { return description }
+        guard let more = place["externalDocs"], let url = texts.text(more["url"]) else { return description }
         let link = "<\(url)>"
-        let further = more.text("description").map { "\($0): \(link)" } ?? link
+        let further = texts.text(more["description"]).map { "\($0): \(link)" } ?? link
+        copies += further.utf8.count + (description?.utf8.count ?? 0)
+        guard copies <= CatalogBuilder.maximumCopies else { return description }
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
@@ -221,10 +250,9 @@ struct CatalogBuilder {
         let isAlone = documents.dialect == .openAPI30 || place.node.count == 1
         let target = try set.resolved(place)
         if isAlone { place = target }
-        let key = UInt64(place.document) << 32 | UInt64(place.node.index)
-        if let schema = schemas[key] { return schema }
+        if let schema = schemas[place.key] { return schema }
         let schema = documents.deferred(place)
-        schemas[key] = schema
+        schemas[place.key] = schema
         return schema
     }
 
@@ -233,7 +261,7 @@ struct CatalogBuilder {
         do throws(NightjarError) {
             if let example = place["example"] { return try value(example) }
             if let examples = place["examples"], examples.node.isObject {
-                for (_, described) in examples.node.members {
+                for (_, described) in examples.node.members.prefix(CatalogBuilder.maximumExamples) {
                     let example = try set.resolved(DocumentPlace(document: examples.document, node: described))
                     if let given = example["value"] { return try value(given) }
                 }
@@ -249,7 +277,8 @@ struct CatalogBuilder {
     }
 
     mutating func value(_ place: DocumentPlace) throws(NightjarError) -> JSONValue {
-        try place.node.json(limit: &exampleValues)
+        guard exampleValues > 0 else { throw NightjarError(.invalidArgument, "there are too many of them") }
+        return try place.node.json(limit: &exampleValues)
     }
 }
 

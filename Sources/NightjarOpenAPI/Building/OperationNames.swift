@@ -9,8 +9,8 @@ struct OperationNames {
     /// Bytes of an `operationId`. The longest of real APIs have about 100.
     private static let maximumLength = 256
 
-    /// The operation's own name as it is, which may hold any letters; where it has none that can be written, one made of
-    /// its method and path.
+    /// The operation's own name as it is, which may hold any letters; where it has none that can be written, one made
+    /// of its method and path.
     ///
     /// - Returns: a note where it is not the operation's own.
     mutating func name(_ id: String?, _ method: String, _ path: String) -> (name: String, note: String?) {

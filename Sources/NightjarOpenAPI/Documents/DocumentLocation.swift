@@ -14,6 +14,11 @@ struct DocumentLocation: Sendable, Hashable {
     /// - Parameter text: an absolute path, or an absolute URL of http or https.
     /// - Throws: `invalid_argument` or `invalid_url`.
     init(_ text: String) throws(NightjarError) {
+        guard text.utf8.count <= DocumentLocation.maximumLength else {
+            throw NightjarError(
+                .invalidArgument,
+                "the place \(quoted(text)) of a document is longer than \(DocumentLocation.maximumLength) bytes")
+        }
         if text.utf8.first == UInt8(ascii: "/") {
             kind = .file
             self.text = DocumentLocation.withoutDots(Array(text.utf8))
@@ -28,6 +33,9 @@ struct DocumentLocation: Sendable, Hashable {
         kind = .url(url)
         self.text = url.origin.description.replacingAuthority(with: DocumentLocation.userInfo(text)) + url.target
     }
+
+    /// Bytes of a path or URL: PATH_MAX of Linux, and more than servers take.
+    static let maximumLength = 4096
 
     /// For messages: without secrets.
     var name: String {

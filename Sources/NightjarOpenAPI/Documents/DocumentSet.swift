@@ -24,11 +24,8 @@ struct DocumentSet: Sendable {
     /// - Parameter base: where it came from in the end, which its references are relative to.
     mutating func add(_ tree: DocumentTree, at location: DocumentLocation, base: DocumentLocation) {
         var name = tree.name
-        var number = 2
-        while byName[name] != nil {
-            name = "\(tree.name) (\(number))"
-            number += 1
-        }
+        // Two URLs that differ in a secret.
+        while byName[name] != nil { name = "\(name) (\(documents.count + 1))" }
         byName[name] = documents.count
         byLocation[location.text] = documents.count
         if byLocation[base.text] == nil { byLocation[base.text] = documents.count }
@@ -123,6 +120,9 @@ struct DocumentPlace: Sendable {
         guard node.isObject, let reference = node["$ref"], reference.kind == .string else { return nil }
         return reference.text
     }
+
+    /// Its own in a set.
+    var key: UInt64 { UInt64(document) << 32 | UInt64(node.index) }
 
     subscript(_ name: String) -> DocumentPlace? { node[name].map { DocumentPlace(document: document, node: $0) } }
 

@@ -40,6 +40,8 @@ final class DocumentTree: Sendable {
     let merged: [UInt32: [Member]]
     /// Of objects with many members, which member has a name.
     let indices: [UInt32: MemberIndex]
+    /// Of arrays with many elements, where those are.
+    let elements: [UInt32: [UInt32]]
     /// Objects that have a `$anchor`, by that.
     private let anchors: [String: UInt32]
     /// The text of a JSON document, in which places are looked for when there is something to say about one.
@@ -47,13 +49,14 @@ final class DocumentTree: Sendable {
 
     init(
         name: String, nodes: [Node], bytes: [UInt8], merged: [UInt32: [Member]], indices: [UInt32: MemberIndex],
-        anchors: [String: UInt32], source: [UInt8]
+        elements: [UInt32: [UInt32]], anchors: [String: UInt32], source: [UInt8]
     ) {
         self.name = name
         self.nodes = nodes
         self.bytes = bytes
         self.merged = merged
         self.indices = indices
+        self.elements = elements
         self.anchors = anchors
         self.source = source
     }

@@ -25,6 +25,7 @@ struct TreeBuilder {
     private var bytes: [UInt8] = []
     private var merged: [UInt32: [Member]] = [:]
     private var indices: [UInt32: MemberIndex] = [:]
+    private var elements: [UInt32: [UInt32]] = [:]
     private var anchors: [String: UInt32] = [:]
     private var open: [Open] = []
     private var mergedMembers = 0
@@ -90,7 +91,7 @@ struct TreeBuilder {
         nodes[ended.index].first = UInt32(truncatingIfNeeded: nodes.count)
         let isObject = nodes[ended.index].kind == .object
         nodes[ended.index].count = UInt32(truncatingIfNeeded: isObject ? ended.children / 2 : ended.children)
-        guard isObject else { return }
+        guard isObject else { return indexElements(of: ended.index) }
         if ended.merges.isEmpty {
             try indexMembers(of: ended.index)
         } else {
@@ -122,7 +123,8 @@ struct TreeBuilder {
     consuming func finish() -> DocumentTree {
         if nodes.isEmpty { append(made(.null, 1, 1)) }
         return DocumentTree(
-            name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, anchors: anchors, source: source)
+            name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, elements: elements,
+            anchors: anchors, source: source)
     }
 
     @discardableResult
@@ -174,6 +176,21 @@ struct TreeBuilder {
         }
         indices[UInt32(truncatingIfNeeded: object)] = index
     }
+
+    private mutating func indexElements(of array: Int) {
+        guard nodes[array].count > TreeBuilder.indexedElementsFrom else { return }
+        var places: [UInt32] = []
+        places.reserveCapacity(Int(nodes[array].count))
+        var next = array + 1
+        for _ in 0..<nodes[array].count {
+            places.append(UInt32(truncatingIfNeeded: next))
+            next = end(of: next)
+        }
+        elements[UInt32(truncatingIfNeeded: array)] = places
+    }
+
+    /// Arrays with more elements than this have an index.
+    private static let indexedElementsFrom = 64
 
     /// Members that merge keys may add to all objects of a document. They cost memory for few bytes of it.
     private static let maximumMergedMembers = 1_000_000

@@ -6,6 +6,9 @@ extension TreeNode {
     /// holds.
     static let maximumValues = 1_000_000
 
+    /// A text counts as one value more for each of these bytes.
+    private static let bytesOfValue = 64
+
     /// A container whose values are not all there.
     private struct Open {
         let isObject: Bool
@@ -44,7 +47,7 @@ extension TreeNode {
         var open: [Open] = []
         var node = self
         while true {
-            limit -= 1
+            limit -= 1 + node.textLength / TreeNode.bytesOfValue
             guard limit >= 0 else {
                 throw failure("it stands for more than \(TreeNode.maximumValues) values; use fewer aliases (*)")
             }

@@ -26,6 +26,9 @@ struct TreeNode: Sendable {
         }
     }
 
+    /// Bytes of ``text``; 0 for a container.
+    var textLength: Int { isObject || isArray ? 0 : Int(node.count) }
+
     var bool: Bool? { kind == .bool ? node.flag : nil }
 
     /// What it is, for messages: "an object".
@@ -54,6 +57,13 @@ struct TreeNode: Sendable {
 
     /// In the order of the document; none for what is no array.
     var elements: Elements { Elements(self) }
+
+    /// Nil where there are not as many.
+    func element(_ number: Int) -> TreeNode? {
+        guard isArray, number >= 0, number < count else { return nil }
+        if let places = tree.elements[index] { return TreeNode(tree, places[number]) }
+        return elements.dropFirst(number).first { _ in true }
+    }
 
     /// In the order of the document, those that merge keys bring last; none for what is no object.
     var members: Members { Members(self) }
@@ -138,9 +148,7 @@ struct TreeNode: Sendable {
                 guard let member = node[token] else { return nil }
                 node = member
             } else {
-                guard let index = TreeNode.elementIndex(token), index < node.count,
-                    let element = node.elements.dropFirst(index).first(where: { _ in true })
-                else { return nil }
+                guard let number = TreeNode.elementIndex(token), let element = node.element(number) else { return nil }
                 node = element
             }
         }

@@ -7,6 +7,8 @@ extension DocumentTree {
     ///
     /// - Throws: `decoding`, with line and column.
     static func yaml(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
+        // libyaml takes no null pointer.
+        guard !source.isEmpty else { return TreeBuilder(name: name, capacity: 0).finish() }
         let reader = try YAMLReader(source, name: name)
         defer { reader.close() }
         return try reader.read()

@@ -75,8 +75,9 @@ func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
             + operation.answers.flatMap { $0.schemas.map(\.schema) }
         for case let schema? in schemas where seen.insert(ObjectIdentifier(schema)).inserted {
             do throws(NightjarError) {
-                _ = try schema.get()
+                let schema = try schema.get()
                 read += 1
+                for note in schema.notes where CommandLine.arguments.contains("--notes") { print("  \(note)") }
             } catch {
                 failures.append("\(operation.name): \(error)")
             }

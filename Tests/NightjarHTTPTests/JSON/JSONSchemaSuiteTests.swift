@@ -55,7 +55,7 @@ struct SuiteDocument: SchemaSource {
             throw NightjarError(.invalidArgument, "the reference \(reference) leads to another document")
         }
         let fragment = String(decoding: PercentEncoding.decoded(reference.utf8.dropFirst()), as: UTF8.self)
-        if let pointer = JSONPointer(anchor: fragment, in: root) {
+        if !fragment.hasPrefix("/"), let pointer = JSONPointer(anchor: fragment, in: root) {
             return SchemaPlace(document: document, pointer: pointer)
         }
         return SchemaPlace(document: document, pointer: try JSONPointer(fragment))

@@ -1,0 +1,30 @@
+-- Walks the catalogue of a container registry, which pages by Link header, and the tags of each repository.
+--
+--   nightjar registry.lua URL [USER PASSWORD]
+local nightjar = require "nightjar"
+
+local url, user, password = ...
+assert(url, "usage: registry.lua URL [USER PASSWORD]")
+local api = nightjar.client {
+  base_url = url,
+  auth = user and { type = "basic", user = user, password = password } or nil,
+}
+
+-- The next page is at a path that the registry gives; what it answers is asked for with the same credentials, for it is of the
+-- same origin. The key makes sure that a repository which is pushed meanwhile is not seen twice.
+local catalogue = api:paginate("/v2/_catalog", {
+  style = "link", items = "/repositories", key = "", size_param = "n", size = 50,
+})
+local repositories = catalogue:collect()
+
+local function tags(name)
+  local list = api:get("/v2/" .. name .. "/tags/list").json
+  return { name = list.name, count = #list.tags }
+end
+
+local total, largest = 0, { count = 0 }
+for _, repository in ipairs(nightjar.map(repositories, tags)) do
+  total = total + repository.count
+  if repository.count > largest.count then largest = repository end
+end
+print(("%d repositories, %d tags; %s has %d"):format(#repositories, total, largest.name, largest.count))
