@@ -319,6 +319,8 @@ enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_RETRY, NJL_REPLY_REFR
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
+/* Lets the collector know of memory that is not Lua's, so that responses nobody holds do not pile up. */
+void njl_account(lua_State *L, size_t bytes);
 njl_reply *njl_error_push(lua_State *L);                /* an error that is yet to own its outcome */
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message);
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...);

@@ -25,6 +25,7 @@ typedef struct list {
 /* A page in a userdata, so that what is borrowed of it stays while finalizers run. */
 typedef struct page_box {
   njl_page *handle;
+  int readers; /* who borrows of it; an error leaves one behind, and the page to the collector */
 } page_box;
 
 /* The stack of what takes from a list. `RESULT` is a table that collects items, `LIMIT` their number or nil. */
@@ -55,7 +56,7 @@ static int release_page(lua_State *L) {
 
 static page_box *push_page_box(lua_State *L) {
   page_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  box->handle = NULL;
+  *box = (page_box){0};
   if (njl_new_metatable(L, NJL_PAGE)) {
     lua_pushcfunction(L, release_page);
     lua_setfield(L, -2, "__gc");
@@ -202,8 +203,11 @@ static void push_item(lua_State *L, list *self) {
   } else {
     lua_pop(L, 1);
     lua_getiuservalue(L, LIST, PAGE); /* Stays on the stack while it is read. */
+    page_box *box = lua_touserdata(L, -1);
+    box->readers++;
     njl_bytes item = njl_page_item(page, index);
     njl_json_decode(L, "the item", item.data, item.length);
+    box->readers--;
     lua_remove(L, -2);
   }
   if (self->page == page) self->next = index + 1;
@@ -213,7 +217,9 @@ static void push_item(lua_State *L, list *self) {
 static void push_table(lua_State *L, list *self, size_t first) {
   njl_page *page = self->page;
   lua_getiuservalue(L, LIST, PAGE);
-  int box = lua_gettop(L);
+  int place = lua_gettop(L);
+  page_box *box = lua_touserdata(L, place);
+  box->readers++;
   size_t count = njl_page_count(page);
   lua_createtable(L, 0, 3);
   lua_createtable(L, (int)(count - first), 0);
@@ -232,7 +238,10 @@ static void push_table(lua_State *L, list *self, size_t first) {
   wait->call = njl_page_response(page);
   luaL_setmetatable(L, NJL_RESPONSE);
   lua_setfield(L, -2, "response");
-  lua_remove(L, box);
+  njl_response response;
+  if (njl_outcome_response(wait->call, &response)) njl_account(L, response.body.length);
+  box->readers--;
+  lua_remove(L, place);
 }
 
 static void push_whole_table(lua_State *L, list *self) {
@@ -243,9 +252,18 @@ static void push_whole_table(lua_State *L, list *self) {
   lua_setiuservalue(L, LIST, TABLE);
 }
 
+/* Lets go of the page at once, for the collector does not know how large it is. */
 static void drop_page(lua_State *L, list *self) {
   self->page = NULL;
   self->next = 0;
+  lua_getiuservalue(L, LIST, PAGE);
+  page_box *box = lua_touserdata(L, -1);
+  if (box != NULL && box->readers == 0) {
+    njl_page *handle = box->handle;
+    box->handle = NULL;
+    njl_page_release(handle);
+  }
+  lua_pop(L, 1);
   lua_pushnil(L);
   lua_setiuservalue(L, LIST, PAGE);
   lua_pushnil(L);
@@ -461,7 +479,7 @@ static int close(lua_State *L) {
   list *self = luaL_checkudata(L, LIST, NJL_LIST);
   njl_pages *handle = self->handle;
   self->handle = NULL;
-  self->page = NULL;
+  if (self->page != NULL) drop_page(L, self);
   njl_pages_close(handle);
   njl_pages_release(handle);
   return 0;
