@@ -88,27 +88,6 @@ extension Client {
 }
 
 extension Catalog {
-    /// Reads an OpenAPI document and the files that it refers to. Blocks.
-    ///
-    /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read;
-    ///   `invalid_argument` for a URL, which only a client can load.
-    public init(openAPI path: String) throws(NightjarError) {
-        guard !path.isURL else {
-            throw NightjarError(
-                .invalidArgument,
-                "\(quoted(path)) is a URL, and a file is wanted; let a client load it (loadCatalog, load_openapi)")
-        }
-        self = try CatalogLoader.load(try FilePath.absolute(path)) { location throws(NightjarError) in
-            guard !location.isURL else {
-                throw NightjarError(
-                    .invalidArgument, "\(quoted(location)) is a URL, which only a client can load")
-            }
-            return try FileContent.read(location, atMost: CatalogLoader.maximumBytes)
-        }
-    }
-}
-
-extension Catalog {
     /// For a client without a base URL: each endpoint names the server.
     fileprivate var atItsServer: Catalog {
         guard let server = servers.first else { return self }
@@ -122,7 +101,8 @@ extension Catalog {
 }
 
 extension String {
-    fileprivate var isURL: Bool {
+    /// An http or https URL rather than a path.
+    var isURL: Bool {
         let start = prefix(8).lowercased()
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
@@ -184,7 +164,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         let wanted = loader.wanted
         guard !wanted.isEmpty else {
             let loader = loader
-            return call.loop.workers.run({ () throws(NightjarError) in try loader.catalog() }) { [weak self] in
+            return call.loop.workers.run({ () throws(NightjarError) in try loader.catalog().readingExtensions() }) {
+                [weak self] in
                 self?.end($0)
             }
         }

@@ -80,8 +80,8 @@ struct DescribedOperation {
                 "What to sort by, with a - in front for the other way."
             )
             .pages([
-                "style": "page", "items": "/results", "key": "/id", "total": "/total", "parameter": "page",
-                "size_parameter": "per_page",
+                "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",
+                "size_param": "per_page",
             ])
     }
 

@@ -35,8 +35,8 @@ extension APIDescription {
                 list.query("page", Schema.integer(0...10_000_000), "The number of the page."), size: "per_page"
             )
             .pages([
-                "style": "page", "items": "/results", "key": "/id", "total": "/total", "parameter": "page",
-                "size_parameter": "per_page",
+                "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",
+                "size_param": "per_page",
             ])
             .answers(
                 Schema.object(
@@ -47,8 +47,8 @@ extension APIDescription {
         case .offset:
             return options(list.query("offset", place, "How many items are passed over."))
                 .pages([
-                    "style": "offset", "items": "/items", "key": "/id", "total": "/total", "parameter": "offset",
-                    "size_parameter": "limit",
+                    "style": "offset", "items": "/items", "key": "/id", "total": "/total", "param": "offset",
+                    "size_param": "limit",
                 ])
                 .answers(
                     Schema.object(
@@ -56,8 +56,8 @@ extension APIDescription {
         case .cursor:
             return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the page before."))
                 .pages([
-                    "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor", "parameter": "cursor",
-                    "size_parameter": "limit",
+                    "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor", "param": "cursor",
+                    "size_param": "limit",
                 ])
                 .answers(
                     Schema.object(
@@ -66,17 +66,17 @@ extension APIDescription {
             return options(list.query("starting_after", Schema.id, "The id of the last item of the page before."))
                 .pages([
                     "style": "cursor", "items": "/data", "key": "/id", "more": "/has_more",
-                    "parameter": "starting_after", "size_parameter": "limit",
+                    "param": "starting_after", "size_param": "limit",
                 ])
                 .answers(Schema.object(["data": items, "has_more": Schema.flag]))
         case .link:
             return options(list.query("cursor", Schema.text(1...100), "Of the Link field of the page before."))
-                .pages(["style": "link", "items": "", "key": "/id", "size_parameter": "limit"])
+                .pages(["style": "link", "items": "", "key": "/id", "size_param": "limit"])
                 .answers(items)
         case .next:
             return options(list.query("cursor", Schema.text(1...100), "Of the next of the page before."))
                 .pages([
-                    "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_parameter": "limit",
+                    "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_param": "limit",
                 ])
                 .answers(
                     Schema.object(
@@ -89,7 +89,7 @@ extension APIDescription {
                 .query("token", Schema.text(1...100), "The same in the query.")
                 .pages([
                     "style": "header", "items": "/items", "key": "/id", "header": "X-Next-Token",
-                    "request_header": "X-Token", "size_parameter": "limit",
+                    "request_header": "X-Token", "size_param": "limit",
                 ])
                 .answers(Schema.object(["items": items]))
         }

@@ -27,6 +27,8 @@ public struct Operation: Sendable {
     public var timeouts = Timeouts()
     /// How the list that it answers goes on; nil: it does not, or nobody has said how.
     public var pagination: Pagination?
+    /// The same as a description has it and nobody has read yet: the extension `x-nightjar-pagination`, an option table.
+    public var paginationOptions: JSONValue?
     /// One line.
     public var summary: String?
     /// CommonMark.

@@ -62,13 +62,15 @@ struct JSONExampleMaker {
         for (position, branch) in branches.enumerated() {
             var all = parts
             for part in self.parts(of: [branch]) where !all.contains(part) { all.append(part) }
-            var forced = forced
-            if let discriminator = combination.discriminator,
-                let name = discriminator.names.first(where: { discriminator.branches[$0] == position })
-            {
-                forced.append(JSONValue.Member(discriminator.property, .string(name)))
+            let name = combination.discriminator.flatMap { discriminator in
+                discriminator.names.first { discriminator.branches[$0] == position }.map {
+                    JSONValue.Member(discriminator.property, .string($0))
+                }
             }
-            if let value = made(of: all, for: schemas, with: chosen + [open], forced: forced) { return value }
+            // Where no mapping is told, the names may well be others, which the schemas themselves tell.
+            for named in name.map({ [forced + [$0], forced] }) ?? [forced] {
+                if let value = made(of: all, for: schemas, with: chosen + [open], forced: named) { return value }
+            }
         }
         return nil
     }

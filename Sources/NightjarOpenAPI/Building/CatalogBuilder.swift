@@ -26,6 +26,8 @@ struct CatalogBuilder {
     static let maximumExampleValues = 2_000_000
     /// Examples of one thing that are looked through for one with a value.
     private static let maximumExamples = 16
+    /// Values of the options that an extension gives one operation. There are twenty names.
+    private static let maximumOptions = 200
     static let maximumNotes = 1000
     /// Bytes of a path; servers take no longer URLs.
     private static let maximumPath = 8192
@@ -176,6 +178,10 @@ struct CatalogBuilder {
         operation.documentation = documentation(of: source, place) ?? texts.text(item["description"])
         operation.tags = source["tags"].map { tags($0) } ?? []
         operation.isDeprecated = source.node["deprecated"]?.bool ?? false
+        if let pages = source.node["x-nightjar-pagination"] {
+            var limit = CatalogBuilder.maximumOptions
+            operation.paginationOptions = try pages.json(limit: &limit)
+        }
         if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not called") }
 
         let name = names.name(texts.text(source["operationId"]), methodName, path)

@@ -140,6 +140,13 @@ import Testing
              "$defs": {"Cat": {"required": ["kind"], "properties": {"kind": {"type": "string"}}}, "Dog": {"required": ["kind"]}}}
             """##, #"{"kind": "Cat"}"#
         ),
+        (
+            ##"""
+            {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}], "discriminator": {"propertyName": "kind"},
+             "$defs": {"Cat": {"required": ["kind"], "properties": {"kind": {"enum": ["cat"]}}},
+                       "Dog": {"required": ["kind"], "properties": {"kind": {"enum": ["dog"]}}}}}
+            """##, #"{"kind": "cat"}"#
+        ),
         (#"{"type": "object", "minProperties": 1, "additionalProperties": {"type": "integer"}}"#, #"{"name1": 1}"#),
     ])
     func makesExamples(_ text: String, _ example: String) throws {
