@@ -52,12 +52,13 @@ extension PageWalk {
 
     /// Whether a query item repeats a secret of the first request's.
     private func isOwnSecret(_ part: Substring) -> Bool {
-        let value = RequestURL.valueOf(part)
-        if !value.isEmpty, first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
+        let name = PercentEncoding.decoded(RequestURL.nameOf(part))
+        let value = PercentEncoding.decoded(RequestURL.valueOf(part))
+        if first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
         return first.queryParts.contains { own in
-            first.isSecret(own)
-                && (RequestURL.nameOf(own).elementsEqual(RequestURL.nameOf(part))
-                    || RequestURL.valueOf(own).elementsEqual(value) && !value.isEmpty)
+            guard first.isSecret(own) else { return false }
+            return PercentEncoding.decoded(RequestURL.nameOf(own)) == name
+                || !value.isEmpty && PercentEncoding.decoded(RequestURL.valueOf(own)) == value
         }
     }
 
