@@ -457,7 +457,7 @@ import Testing
             nightjar.map({1, 2}, function() for item in own do nightjar.sleep(0) end end)
             local why = own.explanation .. tostring(own)
             local _, none = nightjar.try(api.paginate, api, "/lists/memory/cursor", {resume = "x"})
-            for item in api:paginate("/lists/memory/cursor", {query = {count = 1}}) do break end
+            for item in api:paginate("/lists/one/cursor", {query = {count = 1}}) do break end
             """
         try survives(source, client)
         client.close()
