@@ -75,7 +75,7 @@ extension PageWalk {
             throw NightjarError(
                 .protocol,
                 "the list cannot be followed: its next page is at \(quoted(url.origin.description)) and not at "
-                    + "\(quoted(first.origin.description)); name it in allowedOrigins (allowed_origins) to go there, "
+                    + "\(quoted(first.origin.description)); name it in allowedOrigins (allow_origins) to go there, "
                     + "without credentials")
         }
     }
@@ -85,8 +85,8 @@ extension Pagination {
     /// - Throws: `invalid_argument`, saying what does not go together.
     func check() throws(NightjarError) {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
-        if maximumPages < 1 { throw refuse("maximumPages (maximum_pages) is \(maximumPages); it must be at least 1") }
-        if maximumItems < 1 { throw refuse("maximumItems (maximum_items) is \(maximumItems); it must be at least 1") }
+        if maximumPages < 1 { throw refuse("maximumPages (max_pages) is \(maximumPages); it must be at least 1") }
+        if maximumItems < 1 { throw refuse("maximumItems (max_items) is \(maximumItems); it must be at least 1") }
         if first < 0 || first > Int32.max {
             throw refuse("the number of the first page is \(first); it must not be negative")
         }

@@ -277,7 +277,7 @@ public struct PageWalk: Sendable {
             throw NightjarError(
                 .tooLarge,
                 "the list has more than \(options.maximumPages) pages, with \(itemCount) items so far; "
-                    + "raise maximumPages (maximum_pages) to go on")
+                    + "raise maximumPages (max_pages) to go on")
         }
         let target = try target(of: place.position)
         isLoading = true
@@ -320,7 +320,7 @@ public struct PageWalk: Sendable {
             throw NightjarError(
                 .tooLarge,
                 "the list has more than \(options.maximumItems) items, and \(itemCount) were given; "
-                    + "raise maximumItems (maximum_items) to go on")
+                    + "raise maximumItems (max_items) to go on")
         }
         guard !kept.isEmpty || emptyPages < PageWalk.maximumEmptyPages || next == .end else {
             throw NightjarError(
