@@ -1588,7 +1588,7 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  * A list, of which nothing is loaded yet. For one thread at a time, but for nj_pager_cancel.
  *
  * @param request    of the first page, copied; those of the others are made of it. Callbacks of it are not called.
- * @param pagination copied; NULL: all is found out
+ * @param pagination copied; NULL: as the request's endpoint says, and found out where it does not
  * @param state      where to go on, of nj_pager_state or nj_page_state, perhaps of another process; NULL: at the beginning
  * @return NULL: options that make no sense together, a state that is none of this list (NJ_INVALID_ARGUMENT), or a request
  *         that cannot be sent

@@ -77,7 +77,7 @@ enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 static const char *const call_options[] = {
     "query",  "headers", "params",      "method",     "json",    "form",     "timeout", "expect",     "redirect", "cookies",
     "auth",   "retry",   "idempotency_key", "decompress", "max_body", "compress", "schema",  "coalesce", "body_on_get",
-    "cache",  "limit_group", NULL};
+    "cache",  "limit_group", "endpoint",    "arguments", NULL};
 
 /* Where a list begins, and how long it may take in all. */
 typedef struct beginning {
@@ -146,12 +146,22 @@ static void part_options(lua_State *L, int options, int object, beginning *start
   lua_pop(L, 1);
 }
 
-/* api:paginate(path, options) -> the list, and what a loop needs to close it when it is left */
+/* api:paginate(path, options) -> the list, and what a loop needs to close it when it is left. Without a path the options have an
+ * endpoint. */
 int njl_paginate(lua_State *L) {
   njl_client *client = njl_check_client(L);
   njl_host *host = njl_host_open(L);
-  if (lua_type(L, 2) != LUA_TSTRING) {
-    return luaL_error(L, "paginate: path must be a string, got %s", luaL_typename(L, 2));
+  lua_settop(L, 3);
+  bool has_endpoint = false;
+  if (lua_istable(L, 3)) {
+    lua_pushliteral(L, "endpoint");
+    has_endpoint = lua_rawget(L, 3) != LUA_TNIL;
+    lua_pop(L, 1);
+  }
+  if (has_endpoint ? !lua_isnil(L, 2) : lua_type(L, 2) != LUA_TSTRING) {
+    return luaL_error(L, has_endpoint ? "paginate: the path is the endpoint's; leave it away"
+                                      : "paginate: path must be a string, got %s",
+                      luaL_typename(L, 2));
   }
   if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) {
     return luaL_error(L, "paginate: options must be a table, got %s", luaL_typename(L, 3));
@@ -173,7 +183,8 @@ int njl_paginate(lua_State *L) {
   njl_reply *error = njl_error_push(L);
   njl_request request = {.method = {"GET", 3}};
   njl_read_options(L, 6, "paginate", false, &request);
-  request.target.data = lua_tolstring(L, 2, &request.target.length);
+  if (has_endpoint) request.catalog = njl_endpoints_of(L);
+  else request.target.data = lua_tolstring(L, 2, &request.target.length);
   self->handle = njl_pages_new(host->engine, client, &request, options, start.state, start.seconds,
                                &error->wait.call);
   if (self->handle == NULL) {

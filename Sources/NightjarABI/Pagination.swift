@@ -191,11 +191,11 @@ public func nj_pager_new(
         let request = try required(Handle<RequestBox>.borrow(request), "request")
         let state = state == nil ? nil : try required(text(state), "state")
         let options = Handle<PaginationBox>.borrow(pagination)
-        return Handle.make(
-            PagerBox(
-                try Pager(
-                    client, request.request, options?.pagination ?? Pagination(), resuming: state,
-                    timeout: options?.timeout)))
+        let pagination = options?.pagination ?? request.endpoint?.operation.pagination ?? Pagination()
+        return try request.withRequest(for: client) { made throws(NightjarError) in
+            Handle.make(
+                PagerBox(try Pager(client, made, pagination, resuming: state, timeout: options?.timeout)))
+        }
     }
 }
 

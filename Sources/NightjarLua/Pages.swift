@@ -124,12 +124,13 @@ public func njl_pages_new(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
             let request = request?.pointee
         else { throw NightjarError(.closed, "the client is closed") }
-        var pagination = Pagination()
+        var pagination = try request.operation?.pagination ?? Pagination()
         try pagination.merge(json: options.buffer)
         let state = state.data == nil ? nil : try state.text("the state")
         return Handle<Pages>.own(
             try Pages(
-                engine, client, try Request(request), pagination, resuming: state, timeout: Duration(seconds: seconds)))
+                engine, client, try Request(request, for: client), pagination, resuming: state,
+                timeout: Duration(seconds: seconds)))
     }
 }
 

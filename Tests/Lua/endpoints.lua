@@ -173,3 +173,22 @@ refused('endpoint "read": the parameter "id" in the path is missing', function()
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
 misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)
+
+-- Lists: the demo API says in its description how they go on.
+local described_api = nightjar.client { base_url = origin }
+local all = described_api:load_openapi("url:/openapi.json")
+equal(all.list_users.pagination, "page")
+local handles, pages = {}, 0
+for user in all.list_users:paginate { per_page = 3 } do handles[#handles + 1] = user.handle end
+equal(#handles > 3, true)
+for page in all.list_users:paginate({ per_page = 3 }, { prefetch = 0 }):pages() do
+  pages = pages + 1
+  equal(#page.items <= 3, true)
+end
+equal(pages, (#handles + 2) // 3)
+refused('endpoint "list_users" has no parameter "per_pge"; did you mean "per_page"?', function()
+  all.list_users:paginate { per_pge = 3 }
+end)
+misuse("paginate: the path is the endpoint's; leave it away", function()
+  described_api:paginate("/v1/users", { endpoint = "list_users" })
+end)

@@ -281,6 +281,31 @@ static void cancelled(void) {
   nj_request_free(request);
 }
 
+/* The demo API says in its description how its lists go on. */
+static void endpoints(void) {
+  nj_error *error = NULL;
+  nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
+  CHECK(catalog != NULL && error == NULL);
+  nj_request *request = nj_request_from_endpoint(catalog, "list_users", NULL);
+  CHECK(nj_request_set_argument(request, "per_page", "3") == NJ_OK);
+  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &error);
+  CHECK(pager != NULL && error == NULL);
+  const char *item;
+  long count = 0;
+  while (nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
+  CHECK(error == NULL && count > 3);
+  char *explanation = nj_pager_explanation(pager);
+  CHECK_TEXT(explanation, "");
+  nj_text_free(explanation);
+  nj_pager_free(pager);
+  CHECK(nj_request_set_argument(request, "per_pge", "3") == NJ_OK);
+  CHECK(nj_pager_new(client, request, NULL, NULL, &error) == NULL);
+  CHECK_TEXT(nj_error_message(error), "endpoint \"list_users\" has no parameter \"per_pge\"; did you mean \"per_page\"?");
+  nj_error_free(error);
+  nj_request_free(request);
+  nj_catalog_free(catalog);
+}
+
 static void misuse(void) {
   nj_request *request = list_of("cursor", "5", "5");
   nj_error *error = NULL;
@@ -335,6 +360,7 @@ int main(int argc, char **argv) {
   queued();
   hooks();
   cancelled();
+  endpoints();
   misuse();
   nj_client_free(client);
   FINISH();
