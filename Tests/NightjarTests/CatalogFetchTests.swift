@@ -1,5 +1,6 @@
 import Foundation
 import NightjarHTTP
+import NightjarTestSupport
 import Testing
 
 @testable import Nightjar
@@ -103,5 +104,16 @@ import Testing
         #expect(
             error?.message == #""https://api.test/openapi.json" is a URL, and a file is wanted; let a client load it "#
                 + "(loadCatalog, load_openapi)")
+    }
+
+    /// A pipe that nobody writes into would be read for ever.
+    @Test func whatADocumentRefersToIsAFile() throws {
+        let folder = try TemporaryDirectory()
+        try folder.write("main.json", Bytes(Array(Self.main.utf8)))
+        mkdir(folder.file("paths"), 0o700)
+        mkfifo(folder.file("paths/item.json"), 0o600)
+        let catalog = try Catalog(openAPI: folder.file("main.json"))
+        #expect(catalog.operations.isEmpty)
+        #expect(catalog.notes.contains { $0.contains("is no file") }, "\(catalog.notes)")
     }
 }

@@ -121,6 +121,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .ended]
     private weak var client: Client?
     private weak var call: Call?
+    private let first: String
     private var loader: CatalogLoader
     /// Calls of this round, and what came of them.
     private var tasks: [ClientTask] = []
@@ -133,6 +134,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private struct Document: Sendable {
         let location: String
         let content: Result<Content, NightjarError>
+        /// Rather than by another document.
+        var isNamedByUser = false
     }
 
     private enum Content: Sendable {
@@ -143,6 +146,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
 
     init(_ client: Client, _ location: String) {
         self.client = client
+        first = location
         loader = CatalogLoader(location)
     }
 
@@ -169,7 +173,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                 self?.end($0)
             }
         }
-        arrived = wanted.filter { !$0.isURL }.map { Document(location: $0, content: .success(.file)) }
+        arrived = wanted.filter { !$0.isURL }.map {
+            Document(location: $0, content: .success(.file), isNamedByUser: $0 == first)
+        }
         waiting = wanted.filter(\.isURL).reversed()
         tasks = []
         guard !waiting.isEmpty else { return read() }
@@ -240,7 +246,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                         }
                     }.get()
                 case .file:
-                    let bytes = try FileContent.read(document.location, atMost: CatalogLoader.maximumBytes)
+                    let bytes = try FileContent.read(
+                        document.location, atMost: CatalogLoader.maximumBytes,
+                        isNamedByUser: document.isNamedByUser)
                     try bytes.withUnsafeBytes { bytes in
                         Result { () throws(NightjarError) in try loader.received(bytes, for: document.location) }
                     }.get()

@@ -4,11 +4,18 @@ import NightjarStorage
 
 /// Small files, whole. Blocks.
 enum FileContent {
+    /// - Parameter isNamedByUser: pipes and devices are read too. What a document names could be one that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes.
-    static func read(_ path: String, atMost maximum: Int) throws(NightjarError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    static func read(
+        _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
+    ) throws(NightjarError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isNamedByUser ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw failure("be opened", path) }
         defer { close(descriptor) }
+        var status = stat()
+        guard isNamedByUser || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG else {
+            throw NightjarError(.storage, "\(quoted(path)) is no file")
+        }
         var content: [UInt8] = []
         while true {
             let (count, part) = readPart(descriptor)
