@@ -62,6 +62,13 @@ misuse("request: path is the endpoint's; leave it away",
   function() api:request { endpoint = "article", path = "/x" } end)
 misuse("request: arguments are for an endpoint", function() api:request { path = "/echo", arguments = {} } end)
 
+-- Many at a time.
+local answers = api:batch {
+  { endpoint = "article", arguments = { id = 1 } }, { endpoint = "article", arguments = { id = 2 } },
+}
+equal(answers[1].json.id, 1)
+equal(answers[2].json.id, 2)
+
 -- What is wrong is told before anything is sent.
 local function refused(message, f) fails("invalid_request", message, f) end
 refused('there is no endpoint "artcle"; did you mean "article"?', function() return api.endpoints.artcle end)
