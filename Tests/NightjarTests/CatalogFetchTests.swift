@@ -72,6 +72,39 @@ import Testing
         #expect(missing?.kind == .storage)
     }
 
+    /// Ten parts of 60 MiB, of which the first six are asked for at once.
+    @Test func documentsOfAServerCannotFillTheMemory() throws {
+        let paths = (0..<10).map { "\"/\($0)\": {\"$ref\": \"\($0).json\"}" }.joined(separator: ", ")
+        let main = #"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {\#(paths)}}"#
+        let part = "{" + String(repeating: " ", count: 60 << 20)
+        let transport = ScriptedTransport([answer(main)] + Array(repeating: answer(part), count: 10))
+        let error = #expect(throws: NightjarError.self) {
+            try client(transport).loadCatalogBlocking(from: "http://api.test/openapi.json")
+        }
+        #expect(error?.kind == .tooLarge)
+        #expect(sent(transport).count < 11)
+    }
+
+    /// To open a pipe that nobody writes into is to wait for ever.
+    @Test(.timeLimit(.minutes(1))) func aDocumentCannotHavePipesAndDevicesRead() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nightjar-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(mkfifo(folder.appendingPathComponent("pipe").path, 0o600) == 0)
+        let path = folder.appendingPathComponent("openapi.json").path
+        try #"""
+        {"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+         "paths": {"/a": {"$ref": "pipe"}, "/b": {"$ref": "/dev/zero"}, "/c": {"get": {"responses": {}}}}}
+        """#.write(toFile: path, atomically: true, encoding: .utf8)
+        let api = try client(ScriptedTransport([]))
+        for catalog in [try Catalog(openAPI: path), try api.loadCatalogBlocking(from: path)] {
+            #expect(catalog.operations.map(\.path) == ["/c"])
+            #expect(
+                catalog.notes.filter { $0.contains("is a folder, a pipe or a device, and a file is wanted") }.count == 2
+            )
+        }
+    }
+
     @Test func loadingCanBeCancelled() async throws {
         let api = try client(ScriptedTransport([]))
         let loading = Task { try await api.loadCatalog(from: "http://api.test/openapi.json") }

@@ -12,12 +12,14 @@ extension Catalog {
                 .invalidArgument,
                 "\(quoted(path)) is a URL, and a file is wanted; let a client load it (loadCatalog, load_openapi)")
         }
-        self = try CatalogLoader.load(try FilePath.absolute(path)) { location throws(NightjarError) in
+        let first = try FilePath.absolute(path)
+        self = try CatalogLoader.load(first) { location throws(NightjarError) in
             guard !location.isURL else {
                 throw NightjarError(
                     .invalidArgument, "\(quoted(location)) is a URL, which only a client can load")
             }
-            return try FileContent.read(location, atMost: CatalogLoader.maximumBytes)
+            // The caller may name a pipe; what a document names is not the caller's word.
+            return try FileContent.read(location, atMost: CatalogLoader.maximumBytes, plainOnly: location != first)
         }.readingExtensions()
     }
 

@@ -122,11 +122,15 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private weak var client: Client?
     private weak var call: Call?
     private var loader: CatalogLoader
+    /// What the caller has named.
+    private let first: String
     /// Calls of this round, and what came of them.
     private var tasks: [ClientTask] = []
     private var waiting: [String] = []
     private var inFlight = 0
     private var arrived: [Document] = []
+    /// Bytes of all documents so far.
+    private var size = 0
     /// Written before the call ends, and read behind that.
     private(set) var catalog = Catalog()
 
@@ -144,6 +148,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     init(_ client: Client, _ location: String) {
         self.client = client
         loader = CatalogLoader(location)
+        first = location
     }
 
     func outgoing(_ call: Call) -> Verdict {
@@ -183,7 +188,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             guard let client else { throw NightjarError(.closed, "the client is closed") }
             var request = Request(.get, location)
             try request.headers.set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
-            request.maximumBody = CatalogLoader.maximumBytes
+            request.maximumBody = max(CatalogLoader.maximumBytes - size, 1)
             tasks.append(
                 try client.start(
                     request, on: nil,
@@ -202,6 +207,12 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             return end(.failure(error))
         }
         arrived.append(Document(location: location, content: result))
+        if case .success(.bytes(let bytes, _)) = result { size += bytes.readableBytes }
+        // The loader refuses so much, too, but not before all of it is there.
+        guard size <= CatalogLoader.maximumBytes else {
+            let bound = CatalogLoader.maximumBytes >> 20
+            return end(.failure(NightjarError(.tooLarge, "the API's documents have more than \(bound) MiB")))
+        }
         if !waiting.isEmpty {
             fetch()
         } else if inFlight == 0 {
@@ -212,10 +223,10 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     /// Gives the documents to the loader, behind which others may be wanted.
     private func read() {
         guard let call else { return }
-        let (loader, documents) = (loader, arrived)
+        let (loader, documents, first) = (loader, arrived, first)
         arrived = []
         call.loop.workers.run({ () throws(NightjarError) in
-            try CatalogFetch.read(documents, into: loader)
+            try CatalogFetch.read(documents, into: loader, first: first)
         }) { [weak self] result in
             switch result {
             case .success(let loader):
@@ -227,7 +238,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     }
 
     private static func read(
-        _ documents: [Document], into loader: CatalogLoader
+        _ documents: [Document], into loader: CatalogLoader, first: String
     ) throws(NightjarError) -> CatalogLoader {
         var loader = loader
         for document in documents {
@@ -240,7 +251,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                         }
                     }.get()
                 case .file:
-                    let bytes = try FileContent.read(document.location, atMost: CatalogLoader.maximumBytes)
+                    // The caller may name a pipe; what a document names is not the caller's word.
+                    let bytes = try FileContent.read(
+                        document.location, atMost: CatalogLoader.maximumBytes, plainOnly: document.location != first)
                     try bytes.withUnsafeBytes { bytes in
                         Result { () throws(NightjarError) in try loader.received(bytes, for: document.location) }
                     }.get()

@@ -4,11 +4,22 @@ import NightjarStorage
 
 /// Small files, whole. Blocks.
 enum FileContent {
+    /// - Parameter plainOnly: whether a pipe or a device, which may have no end or keep the reader waiting, is refused.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes.
-    static func read(_ path: String, atMost maximum: Int) throws(NightjarError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    static func read(
+        _ path: String, atMost maximum: Int, plainOnly: Bool = false
+    ) throws(NightjarError) -> [UInt8] {
+        // Without O_NONBLOCK, to open a pipe is to wait for who writes into it.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (plainOnly ? O_NONBLOCK | O_NOCTTY : 0))
         guard descriptor >= 0 else { throw failure("be opened", path) }
         defer { close(descriptor) }
+        if plainOnly {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw failure("be opened", path) }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw NightjarError(.storage, "\(quoted(path)) is a folder, a pipe or a device, and a file is wanted")
+            }
+        }
         var content: [UInt8] = []
         while true {
             let (count, part) = readPart(descriptor)
