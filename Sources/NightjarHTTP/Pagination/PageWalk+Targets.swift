@@ -52,14 +52,20 @@ extension PageWalk {
 
     /// Whether a query item repeats a secret of the first request's.
     private func isOwnSecret(_ part: Substring) -> Bool {
-        let value = RequestURL.valueOf(part)
+        let value = PercentEncoding.decoded(RequestURL.valueOf(part))
         if !value.isEmpty, first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
         return first.queryParts.contains { own in
-            first.isSecret(own)
-                && (RequestURL.nameOf(own).elementsEqual(RequestURL.nameOf(part))
-                    || RequestURL.valueOf(own).elementsEqual(value) && !value.isEmpty)
+            guard first.isSecret(own) else { return false }
+            if RequestURL.nameOf(own).elementsEqual(RequestURL.nameOf(part)) { return true }
+            let secret = PercentEncoding.decoded(RequestURL.valueOf(own))
+            if secret.count < PageWalk.recognizableSecret { return secret == value && !value.isEmpty }
+            // A whole URL of the list in a query item, for one.
+            return String(decoding: value, as: UTF8.self).contains(String(decoding: secret, as: UTF8.self))
         }
     }
+
+    /// Bytes from which on a secret is looked for inside of other values: what is shorter is in many by chance.
+    private static let recognizableSecret = 8
 
     /// - Throws: `protocol` for an origin that is not allowed.
     func check(_ url: RequestURL) throws(NightjarError) {

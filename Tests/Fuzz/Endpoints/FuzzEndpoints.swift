@@ -123,7 +123,7 @@ private func checkPath(_ url: RequestURL, _ operation: Operation) {
 
 private func checkHead(_ prepared: PreparedRequest, _ request: Request) {
     let lines = String(buffer: prepared.head).split(separator: "\r\n", omittingEmptySubsequences: false)
-    var names = (0..<request.headers.count).map { request.headers.name($0).lowercased() }
+    var names = (0..<request.headers.count).map { request.headers.name(at: $0).lowercased() }
     names += ["host", "content-length", "transfer-encoding", "content-type", "expect"]
     var count = 0
     for line in lines.dropFirst() where !line.isEmpty {
