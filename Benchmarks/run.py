@@ -192,10 +192,67 @@ def load():
     report("load-size", os.path.getsize(library) / (1 << 20), None, None, "stripped_mib", 25)
 
 
+class Demo:
+    """The demo API."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [f"{PREFIX}/bin/nightjar", "demo", "--port", "0"], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        for line in self.process.stdout:
+            if "http://" in line:
+                return "http://" + line.split("http://")[1].split()[0].rstrip("/")
+        sys.exit("bench: the demo API does not start")
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def prefetch():
+    """50 pages, 20 ms on their way and 20 ms of work each: with the next page loaded meanwhile, and without."""
+    with Demo() as url:
+        side = lambda ahead: [f"{PREFIX}/pages", "work", f"{url}/v1/lists/bench/cursor?count=500&limit=10&delay=20", 50, ahead]
+        compare("prefetch", "wall_us", "wall_us", 0.6, side(1), side(0), "nightjar without prefetch")
+
+
+def pages_memory():
+    """A million items, item by item: what is resident in the end over what was after a tenth of them."""
+    with Demo() as url:
+        list = f"{url}/v1/lists/million/cursor?count=1000000&limit=1000"
+        seen = measure([f"{PREFIX}/pages", "memory", list, 1_000_000, 1])
+    report(
+        "pages-memory", seen["late_kib"] / 1024, "after a tenth", seen["early_kib"] / 1024, "rss_mib", 1.1,
+        peak_mib=round(seen["peak_kib"] / 1024, 1), cpu_us_per_item=seen["cpu_us_per_item"],
+    )
+
+
+def openapi():
+    """Published documents, beside the libraries that people read them with elsewhere."""
+    folder = os.path.join("..", "shared", "openapi")
+    if not os.path.isdir(folder):
+        return print("bench: ../shared/openapi is not there; openapi is left out", file=sys.stderr)
+    readers = {
+        "openai.yaml": ("PyYAML over libyaml", "import yaml; read = lambda f: yaml.load(f, Loader=yaml.CSafeLoader)", 500),
+        "discord.json": ("Python's json", "import json; read = json.load", 100),
+    }
+    for name, (peer, code, budget) in readers.items():
+        path = os.path.join(folder, name)
+        timed = f"import sys, time\n{code}\nstart = time.monotonic()\nread(open(sys.argv[1], encoding='utf-8'))\n" \
+            "print('{\"ms\": %.3f}' % ((time.monotonic() - start) * 1e3))"
+        ours = [measure([f"{PREFIX}/openapi", path]) for _ in range(ROUNDS)]
+        theirs = [measure([sys.executable, "-c", timed, path])["ms"] for _ in range(ROUNDS)]
+        report(
+            f"openapi-{name}", statistics.median(run["ms"] for run in ours), peer, statistics.median(theirs), "ms", budget,
+            peak_over_size=max(run["peak_over_size"] for run in ours), peak_budget=20, endpoints=ours[0]["endpoints"],
+        )
+
+
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
     "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake, "download": download,
-    "lua": lua, "memory": memory, "load": load, "json": json_decode,
+    "lua": lua, "memory": memory, "load": load, "json": json_decode, "prefetch": prefetch,
+    "pages-memory": pages_memory, "openapi": openapi,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES
 for name in chosen:

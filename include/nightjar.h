@@ -124,6 +124,9 @@ typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and cop
 typedef struct nj_response nj_response; /* immutable, reference counted */
 typedef struct nj_task nj_task;         /* one call or login, in progress or finished; reference counted */
 typedef struct nj_batch nj_batch;       /* many calls, a few at a time; reference counted */
+typedef struct nj_pagination nj_pagination; /* how a list goes on from page to page; mutable */
+typedef struct nj_pager nj_pager;       /* a list that a server gives in pages; for one thread at a time */
+typedef struct nj_page nj_page;         /* one of its pages; immutable, reference counted */
 typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
 typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
 typedef struct nj_token_question nj_token_question; /* a client asks for a token; reference counted */
@@ -1520,6 +1523,164 @@ NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
 /** Makes the nj_queue_poll that waits, or the next one, return. */
 NJ_API void nj_queue_wake(nj_queue *queue);
+
+/* ------------------------------------------------------------------------------------------------- pagination --- */
+
+/* Lists that a server gives in pages, item by item or page by page, with the next page loaded while the one before is used. Made
+ * for a loop:
+ *
+ *     nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &err);
+ *     const char *item;
+ *     while (nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) puts(item);
+ *
+ * A list never ends silently before its end: what does not fit the style, a page that repeats, and more pages or items than the
+ * bounds allow are errors. After an error the loop may be begun again: the page that failed is loaded again. */
+
+/** How a list goes on from one answer to the next. Members may be added. */
+typedef enum nj_pagination_style {
+  NJ_PAGINATION_GUESS = 0,  /* found out from the first answer, and said: nj_pager_explanation */
+  NJ_PAGINATION_PAGE = 1,   /* ?page=2 */
+  NJ_PAGINATION_OFFSET = 2, /* ?offset=20; what is deleted meanwhile lets items slip by unseen */
+  NJ_PAGINATION_CURSOR = 3, /* ?cursor=..., an opaque text that the answer before gives */
+  NJ_PAGINATION_LINK = 4,   /* a Link field with rel=next, RFC 8288 */
+  NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */
+  NJ_PAGINATION_HEADER = 6, /* a token in a header field of the answer */
+  NJ_PAGINATION_CUSTOM = 7  /* nj_pager_go_on says, after each page */
+} nj_pagination_style;
+
+/** NULL for a style that is none. */
+NJ_API nj_pagination *nj_pagination_new(nj_pagination_style style);
+NJ_API void nj_pagination_free(nj_pagination *pagination);
+
+/**
+ * Where in an answer the items are, and the cursor or URL of the next page; and where in an item is what tells it from others,
+ * so that none is given twice: JSON Pointers (RFC 6901), "/results", "/next_cursor", "/id". NULL: found out; no key.
+ *
+ * @return NJ_INVALID_ARGUMENT for what is no JSON Pointer
+ */
+NJ_API nj_status nj_pagination_set_items(nj_pagination *pagination, const char *pointer);
+NJ_API nj_status nj_pagination_set_next(nj_pagination *pagination, const char *pointer);
+NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *pointer);
+
+/**
+ * Sets what a JSON object names: style ("guess", "page", "offset", "cursor", "link", "next", "header", "custom"), items, next,
+ * key, param (the query item that asks for a page), size_param and size, first (the number of the first page), header and
+ * request_header (of a token), more and total (pointers to what the answer says of more items and their number), prefetch (pages
+ * loaded ahead, 1), max_pages (100,000), max_items (10,000,000), allow_origins (others that a next page may be of; they get no
+ * credentials). What it does not name stays.
+ *
+ * @param length of `json` in bytes, which need not end in NUL
+ * @return NJ_INVALID_ARGUMENT for an unknown key or a wrong value, NJ_DECODING when it is not JSON. Then nothing has changed.
+ */
+NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char *json, size_t length,
+                                          nj_error **out_error);
+
+/**
+ * Seconds that the list may be read, all in all, from the first page that is asked for; NJ_NO_LIMIT, the default, leaves each
+ * call its own limit. A server that asks for time in the middle (429 or 503 with Retry-After) is waited for within it, or within
+ * an hour.
+ *
+ * @return NJ_INVALID_ARGUMENT for what nj_config_set_total_timeout does not take either
+ */
+NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, double seconds);
+
+/**
+ * A list, of which nothing is loaded yet. For one thread at a time, but for nj_pager_cancel.
+ *
+ * @param request    of the first page, copied; those of the others are made of it. Callbacks of it are not called.
+ * @param pagination copied; NULL: as the request's endpoint says, and found out where it does not
+ * @param state      where to go on, of nj_pager_state or nj_page_state, perhaps of another process; NULL: at the beginning
+ * @return NULL: options that make no sense together, a state that is none of this list (NJ_INVALID_ARGUMENT), or a request
+ *         that cannot be sent
+ */
+NJ_API nj_pager *nj_pager_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
+                              const char *state, nj_error **out_error);
+
+/** Gives up what is loaded; a nj_next_page_fn that is due still runs. */
+NJ_API void nj_pager_free(nj_pager *pager);
+
+/** What asking for the next came to. */
+typedef enum nj_next {
+  NJ_NEXT_FAILED = -1, /* `out_error` says why */
+  NJ_NEXT_END = 0,     /* of the list */
+  NJ_NEXT_FOUND = 1
+} nj_next;
+
+/**
+ * The next item, waiting on this thread for its page where it is not there yet.
+ *
+ * @param out_json   the item's JSON text, with NUL behind it; borrowed until the next call for this pager. NULL unless found.
+ * @param out_length may be NULL
+ */
+NJ_API nj_next nj_pager_next_item(nj_pager *pager, const char **out_json, size_t *out_length, nj_error **out_error);
+
+/**
+ * The next page, waiting on this thread for it; where items of one were taken one by one, the page behind that: what was left
+ * of it is passed over. Pages without items are not given.
+ *
+ * @param out_page yours to free; NULL unless found
+ */
+NJ_API nj_next nj_pager_next_page(nj_pager *pager, nj_page **out_page, nj_error **out_error);
+
+/** Called once for each nj_pager_start_next_page: with a page, an error, or, at the end, neither; borrowed until it returns. */
+typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, const nj_error *error);
+
+/**
+ * The same without waiting: `done` runs inside nj_queue_poll of `queue`. Asked for again before it has run, the next calls get
+ * the pages behind, in order; one is loaded at a time.
+ *
+ * @param context passed to `done`, never read; must live until `done` has run
+ */
+NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_next_page_fn done, void *context);
+
+/**
+ * How a list of NJ_PAGINATION_CUSTOM goes on behind the page given last: at a URL, relative to the one that answered; by query
+ * items (name, value, name, value, and NULL behind them), in place of those of the same names; or, with NULL, not at all.
+ *
+ * What cannot be done, whoever asks for the next page is told: NJ_INVALID_ARGUMENT where there is nothing to decide, NJ_PROTOCOL
+ * for a URL of an origin that is not allowed.
+ *
+ * @return NJ_INVALID_ARGUMENT for NULL, bad UTF-8, and a last name without a value
+ */
+NJ_API nj_status nj_pager_go_on(nj_pager *pager, const char *url);
+NJ_API nj_status nj_pager_go_on_query(nj_pager *pager, const char *const *items);
+
+/** Begins anew with the first page; what was met and found out is forgotten. */
+NJ_API void nj_pager_refresh(nj_pager *pager);
+
+/** Ends what is loaded: who waits for it is told NJ_CANCELLED. The place stays: whoever asks later has the same page loaded
+ * again. From any thread. */
+NJ_API void nj_pager_cancel(nj_pager *pager);
+
+/**
+ * Where the list is, for nj_pager_new: behind the item or the page that was given last. Without secrets.
+ *
+ * @return yours to free with nj_text_free; NULL for NULL
+ */
+NJ_API char *nj_pager_state(nj_pager *pager);
+
+/** What was found out about the list, as a sentence: "guessed: style cursor, ..."; empty: nothing had to be. Yours to free with
+ * nj_text_free. */
+NJ_API char *nj_pager_explanation(nj_pager *pager);
+
+/** Counts from 1. */
+NJ_API int64_t nj_page_number(const nj_page *page);
+
+/** Items that are given: without those that were given before, by their keys. */
+NJ_API size_t nj_page_count(const nj_page *page);
+
+/** The JSON text of an item, with NUL behind it, borrowed from the page; NULL for an index that is not below the count. */
+NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_length);
+
+/** The answer that it came with, borrowed from the page. */
+NJ_API const nj_response *nj_page_response(const nj_page *page);
+
+/** Where the list is behind the first `consumed` items of this page. Yours to free with nj_text_free. */
+NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
+
+/** Keeps a page that a callback borrowed; each of them is freed once. NULL for NULL. */
+NJ_API nj_page *nj_page_retain(nj_page *page);
+NJ_API void nj_page_free(nj_page *page);
 
 /* ----------------------------------------------------------------------------------------------------- script --- */
 

@@ -7,11 +7,11 @@
 #include <sys/eventfd.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 
-/* For the tests: what a child is left. GNU's, from glibc 2.29 and 2.34. */
-extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
-extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+/* For the tests: what a child is left. GNU's, from glibc 2.29 and 2.34; `actions` is a posix_spawn_file_actions_t, whose header
+ * brings types that are Glibc's module's. */
+extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
+extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 
 /* Takes (F_WRLCK) or gives back (F_UNLCK) one byte of a file for this open description, without waiting. fcntl is
  * variadic. Returns 0 or the system's number: EAGAIN when another has it. */

@@ -32,6 +32,15 @@ njl_group_options njl_read_group_options(lua_State *L, int table, const char *fu
   return read;
 }
 
+/* Whether the table on top of the stack has something there that is not false. */
+static bool has(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  lua_rawget(L, -2);
+  bool is_there = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return is_there;
+}
+
 /* What is wrong with the request on top of the stack is said before any is sent: who writes one wrongly has not sent half of
  * them. Its values are looked at when its turn comes. */
 static void check_request(lua_State *L, lua_Integer place) {
@@ -41,18 +50,10 @@ static void check_request(lua_State *L, lua_Integer place) {
   case LUA_TSTRING: break;
   case LUA_TTABLE:
     njl_check_option_names(L, lua_gettop(L), function);
-    lua_pushliteral(L, "endpoint");
-    bool has_endpoint = lua_rawget(L, -2) != LUA_TNIL;
-    lua_pop(L, 1);
-    lua_pushliteral(L, "path");
-    if (lua_rawget(L, -2) == LUA_TNIL && !has_endpoint) luaL_error(L, "%s: path is missing", function);
-    lua_pop(L, 1);
-    lua_pushliteral(L, "stream");
-    lua_rawget(L, -2);
-    if (lua_toboolean(L, -1)) {
+    if (!has(L, "path") && !has(L, "endpoint")) luaL_error(L, "%s: path is missing", function);
+    if (has(L, "stream")) {
       luaL_error(L, "%s: stream is not for a batch, whose answers are whole; use nightjar.map", function);
     }
-    lua_pop(L, 1);
     break;
   case LUA_TFUNCTION: luaL_error(L, "%s is a function; use nightjar.map or nightjar.all for those", function); break;
   default: luaL_error(L, "%s must be a table or the path of a GET, got %s", function, luaL_typename(L, -1));

@@ -24,6 +24,8 @@ static client *check_client(lua_State *L) {
 
 njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
 
+bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
+
 /* Registry key of a table from a number to the client that has it. A client is not kept by it and keeps its functions as
  * user values, so that a function which mentions its own client can be collected with it. */
 static char numbers_key;
@@ -293,8 +295,8 @@ static int push_cache(lua_State *L) {
 /* api.name, by the upvalue: the methods */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "batch",   "sign_in", "sign_out", "log_in", "limits", "close", "cookies",
-                                      "cache",   "endpoints", "load_openapi", NULL};
+                                      "batch",   "paginate", "sign_in", "sign_out", "log_in", "limits", "close",
+                                      "cookies", "cache",    "endpoints", "load_openapi", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
@@ -311,6 +313,7 @@ void njl_open_client(lua_State *L) {
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"request", njl_send_request},
                                      {"batch", njl_batch},
+                                     {"paginate", njl_paginate},
                                      {"close", close},
                                      {"sign_in", njl_sign_in},
                                      {"sign_out", njl_sign_out},

@@ -153,10 +153,16 @@ static int help(lua_State *L) {
   return 1;
 }
 
-/* api.endpoints.article.path: what is said of it, by the names of nj_catalog_endpoint_json */
+static int paginate(lua_State *L);
+
+/* api.endpoints.article.path: what is said of it, by the names of nj_catalog_endpoint_json; and its method, paginate */
 static int detail(lua_State *L) {
   luaL_checkudata(L, 1, NJL_ENDPOINT);
   lua_settop(L, 2);
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "paginate") == 0) {
+    lua_pushcfunction(L, paginate);
+    return 1;
+  }
   if (lua_getiuservalue(L, 1, DESCRIPTION) != LUA_TTABLE) {
     lua_settop(L, 2);
     endpoints *self = push_parts(L);
@@ -194,16 +200,17 @@ static void take_body(lua_State *L, const endpoints *self, njl_bytes name, int p
   }
 }
 
-/* api.endpoints.article({ id = 42 }, { timeout = 3 }): as api:request{ endpoint = "article", arguments = { id = 42 }, ... } */
-static int call(lua_State *L) {
+/* Of an endpoint called with parameters and options, the stack: its client, and the options of api:request{ endpoint = "article",
+ * arguments = { id = 42 }, ... }. */
+static void become_request(lua_State *L) {
   enum { PARAMETERS = 2, OPTIONS, PARTS, NAMED, REQUEST, VALUES };
   lua_settop(L, OPTIONS);
   endpoints *self = push_parts(L);
   njl_bytes name = bytes_at(L, NAMED);
   for (int index = PARAMETERS; index <= OPTIONS; index++) {
     if (lua_isnil(L, index) || lua_istable(L, index)) continue;
-    return luaL_error(L, "%s: %s must be a table, got %s", name.data,
-                      index == PARAMETERS ? "parameters" : "options", luaL_typename(L, index));
+    luaL_error(L, "%s: %s must be a table, got %s", name.data, index == PARAMETERS ? "parameters" : "options",
+               luaL_typename(L, index));
   }
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   if (lua_isnil(L, OPTIONS)) lua_newtable(L);
@@ -219,7 +226,21 @@ static int call(lua_State *L) {
   lua_pushvalue(L, REQUEST);
   lua_replace(L, PARAMETERS);
   lua_settop(L, PARAMETERS);
+}
+
+/* api.endpoints.article({ id = 42 }, { timeout = 3 }) */
+static int call(lua_State *L) {
+  become_request(L);
   return njl_send_request(L);
+}
+
+/* api.endpoints.articles:paginate({ tag = "lua" }, { prefetch = 2 }) - as the endpoint says how its list goes on, but for what the
+ * options say */
+static int paginate(lua_State *L) {
+  become_request(L);
+  lua_pushnil(L);
+  lua_insert(L, 2);
+  return njl_paginate(L);
 }
 
 /* --- OpenAPI --- */

@@ -26,8 +26,7 @@ int njl_reply_gc(lua_State *L) {
 /* What a streamed answer that nobody reads keeps: the window of the task, and a connection. */
 enum { STREAM_COST = 256 * 1024 };
 
-/* Lets the collector know of memory that is not Lua's, so that responses nobody holds do not pile up. */
-static void account(lua_State *L, size_t bytes) {
+void njl_account(lua_State *L, size_t bytes) {
   enum { SMALL = 16 * 1024, MOST = 1 << 30 };
   if (bytes < SMALL || !lua_gc(L, LUA_GCISRUNNING)) return;
   lua_gc(L, LUA_GCSTEP, (int)((bytes < MOST ? bytes : MOST) / 1024));
@@ -39,7 +38,7 @@ int njl_reply_finish(lua_State *L, int index) {
   njl_response response;
   if (njl_outcome_response(reply->wait.call, &response)) {
     luaL_setmetatable(L, NJL_RESPONSE);
-    account(L, response.is_streamed ? STREAM_COST : response.body.length);
+    njl_account(L, response.is_streamed ? STREAM_COST : response.body.length);
     return 1;
   }
   luaL_setmetatable(L, NJL_ERROR);

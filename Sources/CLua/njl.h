@@ -7,6 +7,7 @@
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
+ *   paginate.c   lists in pages
  *   debounce.c   debounce, throttle
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
@@ -237,6 +238,7 @@ int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call
  * the request's. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then);
 int njl_send_request(lua_State *L); /* api:request: of the client at index 1, the request at index 2 */
+bool njl_client_has_hooks(lua_State *L); /* the one at index 1 */
 int njl_client_open(lua_State *L);
 void njl_open_client(lua_State *L);
 
@@ -278,6 +280,10 @@ int njl_refreshed(lua_State *L);
 /* Of the reply at `index` whose answer is there: begins the task that its function waits in for the fresh one. */
 void njl_hear_of_refresh(lua_State *L, int index);
 
+/* paginate.c */
+int njl_paginate(lua_State *L);
+void njl_open_paginate(lua_State *L);
+
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and
  * buffers on this stack: use it before anything is popped. Raises what is wrong, with `function` in the text; a file to
@@ -313,6 +319,8 @@ enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_RETRY, NJL_REPLY_REFR
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
+/* Lets the collector know of memory that is not Lua's, so that responses nobody holds do not pile up. */
+void njl_account(lua_State *L, size_t bytes);
 njl_reply *njl_error_push(lua_State *L);                /* an error that is yet to own its outcome */
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message);
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...);
@@ -406,6 +414,8 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_LIST "nightjar.list"
+#define NJL_PAGE "nightjar.page"
 #define NJL_COOKIES "nightjar.cookies"
 #define NJL_CACHE "nightjar.cache"
 #define NJL_ENDPOINTS "nightjar.endpoints"

@@ -76,14 +76,10 @@ public func njl_catalog_has_parameter(
 extension Request {
     /// What a script asks of a client, an endpoint's values in their places.
     init(_ source: njl_request, for client: Client) throws(NightjarError) {
-        guard source.endpoint.data != nil else {
+        guard let operation = try source.operation else {
             try self.init(source)
             return
         }
-        guard let catalog = Handle<ScriptCatalog>.borrow(source.catalog)?.catalog else {
-            throw NightjarError(.closed, "the endpoints are gone")
-        }
-        let operation = try catalog.operation(try source.endpoint.text("the endpoint's name"))
         var arguments = Arguments()
         switch try source.arguments.length == 0 ? .object([]) : JSONValue(parsing: source.arguments.buffer) {
         case .object(let members): arguments.values = members.map { (name: $0.name, value: $0.value) }
@@ -97,6 +93,19 @@ extension Request {
         if source.value.data != nil { arguments.body = .value(try JSONValue(parsing: source.value.buffer)) }
         try self.init(source)
         try client.apply(operation, arguments, to: &self)
+    }
+}
+
+extension njl_request {
+    /// The endpoint that it names; nil: none.
+    var operation: Operation? {
+        get throws(NightjarError) {
+            guard endpoint.data != nil else { return nil }
+            guard let catalog = Handle<ScriptCatalog>.borrow(catalog)?.catalog else {
+                throw NightjarError(.closed, "the endpoints are gone")
+            }
+            return try catalog.operation(try endpoint.text("the endpoint's name"))
+        }
     }
 }
 

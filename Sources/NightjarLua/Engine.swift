@@ -194,6 +194,21 @@ final class Engine: @unchecked Sendable {
         }
     }
 
+    // MARK: Lists
+
+    /// One that ``complete(_:)`` ends.
+    func pending(for wait: OpaquePointer) -> Outcome {
+        let outcome = Outcome()
+        outcome.wait = wait
+        add(outcome)
+        return outcome
+    }
+
+    func complete(_ outcome: Outcome) { completed(outcome, .success(nil)) }
+
+    /// Whether this is a forked child, where nothing comes any more.
+    var isForked: Bool { getpid() != process }
+
     /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait

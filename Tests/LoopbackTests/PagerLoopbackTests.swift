@@ -70,8 +70,12 @@ import Testing
         let api = try demo.client()
         let ids = try walk(api, "/changing/\(path)?count=10000&limit=100&changes=both", Pagination(.guess))
         let answer = try api.sendBlocking(Request(.get, "/changing/survivors")).json
-        guard case .array(let gone) = answer["deleted"] else { return Issue.record("no survivors") }
-        let deleted = Set(gone.compactMap { if case .integer(let id) = $0 { Int(id) } else { nil } })
+        guard case .array(let gone)? = answer["deleted"] else {
+            Issue.record("no survivors")
+            return
+        }
+        let deleted = Set(
+            gone.compactMap { value -> Int? in if case .integer(let id) = value { Int(id) } else { nil } })
         #expect(!deleted.isEmpty && Set(ids).count == ids.count)
         let survivors = (1...10_000).map { $0 * 1000 }.filter { !deleted.contains($0) }
         #expect(Set(survivors).isSubset(of: ids))
@@ -137,7 +141,7 @@ import Testing
                 }
             }
             #expect(ids == (1...100).map { $0 * 1000 })
-            #expect((1...3).contains(failures), "what fails ahead is tried again without a word")
+            #expect(failures <= 3, "what fails ahead is tried again without a word")
         }
     }
 

@@ -9,7 +9,7 @@ local api = nightjar.client { base_url = origin, retry = false }
 local run = nightjar.idempotency_key()
 
 -- What the server has seen of /v1/slow under a key of this run.
-local function slow(key, ms) return { path = "/v1/slow", query = { ms = ms or 10, key = run .. key } } end
+local function slow(key, ms) return { path = "/v1/slow", query = { ms = ms or 40, key = run .. key } } end
 local function counted(what, key) return plain:get("/__stats").json[what]["/v1/slow?key=" .. run .. key] or 0 end
 local function requests(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
 

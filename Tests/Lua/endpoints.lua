@@ -62,6 +62,13 @@ misuse("request: path is the endpoint's; leave it away",
   function() api:request { endpoint = "article", path = "/x" } end)
 misuse("request: arguments are for an endpoint", function() api:request { path = "/echo", arguments = {} } end)
 
+-- Many at a time.
+local answers = api:batch {
+  { endpoint = "article", arguments = { id = 1 } }, { endpoint = "article", arguments = { id = 2 } },
+}
+equal(answers[1].json.id, 1)
+equal(answers[2].json.id, 2)
+
 -- What is wrong is told before anything is sent.
 local function refused(message, f) fails("invalid_request", message, f) end
 refused('there is no endpoint "artcle"; did you mean "article"?', function() return api.endpoints.artcle end)
@@ -166,3 +173,22 @@ refused('endpoint "read": the parameter "id" in the path is missing', function()
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
 misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)
+
+-- Lists: the demo API says in its description how they go on.
+local described_api = nightjar.client { base_url = origin }
+local all = described_api:load_openapi("url:/openapi.json")
+equal(all.list_users.pagination, "page")
+local handles, pages = {}, 0
+for user in all.list_users:paginate { per_page = 3 } do handles[#handles + 1] = user.handle end
+equal(#handles > 3, true)
+for page in all.list_users:paginate({ per_page = 3 }, { prefetch = 0 }):pages() do
+  pages = pages + 1
+  equal(#page.items <= 3, true)
+end
+equal(pages, (#handles + 2) // 3)
+refused('endpoint "list_users" has no parameter "per_pge"; did you mean "per_page"?', function()
+  all.list_users:paginate { per_pge = 3 }
+end)
+misuse("paginate: the path is the endpoint's; leave it away", function()
+  described_api:paginate("/v1/users", { endpoint = "list_users" })
+end)

@@ -6,13 +6,14 @@ local api <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", 
 local res = api:get "/v1/articles/1"
 local _, err = nightjar.try(api.get, api, "/status/404")
 local task = nightjar.spawn(function() nightjar.sleep(30) end)
+local list = api:paginate "/v1/articles"
 local closed = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
 closed:close()
 
 local values = {
   true, 0, -1, 0.001, 1e308, math.mininteger, "", "x", "/echo", "\0\xff\r\n", {}, { 1, 2 }, { [1.5] = {} }, { x = {} },
   function() end, function() error "thrown" end, coroutine.create(function() end), io.stdout, nightjar.null, api, closed,
-  res, res.headers, err, task, setmetatable({}, { __index = function() error "index" end, __len = function() return "x" end }),
+  res, res.headers, err, task, list, setmetatable({}, { __index = function() error "index" end, __len = function() return "x" end }),
 }
 local function pick(place) return values[place] end -- nil beyond the last
 
@@ -27,10 +28,13 @@ local functions = {
   close = function(other, ...) return api.close(other ~= api and other, ...) end,
   resume = coroutine.resume, wrap = coroutine.wrap,
 }
-for _, verb in ipairs { "get", "post", "put", "patch", "delete", "head", "request", "batch" } do functions[verb] = api[verb] end
+for _, verb in ipairs { "get", "post", "put", "patch", "delete", "head", "request", "batch", "paginate" } do
+  functions[verb] = api[verb]
+end
+for _, method in ipairs { "pages", "take", "collect", "state", "resume", "refresh" } do functions[method] = list[method] end
 
 -- Fields and operators of the objects.
-for name, object in pairs { client = api, response = res, headers = res.headers, error = err, task = task, null = nightjar.null } do
+for name, object in pairs { client = api, response = res, headers = res.headers, error = err, task = task, list = list, null = nightjar.null } do
   functions["index of " .. name] = function(key) return object[key] end
   functions["newindex of " .. name] = function(key, value) object[key] = value end
   functions["call of " .. name] = function(...) return object(...) end

@@ -432,6 +432,37 @@ import Testing
         client.close()
     }
 
+    /// The same of batches and of lists in pages.
+    @Test func survivesTheFailureOfEachAllocationWhileItWalksThroughLists() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())/v1"
+        let client = try Client(configuration)
+        let source = """
+            local nightjar = require "nightjar"
+            local api = nightjar.client()
+            local got, errors = api:batch {"/articles/1", {path = "/articles/0"}, collect_errors = true}
+            local text = tostring(errors[2]) .. errors[2].index .. got.n
+            local options = {items = "/results", next = "/next_cursor", key = "/id", query = {count = 4, limit = 2}}
+            local list = api:paginate("/lists/memory/cursor", options)
+            local item, state = list(), list:state()
+            for page in list:pages() do local n = #page.items + page.number + page.response.status end
+            local some = list:resume(state):take(1)
+            list:close()
+            local own = api:paginate("/lists/memory/cursor", {query = {count = 4, limit = 2}, next = function(page)
+                nightjar.sleep(0)
+                if page.number == 1 then return {query = {cursor = page.response.json.next_cursor}} end
+            end})
+            nightjar.map({1, 2}, function() for item in own do nightjar.sleep(0) end end)
+            local why = own.explanation .. tostring(own)
+            local _, none = nightjar.try(api.paginate, api, "/lists/memory/cursor", {resume = "x"})
+            for item in api:paginate("/lists/one/cursor", {query = {count = 1}}) do break end
+            """
+        try survives(source, client)
+        client.close()
+    }
+
     private func survives(_ source: String, _ client: Client) throws {
         let bytes = Array(source.utf8)
         var limit: UInt64 = 1

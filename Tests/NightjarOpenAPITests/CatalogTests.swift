@@ -121,7 +121,7 @@ import Testing
                       - {name: j, in: query, content: {application/json: {schema: {type: object}, example: {a: 1}}}}
                       - {name: e, in: query, examples: {one: {value: 1}, two: {value: 2}}}
                       - {name: o, in: query, schema: {type: string, examples: [x, y], enum: [x, y]}}
-                      - {name: w, in: header, style: form}
+                      - {name: w, in: header, style: form, schema: {default: null}}
                 """)
         let parameters = try catalog.operation("get_a_m_l").parameters
         #expect(
@@ -139,6 +139,7 @@ import Testing
         #expect(parameters[7].example == .object([.init("a", .integer(1))]))
         #expect(parameters[8].example == .integer(1))
         #expect(parameters[9].example == .string("x"))
+        #expect(parameters[10].defaultValue == nil)
         #expect(
             catalog.notes == [
                 "paths./a/{m}/{l}.get.parameters.10: a parameter in header has no style \"form\"; it is sent as simple"
@@ -332,7 +333,7 @@ import Testing
         ("{}", "/api.yaml does not describe an API: it is an object without the member \"openapi\""),
         ("hello", "/api.yaml does not describe an API: it is a string without the member \"openapi\""),
         ("", "/api.yaml does not describe an API: it is null without the member \"openapi\""),
-        ("swagger: '2.0'", "/api.yaml is written in Swagger 2.0; convert it to OpenAPI 3 (npx swagger2openapi)"),
+        ("swagger: '2.0'", "/api.yaml is in Swagger \"2.0\"; convert it to OpenAPI 3 (npx swagger2openapi)"),
         ("openapi: 4.0.0", "/api.yaml line 1 column 10: the version of OpenAPI is \"4.0.0\"; 3.0 and 3.1 are read"),
         ("openapi: [3]", "/api.yaml line 1 column 10: the version of OpenAPI is an array; 3.0 and 3.1 are read"),
     ])
@@ -360,13 +361,46 @@ import Testing
         #expect(schemas[0] === schemas[1])
     }
 
+    @Test func aliasesCannotRepeatTextsOrExamples() throws {
+        let long = String(repeating: "x", count: 100_000)
+        var text =
+            "openapi: 3.1.0\nx: &d \(long)\ny: &e [*d, *d, *d, *d]\nz: &s [{url: 'https://h/'}, {url: ws://h}]\npaths:\n"
+        for number in 0..<2000 {
+            text += "  /p\(number): {get: {description: *d, tags: *e, servers: *s, parameters: "
+            text += "[{name: q, in: query, description: *d, example: *e}]}}\n"
+        }
+        let catalog = try catalog(["/api.yaml": text])
+        #expect(catalog.operations.count == 2000)
+        #expect(catalog.operations[1999].documentation == long)
+        #expect(catalog.operations[1999].tags.count == 4)
+        #expect(catalog.operations[1999].server == "https://h/")
+        // Values are copies, and come to an end.
+        #expect(catalog.operations[0].parameters[0].example != nil)
+        #expect(catalog.operations[1999].parameters[0].example == nil)
+        #expect(catalog.notes[0] == "paths./p0.get.servers.1: it is left out: the scheme \"ws\" is not http or https")
+        #expect(
+            catalog.notes[1].hasSuffix(
+                "its example is left out: /api.yaml line 3 column 4: it stands for too many values; use fewer aliases (*)"
+            ))
+        #expect(catalog.notes[2].hasSuffix("its example is left out: there are too many of them"))
+        #expect(catalog.notes.count == 1001)
+        #expect(catalog.notes[1000] == "further notes are left out")
+    }
+
+    @Test func pathsOfAnyLengthAreReadOrRefused() throws {
+        let many = (0..<3000).map { "{\($0)}" }.joined()
+        let catalog = try catalog(paths: "? /a/\(many)\n: get: {}\n/b/{x}?y={z}:\n  get: {}\n")
+        #expect(catalog.operations.map { $0.parameters.map(\.name) } == [["x"]])
+        #expect(catalog.notes[0].hasSuffix("is too long; it is left out"))
+    }
+
     @Test func aliasesCannotDescribeMoreThanMemoryHolds() {
         let parameters = (0..<1000).map { "{name: p\($0), in: query}" }.joined(separator: ", ")
         var text = "openapi: 3.1.0\nx: &x {get: {parameters: [\(parameters)]}}\npaths:\n"
-        for number in 0..<600 { text += "  /p\(number): *x\n" }
+        for number in 0..<250 { text += "  /p\(number): *x\n" }
         #expect(
             message { _ = try catalog(["/api.yaml": text]) }
-                == "/api.yaml describes more than 500000 operations, parameters, contents and answers")
+                == "/api.yaml describes more than 200000 operations, parameters, contents and answers")
     }
 
     @Test func everyCutOfADescriptionIsReadOrRefused() throws {

@@ -131,16 +131,9 @@ extension Operation {
         }
     }
 
-    /// Of which there is neither an example nor one that can be made: a list of different texts of a pattern, and a schema
-    /// whose discriminator names no values.
+    /// Of which there is neither an example nor one that can be made: a list of different texts of a pattern.
     private static let bodies: [String: JSONValue] = [
-        "bulk_delete_messages": .object([.init("messages", .array([.string("1"), .string("2")]))]),
-        "createChatCompletion": .object([
-            .init("model", .string("gpt-4o")),
-            .init(
-                "messages",
-                .array([.object([.init("role", .string("user")), .init("content", .string("Hello"))])])),
-        ]),
+        "bulk_delete_messages": .object([.init("messages", .array([.string("1"), .string("2")]))])
     ]
 
     private static func example(_ own: JSONValue?, _ schema: DeferredSchema?) throws(NightjarError) -> JSONValue? {

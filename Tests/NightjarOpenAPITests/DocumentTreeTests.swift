@@ -80,6 +80,21 @@ import Testing
         }
     }
 
+    @Test func whatAMergeKeyHoldsHasAPlace() throws {
+        let value = try tree("a:\n  b: 1\n  <<: {c: {d: 2}}\n").root
+        let inner = try #require(value["a"]?["c"])
+        #expect(inner.pointer.description == "/a/<</c")
+        #expect(try value.value(at: inner.pointer)?.json() == .object([.init("d", .integer(2))]))
+    }
+
+    @Test func longArraysAreFoundInto() throws {
+        let text = "[\((0..<500).map { "[\($0)]" }.joined(separator: ","))]"
+        let value = try tree(text).root
+        #expect(value.value(at: try JSONPointer("/499/0"))?.text == "499")
+        #expect(value.value(at: try JSONPointer("/500")) == nil)
+        #expect(value.elements.map { $0.pointer.description }.last == "/499")
+    }
+
     @Test func versionsKeepTheirText() throws {
         #expect(try tree("version: 1.10").root["version"]?.text == "1.10")
     }

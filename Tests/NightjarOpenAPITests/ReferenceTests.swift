@@ -79,6 +79,57 @@ import Testing
             ])
     }
 
+    @Test func aPartThatCannotBeHadForNowFailsTheLoad() throws {
+        let load = { (kind: ErrorKind) in
+            try CatalogLoader.load("/api.yaml") { path throws(NightjarError) in
+                guard path == "/api.yaml" else { throw NightjarError(kind, "\(kind.name) of \(path)") }
+                return Array("openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}, /b: {get: {}}}".utf8)
+            }
+        }
+        #expect(message { _ = try load(.timeout) } == "timeout of /a.yml")
+        #expect(message { _ = try load(.cancelled) } == "cancelled of /a.yml")
+        #expect(try load(.notFound).operations.map(\.name) == ["get_b"])
+    }
+
+    @Test func whatDiscriminatorsNameIsFetched() throws {
+        var loader = CatalogLoader("/api.yaml")
+        try receive(
+            """
+            openapi: 3.1.0
+            paths:
+              /a: {get: {parameters: [{name: a, in: query, schema: {$ref: 's.yml'}}]}}
+            """, "/api.yaml", &loader)
+        try receive("discriminator: {propertyName: k, mapping: {x: x.yml, y: '#/y'}}\ny: {}\n", "/s.yml", &loader)
+        #expect(loader.wanted == ["/x.yml"])
+    }
+
+    @Test func schemasReachAcrossDocuments() throws {
+        let catalog = try catalog([
+            "/v/api.yaml": """
+            openapi: 3.0.0
+            paths:
+              /a: {get: {parameters: [{name: a, in: query, schema: {$ref: 's/list.yml#/List'}}]}}
+            """,
+            "/v/s/list.yml": "List: {type: array, items: {$ref: '../item.json#/$defs/Item'}}\n",
+            "/v/item.json": "{\"$defs\": {\"Item\": {\"type\": \"integer\", \"maximum\": 5}}}",
+        ])
+        let schema = try #require(try catalog.operations[0].parameters[0].schema?.get())
+        #expect(schema.mismatch(in: .array([.integer(5)])) == nil)
+        #expect(schema.mismatch(in: .array([.integer(6)]))?.path.description == "/0")
+    }
+
+    @Test func aSchemaThatLeadsNowhereSaysSoWhenItIsRead() throws {
+        let catalog = try catalog([
+            "/api.yaml": """
+            openapi: 3.0.0
+            paths:
+              /a: {get: {parameters: [{name: a, in: query, schema: {items: {$ref: '#/none'}}}]}}
+            """
+        ])
+        let schema = try #require(catalog.operations[0].parameters[0].schema)
+        #expect(message { _ = try schema.get() }?.contains("the reference \"#/none\" leads nowhere") == true)
+    }
+
     @Test func afterRedirectsReferencesAreRelativeToTheEnd() throws {
         var loader = CatalogLoader("https://h/api.yaml")
         try receive(
@@ -98,7 +149,7 @@ import Testing
             refused.notes == [
                 "paths./a: it is left out: the reference \"https://g/a.yml\" leads to https://g, another origin than its document's; allow that origin, or load the document and its parts from one place"
             ])
-        let allowed = try catalog(files, allowedOrigins: ["https://g"])
+        let allowed = try catalog(files, allowedOrigins: ["https://G:443/"])
         #expect(allowed.operations.map(\.name) == ["get_a", "get_b"])
     }
 

@@ -153,7 +153,7 @@ import Testing
         #expect(document.nodes.count < 200)
         #expect(
             message { _ = try document.root.json() }
-                == "api.yaml line 1 column 1: it stands for more than 1000000 values; use fewer aliases (*)")
+                == "api.yaml line 1 column 1: it stands for too many values; use fewer aliases (*)")
     }
 
     @Test func aliasesCannotMakeItDeeper() throws {

@@ -179,7 +179,7 @@ import Testing
             } throws: {
                 ($0 as? NightjarError)?.kind == .rateLimited
             }
-            #expect(try pager.nextPageBlocking()?.count == 2)
+            #expect(targets(transport).count == 1)
         }
     }
 

@@ -395,6 +395,54 @@ const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status
 #define NJL_KEY_LENGTH 36
 void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
 
+/* --- Lists in pages --- */
+
+/* A list that a server gives in pages, and where in it the script is; the caller's to release, which ends what it loads. */
+typedef struct njl_pages njl_pages;
+/* One of its pages, the caller's to release. */
+typedef struct njl_page njl_page;
+
+/* `options`: a JSON object of the schema of nj_pagination_merge_json. `state`: where to go on; without `data`: at the beginning.
+ * `seconds`: for all of it; negative: each call has its own limit. NULL: `*error` says why. */
+njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
+                         njl_bytes state, double seconds, njl_outcome **error);
+void njl_pages_release(njl_pages *pages);
+/* Gives up what is loaded. Nothing comes any more. */
+void njl_pages_close(njl_pages *pages);
+
+typedef enum njl_page_step {
+  NJL_PAGE_READY,
+  NJL_PAGE_LATER, /* it is loaded: njl_pages_await */
+  NJL_PAGE_END,
+  NJL_PAGE_FAILED, /* `*error` says why, owned by the caller; with a NULL `error` it is said again */
+} njl_page_step;
+/* The next page, into `*page`. After a failure the same page is loaded again. */
+njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_outcome **error);
+/* An outcome without response or error, the caller's to release, that a poll tells `wait` of when there is something to take. */
+njl_outcome *njl_pages_await(njl_pages *pages, njl_wait *wait);
+
+/* How the list goes on behind the page taken last, where its caller decides. */
+typedef enum njl_decision {
+  NJL_GO_ON_END,
+  NJL_GO_ON_QUERY, /* with these items in place of those of the same names */
+  NJL_GO_ON_URL,
+} njl_decision;
+/* False: `*error` says why not. */
+bool njl_pages_go_on(njl_pages *pages, njl_decision decision, const njl_pair *query, size_t count, njl_bytes url,
+                     njl_outcome **error);
+/* Goes on at a state; without `data`: begins anew. False: `*error` says why not, and nothing has changed. */
+bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_outcome **error);
+/* Behind so many items of `page`; NULL: behind all that were taken. The caller's to release. */
+njl_text *njl_pages_state(const njl_pages *pages, const njl_page *page, size_t consumed);
+/* What was found out about the list; empty: nothing had to be. The caller's to release. */
+njl_text *njl_pages_explanation(const njl_pages *pages);
+
+int64_t njl_page_number(const njl_page *page);
+size_t njl_page_count(const njl_page *page);
+njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed from the page */
+njl_outcome *njl_page_response(const njl_page *page);        /* an outcome of its own, the caller's to release */
+void njl_page_release(njl_page *page);
+
 /* --- Functions of the host program --- */
 
 /* Owned by the script that it was registered with. */

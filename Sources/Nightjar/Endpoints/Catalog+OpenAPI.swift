@@ -18,8 +18,8 @@ extension Catalog {
                 throw NightjarError(
                     .invalidArgument, "\(quoted(location)) is a URL, which only a client can load")
             }
-            // The caller may name a pipe; what a document names is not the caller's word.
-            return try FileContent.read(location, atMost: CatalogLoader.maximumBytes, plainOnly: location != first)
+            return try FileContent.read(
+                location, atMost: CatalogLoader.maximumBytes, isNamedByUser: location == first)
         }.readingExtensions()
     }
 

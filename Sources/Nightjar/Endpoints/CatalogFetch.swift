@@ -121,9 +121,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .ended]
     private weak var client: Client?
     private weak var call: Call?
-    private var loader: CatalogLoader
-    /// What the caller has named.
     private let first: String
+    private var loader: CatalogLoader
     /// Calls of this round, and what came of them.
     private var tasks: [ClientTask] = []
     private var waiting: [String] = []
@@ -137,6 +136,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private struct Document: Sendable {
         let location: String
         let content: Result<Content, NightjarError>
+        /// Rather than by another document.
+        var isNamedByUser = false
     }
 
     private enum Content: Sendable {
@@ -147,8 +148,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
 
     init(_ client: Client, _ location: String) {
         self.client = client
-        loader = CatalogLoader(location)
         first = location
+        loader = CatalogLoader(location)
     }
 
     func outgoing(_ call: Call) -> Verdict {
@@ -174,7 +175,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                 self?.end($0)
             }
         }
-        arrived = wanted.filter { !$0.isURL }.map { Document(location: $0, content: .success(.file)) }
+        arrived = wanted.filter { !$0.isURL }.map {
+            Document(location: $0, content: .success(.file), isNamedByUser: $0 == first)
+        }
         waiting = wanted.filter(\.isURL).reversed()
         tasks = []
         guard !waiting.isEmpty else { return read() }
@@ -223,10 +226,10 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     /// Gives the documents to the loader, behind which others may be wanted.
     private func read() {
         guard let call else { return }
-        let (loader, documents, first) = (loader, arrived, first)
+        let (loader, documents) = (loader, arrived)
         arrived = []
         call.loop.workers.run({ () throws(NightjarError) in
-            try CatalogFetch.read(documents, into: loader, first: first)
+            try CatalogFetch.read(documents, into: loader)
         }) { [weak self] result in
             switch result {
             case .success(let loader):
@@ -238,7 +241,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     }
 
     private static func read(
-        _ documents: [Document], into loader: CatalogLoader, first: String
+        _ documents: [Document], into loader: CatalogLoader
     ) throws(NightjarError) -> CatalogLoader {
         var loader = loader
         for document in documents {
@@ -251,9 +254,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                         }
                     }.get()
                 case .file:
-                    // The caller may name a pipe; what a document names is not the caller's word.
                     let bytes = try FileContent.read(
-                        document.location, atMost: CatalogLoader.maximumBytes, plainOnly: document.location != first)
+                        document.location, atMost: CatalogLoader.maximumBytes,
+                        isNamedByUser: document.isNamedByUser)
                     try bytes.withUnsafeBytes { bytes in
                         Result { () throws(NightjarError) in try loader.received(bytes, for: document.location) }
                     }.get()

@@ -71,4 +71,29 @@ extension Client {
     public func sendBlocking(_ endpoint: Endpoint<Response>) throws(NightjarError) -> Response {
         try sendBlocking(try request(endpoint))
     }
+
+    // MARK: Lists
+
+    /// The pages of the list that an endpoint answers.
+    ///
+    /// - Parameter pagination: how it goes on; nil: as the endpoint says, and found out where it does not.
+    /// - Throws: `invalid_request` for wrong values.
+    public func pages<Value>(
+        _ endpoint: Endpoint<Value>, _ pagination: Pagination? = nil, resuming state: String? = nil,
+        timeout: Duration? = nil
+    ) throws(NightjarError) -> PageSequence {
+        pages(
+            try request(endpoint), pagination ?? endpoint.operation.pagination ?? Pagination(), resuming: state,
+            timeout: timeout)
+    }
+
+    /// The items of the list that an endpoint answers, as ``pages(_:_:resuming:timeout:)-(Endpoint<Value>,_,_,_)`` has them.
+    public func items<Item: Decodable>(
+        _ endpoint: Endpoint<[Item]>, _ pagination: Pagination? = nil, resuming state: String? = nil,
+        timeout: Duration? = nil
+    ) throws(NightjarError) -> ItemSequence<Item> {
+        items(
+            try request(endpoint), pagination ?? endpoint.operation.pagination ?? Pagination(), as: Item.self,
+            endpoint.decoding, resuming: state, timeout: timeout)
+    }
 }

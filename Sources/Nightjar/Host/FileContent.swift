@@ -4,21 +4,17 @@ import NightjarStorage
 
 /// Small files, whole. Blocks.
 enum FileContent {
-    /// - Parameter plainOnly: whether a pipe or a device, which may have no end or keep the reader waiting, is refused.
+    /// - Parameter isNamedByUser: pipes and devices are read too. What a document names could be one that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes.
     static func read(
-        _ path: String, atMost maximum: Int, plainOnly: Bool = false
+        _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
     ) throws(NightjarError) -> [UInt8] {
-        // Without O_NONBLOCK, to open a pipe is to wait for who writes into it.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (plainOnly ? O_NONBLOCK | O_NOCTTY : 0))
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isNamedByUser ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw failure("be opened", path) }
         defer { close(descriptor) }
-        if plainOnly {
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw failure("be opened", path) }
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw NightjarError(.storage, "\(quoted(path)) is a folder, a pipe or a device, and a file is wanted")
-            }
+        var status = stat()
+        guard isNamedByUser || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG else {
+            throw NightjarError(.storage, "\(quoted(path)) is no file")
         }
         var content: [UInt8] = []
         while true {

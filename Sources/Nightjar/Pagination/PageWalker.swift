@@ -17,6 +17,8 @@ final class PageWalker: @unchecked Sendable {
     private var walk: PageWalk
     private var asks: [PageAsk] = []
     private var load: ClientTask?
+    /// Where the program's own code of loads runs (hooks, token providers) that is not for the loop; nil: on the loop.
+    private var callbacks: CompletionQueue?
     /// Of the load or wait in flight: what an older one brings is not heard.
     private var generation = 0
     private var deadline: NIODeadline?
@@ -78,6 +80,8 @@ final class PageWalker: @unchecked Sendable {
         asks.append(ask)
         carryOut(walk.wantsPage())
     }
+
+    func deliverCallbacks(on queue: CompletionQueue?) { callbacks = queue }
 
     func withdraw(_ ask: PageAsk) {
         guard let place = asks.firstIndex(where: { $0 === ask }) else { return }
@@ -146,9 +150,15 @@ final class PageWalker: @unchecked Sendable {
         generation += 1
         let current = generation
         do throws(NightjarError) {
+            let queue = callbacks
             load = try client.start(
-                try request(for: target), on: nil,
-                TaskHandlers { [weak self] _, result in self?.loaded(result, of: target, current) })
+                try request(for: target), on: queue,
+                TaskHandlers { [weak self] _, result in
+                    guard queue != nil else { return self?.loaded(result, of: target, current) ?? () }
+                    self?.submit { $0.loaded(result, of: target, current) }
+                })
+            // Once the loop has ended, nobody submits to it.
+            if queue != nil { loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) } }
         } catch {
             // Not in the midst of what has begun this.
             submit { $0.loaded(.failure(error), of: target, current) }
@@ -158,6 +168,7 @@ final class PageWalker: @unchecked Sendable {
     private func loaded(_ result: Result<Response, NightjarError>, of target: PageTarget, _ number: Int) {
         guard number == generation else { return }
         load = nil
+        loop.stopTelling(self)
         switch result {
         case .success(let response):
             waited = .zero

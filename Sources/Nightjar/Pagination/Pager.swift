@@ -43,11 +43,13 @@ public final class Pager: Sendable {
     /// The next page, waited for on this thread; nil behind the last.
     ///
     /// - Throws: `reentrant` on the client's own thread.
-    public func nextPageBlocking() throws(NightjarError) -> Page? {
+    public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }
+
+    /// - Parameter queue: polled meanwhile; of this thread alone.
+    public func nextPageBlocking(on queue: CompletionQueue) throws(NightjarError) -> Page? {
         guard !client.loop.isOnLoop else {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
-        let queue = CompletionQueue()
         let outcome = Outcome()
         nextPage(on: queue) { outcome.result = $0 }
         while outcome.result == nil {
@@ -72,6 +74,10 @@ public final class Pager: Sendable {
         }
         return try result.get()
     }
+
+    /// Has hooks and token providers of the client that are not for its loop run inside the poll of `queue` when pages are
+    /// loaded from now on; a load then waits for that poll. Nil, as at the beginning: they run on the loop.
+    public func deliverCallbacks(on queue: CompletionQueue?) { walker.submit { $0.deliverCallbacks(on: queue) } }
 
     /// Says, in style custom, how the list goes on behind the page given last. What is wrong with it, whoever asks next is
     /// told.

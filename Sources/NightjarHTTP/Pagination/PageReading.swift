@@ -73,6 +73,8 @@ struct PageReading {
         return FingerprintSet.Fingerprint(answer.ranges.bytes(of: value))
     }
 
+    var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
+
     var repeated: NightjarError {
         let how = options.key == nil ? "byte for byte" : "key for key"
         let why =

@@ -52,13 +52,14 @@ extension PageWalk {
 
     /// Whether a query item repeats a secret of the first request's.
     private func isOwnSecret(_ part: Substring) -> Bool {
+        let name = PercentEncoding.decoded(RequestURL.nameOf(part))
         let value = PercentEncoding.decoded(RequestURL.valueOf(part))
-        if !value.isEmpty, first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
+        if first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
         return first.queryParts.contains { own in
             guard first.isSecret(own) else { return false }
-            if RequestURL.nameOf(own).elementsEqual(RequestURL.nameOf(part)) { return true }
+            if PercentEncoding.decoded(RequestURL.nameOf(own)) == name { return true }
             let secret = PercentEncoding.decoded(RequestURL.valueOf(own))
-            if secret.count < PageWalk.recognizableSecret { return secret == value && !value.isEmpty }
+            if secret.count < PageWalk.recognizableSecret { return !value.isEmpty && secret == value }
             // A whole URL of the list in a query item, for one.
             return String(decoding: value, as: UTF8.self).contains(String(decoding: secret, as: UTF8.self))
         }
@@ -80,7 +81,7 @@ extension PageWalk {
             throw NightjarError(
                 .protocol,
                 "the list cannot be followed: its next page is at \(quoted(url.origin.description)) and not at "
-                    + "\(quoted(first.origin.description)); name it in allowedOrigins (allowed_origins) to go there, "
+                    + "\(quoted(first.origin.description)); name it in allowedOrigins (allow_origins) to go there, "
                     + "without credentials")
         }
     }
@@ -90,8 +91,8 @@ extension Pagination {
     /// - Throws: `invalid_argument`, saying what does not go together.
     func check() throws(NightjarError) {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
-        if maximumPages < 1 { throw refuse("maximumPages (maximum_pages) is \(maximumPages); it must be at least 1") }
-        if maximumItems < 1 { throw refuse("maximumItems (maximum_items) is \(maximumItems); it must be at least 1") }
+        if maximumPages < 1 { throw refuse("maximumPages (max_pages) is \(maximumPages); it must be at least 1") }
+        if maximumItems < 1 { throw refuse("maximumItems (max_items) is \(maximumItems); it must be at least 1") }
         if first < 0 || first > Int32.max {
             throw refuse("the number of the first page is \(first); it must not be negative")
         }

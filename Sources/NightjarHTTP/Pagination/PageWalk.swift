@@ -23,7 +23,8 @@ import NIOCore
 /// for, fewer than any server gives unasked: end. Else: error. In later answers absent is the end.
 ///
 /// A page whose items are those of the page before, key for key (byte for byte without a key), is an error: the server
-/// does not do what it is asked. Pages without items are passed over, but for style custom, and not without bound.
+/// does not do what it is asked. Of page and offset, less than a full page that comes again is the end: the tail of a list
+/// that grows in front while it is read. Pages without items are passed over, but for style custom, and not without bound.
 ///
 /// Errors: `decoding` for an answer that is not as the options have it, `protocol` for a server that repeats itself or
 /// leads elsewhere, `too_large` for the bounds.
@@ -68,6 +69,8 @@ public struct PageWalk: Sendable {
     private var known = FingerprintSet()
     /// Of the page loaded last, what its items were.
     private var previous: FingerprintSet.Fingerprint?
+    /// Elements of the largest page so far.
+    private var largestPage = 0
     /// In a row, those without anything to give.
     private var emptyPages = 0
     /// Items given or ready.
@@ -193,6 +196,7 @@ public struct PageWalk: Sendable {
         known = FingerprintSet()
         previous = nil
         emptyPages = 0
+        largestPage = 0
         itemCount = 0
         explanation = ""
         wasAsked = asks > 0
@@ -273,7 +277,7 @@ public struct PageWalk: Sendable {
             throw NightjarError(
                 .tooLarge,
                 "the list has more than \(options.maximumPages) pages, with \(itemCount) items so far; "
-                    + "raise maximumPages (maximum_pages) to go on")
+                    + "raise maximumPages (max_pages) to go on")
         }
         let target = try target(of: place.position)
         isLoading = true
@@ -301,25 +305,29 @@ public struct PageWalk: Sendable {
         let reading = PageReading(options: options, plan: plan, answer: answer, place: place, first: first)
         let elements = try reading.elements()
         let print = try reading.prints(elements)
-        if !elements.isEmpty, print.whole == previous { throw reading.repeated }
+        let isRepeated = !elements.isEmpty && print.whole == previous
+        // Where places are counted and the list grows in front, its last items come again and again, as less than a page.
+        let isTail = isRepeated && reading.countsPlaces && elements.count < largestPage
+        if isRepeated, !isTail { throw reading.repeated }
 
-        let next = try reading.next(elements)
+        let next = isTail ? .end : try reading.next(elements)
         var behind = place.next
         behind.seen += elements.count
         if let next { behind.position = try position(next, from: url) }
 
-        let kept = keep(print.keys, of: elements.count, from: place.skip)
+        let kept = isTail ? [] : keep(print.keys, of: elements.count, from: place.skip)
         guard itemCount + kept.count <= options.maximumItems else {
             throw NightjarError(
                 .tooLarge,
                 "the list has more than \(options.maximumItems) items, and \(itemCount) were given; "
-                    + "raise maximumItems (maximum_items) to go on")
+                    + "raise maximumItems (max_items) to go on")
         }
         guard !kept.isEmpty || emptyPages < PageWalk.maximumEmptyPages || next == .end else {
             throw NightjarError(
                 .protocol,
                 "\(emptyPages + 1) pages in a row brought no item, and the server says that more follow")
         }
+        largestPage = max(largestPage, elements.count)
         itemCount += kept.count
         for key in print.keys { _ = known.insert(key) }
         previous = print.whole

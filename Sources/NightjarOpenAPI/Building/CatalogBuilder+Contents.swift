@@ -81,7 +81,8 @@ extension CatalogBuilder {
     }
 
     /// OpenAPI 3.1 sections 4.8.16 and 4.8.17.
-    mutating func answers(_ responses: DocumentPlace, _ context: String) throws(NightjarError) -> [AnswerDescription] {
+    mutating func answers(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> [AnswerDescription] {
+        let responses = try set.resolved(described)
         var answers: [AnswerDescription] = []
         for (key, value) in responses.node.members {
             let name = texts.name(key, of: responses)

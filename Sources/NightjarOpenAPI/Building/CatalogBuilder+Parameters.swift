@@ -116,7 +116,8 @@ extension CatalogBuilder {
             do throws(NightjarError) {
                 target = try set.resolved(described)
                 parameter.schema = try schema(described)
-                if let value = described["default"] ?? target?["default"] {
+                // Null is no value to send.
+                if let value = described["default"] ?? target?["default"], value.node.kind != .null {
                     parameter.defaultValue = try self.value(value)
                 }
             } catch {

@@ -16,7 +16,9 @@ extension CatalogBuilder {
 
     /// OpenAPI 3.1 section 4.8.27. One with several flows is there once for each, the best first.
     mutating func readSecuritySchemes() {
-        guard let schemes = root["components"]?["securitySchemes"] else { return }
+        guard let described = root["components"]?["securitySchemes"],
+            let schemes = try? set.resolved(described)
+        else { return }
         for (key, value) in schemes.node.members {
             let name = texts.name(key, of: schemes)
             let context = "components.securitySchemes.\(name)"

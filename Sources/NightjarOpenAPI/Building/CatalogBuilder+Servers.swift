@@ -4,14 +4,15 @@ extension CatalogBuilder {
     /// The URLs of a list of servers, absolute, their variables filled in by what is sent where nobody chooses. OpenAPI
     /// 3.1 sections 4.8.5 and 4.8.6.
     ///
+    /// - Parameter context: what has the list; nil: the description.
     /// - Returns: nil where there is no list.
-    mutating func servers(of place: DocumentPlace, _ context: String) -> [String]? {
+    mutating func servers(of place: DocumentPlace, _ context: String? = nil) -> [String]? {
         guard let list = place["servers"], list.node.isArray else { return nil }
         if let urls = serverLists[list.key] { return urls }
         var urls: [String] = []
         for (number, element) in list.node.elements.enumerated() {
             let server = DocumentPlace(document: list.document, node: element)
-            let context = context == "servers" ? "servers.\(number)" : "\(context).servers.\(number)"
+            let context = context.map { "\($0).servers.\(number)" } ?? "servers.\(number)"
             do throws(NightjarError) {
                 guard let template = texts.text(server["url"]) else {
                     throw NightjarError(.invalidArgument, "it has no url")
@@ -50,6 +51,9 @@ extension CatalogBuilder {
                 throw NightjarError(.invalidArgument, "its variable \(quoted(name)) has no default")
             }
             url += value
+            guard url.utf8.count <= CatalogBuilder.maximumPath else {
+                throw NightjarError(.invalidArgument, "it is too long")
+            }
             rest = rest[rest.utf8.index(after: close)...]
         }
         return url + rest

@@ -20,17 +20,17 @@ struct CatalogBuilder {
     private var passedOver: Set<String> = []
 
     /// Parameters, contents, answers and operations of one API. A path item may stand for thousands by aliases and
-    /// references, so few bytes can describe many. DigitalOcean has 10,000.
-    static let maximumParts = 500_000
-    /// Values of all examples, which aliases multiply likewise. OpenAI's have 50,000.
-    static let maximumExampleValues = 2_000_000
+    /// references, so few bytes can describe many. DigitalOcean's, the largest we know, has 9,600.
+    static let maximumParts = 200_000
+    /// Values of all examples and defaults, which aliases multiply likewise. DigitalOcean's have 1,800.
+    static let maximumExampleValues = 500_000
     /// Examples of one thing that are looked through for one with a value.
     private static let maximumExamples = 16
     /// Values of the options that an extension gives one operation. There are twenty names.
     private static let maximumOptions = 200
     static let maximumNotes = 1000
-    /// Bytes of a path; servers take no longer URLs.
-    private static let maximumPath = 8192
+    /// Bytes of a path, and of a server's URL; servers take no longer ones.
+    static let maximumPath = 8192
     /// Bytes of a name that is looked into.
     static let maximumName = 1024
     /// Bytes of descriptions with a link behind them. These are copies.
@@ -51,7 +51,8 @@ struct CatalogBuilder {
             if let swagger = tree.root["swagger"]?.text {
                 throw NightjarError(
                     .invalidArgument,
-                    "\(tree.name) is written in Swagger \(swagger); convert it to OpenAPI 3 (npx swagger2openapi)")
+                    "\(tree.name) is in Swagger \(quoted(swagger)); convert it to OpenAPI 3 (npx swagger2openapi)"
+                )
             }
             throw NightjarError(
                 .invalidArgument,
@@ -71,7 +72,7 @@ struct CatalogBuilder {
         made.title = info?.text("title")
         made.version = info?.text("version")
         made.documentation = info.flatMap { text("description", of: $0, "info") }
-        made.servers = servers(of: root, "servers") ?? []
+        made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
             // Section 4.8.1: without a list it is the place the document is at.
             if root["servers"] == nil { made.servers = [server] }
@@ -111,7 +112,13 @@ struct CatalogBuilder {
     }
 
     private mutating func readPaths() throws(NightjarError) {
-        guard let paths = root["paths"] else { return }
+        guard var paths = root["paths"] else { return }
+        do throws(NightjarError) {
+            paths = try set.resolved(paths)
+        } catch {
+            note("paths", error.message)
+            return
+        }
         guard paths.node.isObject else {
             note("paths", "it is \(paths.node.typeName) and no object")
             return
@@ -180,7 +187,11 @@ struct CatalogBuilder {
         operation.isDeprecated = source.node["deprecated"]?.bool ?? false
         if let pages = source.node["x-nightjar-pagination"] {
             var limit = CatalogBuilder.maximumOptions
-            operation.paginationOptions = try pages.json(limit: &limit)
+            do throws(NightjarError) {
+                operation.paginationOptions = try pages.json(limit: &limit)
+            } catch {
+                note("\(place).x-nightjar-pagination", "it is left out: \(error.message)")
+            }
         }
         if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not called") }
 

@@ -17,7 +17,9 @@ struct DocumentSet: Sendable {
     /// Origins besides its own that a document may refer to.
     let allowedOrigins: Set<String>
 
-    init(allowedOrigins: Set<String> = []) { self.allowedOrigins = allowedOrigins }
+    init(allowedOrigins: Set<String> = []) {
+        self.allowedOrigins = Set(allowedOrigins.map { (try? RequestURL($0))?.origin.description ?? $0 })
+    }
 
     // MARK: Documents
 
@@ -93,7 +95,7 @@ struct DocumentSet: Sendable {
     }
 
     /// References that lead to references before it is called a circle: real ones have two.
-    private static let maximumHops = 32
+    private static let maximumHops = 8
 
     /// What stands here, or what the reference here leads to.
     ///

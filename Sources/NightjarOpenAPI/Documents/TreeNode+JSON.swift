@@ -49,7 +49,7 @@ extension TreeNode {
         while true {
             limit -= 1 + node.textLength / TreeNode.bytesOfValue
             guard limit >= 0 else {
-                throw failure("it stands for more than \(TreeNode.maximumValues) values; use fewer aliases (*)")
+                throw failure("it stands for too many values; use fewer aliases (*)")
             }
             var value: JSONValue
             if node.isObject || node.isArray {

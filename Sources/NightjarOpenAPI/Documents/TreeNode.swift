@@ -138,6 +138,17 @@ struct TreeNode: Sendable {
     /// The text of a key of ``members``.
     func name(_ key: UInt32) -> String { String(decoding: tree.text(key), as: UTF8.self) }
 
+    /// The value of a merge key, which is no member but has a place.
+    private func mergeValue(_ name: String) -> TreeNode? {
+        guard node.flag, name == "<<" else { return nil }
+        var key = index + 1
+        while key < node.first {
+            if tree.text(key).elementsEqual("<<".utf8) { return TreeNode(tree, key + 1) }
+            key = tree.end(of: key + 1)
+        }
+        return nil
+    }
+
     // MARK: Pointers
 
     /// The value that a JSON Pointer points to from here; nil where there is none. RFC 6901.
@@ -145,7 +156,7 @@ struct TreeNode: Sendable {
         var node = self
         for token in pointer.tokens {
             if node.isObject {
-                guard let member = node[token] else { return nil }
+                guard let member = node[token] ?? node.mergeValue(token) else { return nil }
                 node = member
             } else {
                 guard let number = TreeNode.elementIndex(token), let element = node.element(number) else { return nil }

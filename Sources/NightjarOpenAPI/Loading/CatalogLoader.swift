@@ -22,7 +22,7 @@ public struct CatalogLoader: Sendable {
     /// Documents not received yet: absolute paths and URLs. Empty: ``catalog()`` can be called.
     public private(set) var wanted: [String]
 
-    /// Documents of one description. DigitalOcean's has 2,900.
+    /// Documents of one description. DigitalOcean's, the largest we know, has 2,900.
     public static let maximumDocuments = 10_000
     /// Bytes of all of them. DigitalOcean's has 11 MB.
     public static let maximumBytes = 256 << 20

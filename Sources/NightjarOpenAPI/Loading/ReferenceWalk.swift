@@ -105,7 +105,12 @@ struct ReferenceWalk {
                 for (name, role) in members {
                     if let place = step.place[name] { steps.append(Step(place: place, role: role)) }
                 }
-                // 3.0 and older drafts take a list there.
+                if step.role == .schema, let mapping = step.place["discriminator"]?["mapping"] {
+                    for (_, value) in mapping.node.members {
+                        if let reference = value.text { follow(reference, step, in: set, &steps, &wanted) }
+                    }
+                }
+                // Older drafts take a list there.
                 if step.role == .schema, let items = step.place["items"], items.node.isArray {
                     steps.append(Step(place: items, role: .schemaList))
                 }

@@ -111,7 +111,7 @@ private func checkTarget(_ target: PageTarget, _ first: RequestURL, _ options: P
     require(target.carriesCredentials == isOwn, "credentials for a foreign origin")
     require(isOwn || target.url.userInfo == nil, "a password for a foreign origin")
     let items = target.url.query?.split(separator: "&") ?? []
-    require(isOwn || !items.contains { $0.hasSuffix("=" + secret) }, "a secret for a foreign origin")
+    require(isOwn || !items.contains { $0.drop { $0 != "=" } == "=" + secret }, "a secret for a foreign origin")
 }
 
 /// Of a page that is given at once, the items are those that the parser finds.

@@ -42,6 +42,7 @@ import Testing
     private let ruledOut: [String: Change] = [
         "parameters": { $0.parameters = [("id", "1")] },
         "body": { $0.body = .bytes(ByteBuffer(string: "x")) },
+        "resolved": { $0.resolved = try RequestURL("http://a.example/b") },
         "schema": { $0.schema = try JSONSchema(parsing: "{}") },
         "contract": { $0.contract = ResponseContract(Operation("article", .get, "/article")) },
         "idempotencyKey": { $0.idempotencyKey = .generated },

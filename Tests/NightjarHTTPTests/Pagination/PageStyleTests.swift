@@ -305,6 +305,12 @@ import Testing
                 + "begins anew behind its last page; set parameter, or total or more")
     }
 
+    @Test func theTailOfAListThatGrowsIsItsEnd() throws {
+        let talk = try Conversation(.plain(.offset))
+        talk.read(["[1,2,3]", "[3,4]", "[4]", "[4]", "[4]"])
+        #expect(talk.items == ["1", "2", "3", "3", "4", "4"] && talk.hasEnded && talk.asked.count == 4)
+    }
+
     @Test func aPageThatRepeatsKeyForKeyIsAnError() throws {
         let talk = try Conversation(.plain(.cursor) { $0.key = try JSONPointer("/id") })
         talk.read([

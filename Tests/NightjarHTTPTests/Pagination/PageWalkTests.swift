@@ -140,7 +140,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 2 pages, with 2 items so far; raise maximumPages (maximum_pages) to go on")
+                == "the list has more than 2 pages, with 2 items so far; raise maximumPages (max_pages) to go on")
     }
 
     @Test func itemsAreBoundedLoudly() throws {
@@ -150,7 +150,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 3 items, and 2 were given; raise maximumItems (maximum_items) to go on")
+                == "the list has more than 3 items, and 2 were given; raise maximumItems (max_items) to go on")
         talk.error = nil
         talk.read { _ in Answer(body: "[3,4]") }
         #expect(talk.error?.kind == .tooLarge && talk.items == ["1", "2"])
@@ -228,12 +228,12 @@ import Testing
             let talk = try next(url)
             #expect(talk.error?.kind == .protocol && talk.asked.count == 1)
             #expect(
-                talk.message.hasSuffix("name it in allowedOrigins (allowed_origins) to go there, without credentials"))
+                talk.message.hasSuffix("name it in allowedOrigins (allow_origins) to go there, without credentials"))
         }
         #expect(
             try next("https://evil.example/x").message
                 == "the list cannot be followed: its next page is at \"https://evil.example\" and not at "
-                + "\"https://api.example\"; name it in allowedOrigins (allowed_origins) to go there, without credentials"
+                + "\"https://api.example\"; name it in allowedOrigins (allow_origins) to go there, without credentials"
         )
     }
 
@@ -275,8 +275,8 @@ import Testing
 
     @Test func optionsThatMakeNoSenseAreRefused() throws {
         let cases: [(Pagination.Style, (inout Pagination) -> Void, String)] = [
-            (.page, { $0.maximumPages = 0 }, "maximumPages (maximum_pages) is 0; it must be at least 1"),
-            (.page, { $0.maximumItems = -1 }, "maximumItems (maximum_items) is -1; it must be at least 1"),
+            (.page, { $0.maximumPages = 0 }, "maximumPages (max_pages) is 0; it must be at least 1"),
+            (.page, { $0.maximumItems = -1 }, "maximumItems (max_items) is -1; it must be at least 1"),
             (.page, { $0.prefetch = 101 }, "prefetch is 101; it must be from 0 to 100"),
             (.page, { $0.size = 0 }, "the size of a page is 0; it must be at least 1"),
             (.page, { $0.sizeParameter = "n" }, "sizeParameter is \"n\" and no size is set; set both"),

@@ -1,0 +1,534 @@
+/* paginate.c - api:paginate(path, {...}): lists that a server gives in pages, item by item or page by page.
+ *
+ * A list is an object that is called for the next item, so that a loop can have it as it is. Whatever takes from it goes
+ * through go(): a page that is there is given from; else one is taken, or loaded and waited for. Any number of tasks may
+ * take from one list; each item goes to one of them. */
+#include <string.h>
+
+#include "json.h"
+#include "njl.h"
+
+/* User values of a list: its client, the function that decides how it goes on, the page that items are given from, and that
+ * page as a table where somebody has asked for it. */
+enum { CLIENT = 1, DECIDE, PAGE, TABLE, VALUES = TABLE };
+
+/* The first part of a list's userdata. */
+typedef struct list {
+  njl_host *host;
+  njl_pages *handle; /* NULL: closed */
+  njl_page *page;    /* of the user value; NULL: there is none */
+  size_t next;       /* of its items */
+  bool decides;      /* by the function */
+  bool is_decided;   /* behind `page` */
+} list;
+
+/* A page in a userdata, so that what is borrowed of it stays while finalizers run. */
+typedef struct page_box {
+  njl_page *handle;
+  int readers; /* who borrows of it; an error leaves one behind, and the page to the collector */
+} page_box;
+
+/* The stack of what takes from a list. `RESULT` is a table that collects items, `LIMIT` their number or nil. */
+enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
+
+/* What is to be done with what comes. */
+typedef enum taking { AN_ITEM, A_PAGE, MANY } taking;
+
+/* What a coroutine waits with. */
+typedef struct turn {
+  njl_wait wait;
+  taking taking;
+} turn;
+
+static list *check_list(lua_State *L) {
+  list *self = luaL_checkudata(L, LIST, NJL_LIST);
+  if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed");
+  return self;
+}
+
+static int release_page(lua_State *L) {
+  page_box *box = lua_touserdata(L, 1);
+  njl_page *handle = box->handle;
+  box->handle = NULL;
+  njl_page_release(handle);
+  return 0;
+}
+
+static page_box *push_page_box(lua_State *L) {
+  page_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (page_box){0};
+  if (njl_new_metatable(L, NJL_PAGE)) {
+    lua_pushcfunction(L, release_page);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+/* --- Making one --- */
+
+static const char *const list_options[] = {"style",  "items",  "next",           "key",      "param", "size_param",
+                                           "size",   "first",  "header",         "request_header", "more", "total",
+                                           "prefetch", "max_pages", "max_items", "allow_origins", "resume",
+                                           "total_timeout", NULL};
+enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
+
+/* Of a call's options those that can be for one of many, and of one's whole answer. */
+static const char *const call_options[] = {
+    "query",  "headers", "params",      "method",     "json",    "form",     "timeout", "expect",     "redirect", "cookies",
+    "auth",   "retry",   "idempotency_key", "decompress", "max_body", "compress", "schema",  "coalesce", "body_on_get",
+    "cache",  "limit_group", "endpoint",    "arguments", NULL};
+
+/* Where a list begins, and how long it may take in all. */
+typedef struct beginning {
+  njl_bytes state;
+  double seconds; /* negative: no limit of its own */
+} beginning;
+
+static int unknown_option(lua_State *L, const char *name) {
+  enum { MOST = sizeof list_options / sizeof *list_options + sizeof call_options / sizeof *call_options };
+  static const char *const others[] = {"path",        "body",     "file",       "multipart", "stream",
+                                       "on_redirect", "on_retry", "on_refresh", NULL};
+  const char *all[MOST];
+  size_t count = 0;
+  for (size_t index = 0; list_options[index] != NULL; index++) all[count++] = list_options[index];
+  for (size_t index = 0; call_options[index] != NULL; index++) all[count++] = call_options[index];
+  all[count] = NULL;
+  for (size_t index = 0; others[index] != NULL; index++) {
+    if (strcmp(others[index], name) == 0) return luaL_error(L, "paginate: the option '%s' is not for lists", name);
+  }
+  return njl_unknown_option(L, "paginate", "", name, all);
+}
+
+/* Parts the options at `options` into those of the list and of its calls, two tables that it pushes. The function that decides
+ * goes to the list's user value, what is neither's to `start`. */
+static void part_options(lua_State *L, int options, int object, beginning *start) {
+  list *self = lua_touserdata(L, object);
+  lua_newtable(L);
+  lua_newtable(L);
+  int of_list = lua_gettop(L) - 1, of_call = of_list + 1;
+  if (lua_isnil(L, options)) return;
+  for (lua_pushnil(L); lua_next(L, options) != 0;) {
+    if (lua_type(L, -2) != LUA_TSTRING) {
+      luaL_error(L, "paginate: options have names, got a %s", luaL_typename(L, -2));
+    }
+    int place = njl_find_name(L, -2, list_options);
+    if (place == RESUME) {
+      if (lua_type(L, -1) != LUA_TSTRING) {
+        luaL_error(L, "paginate: resume must be a state, which is a string, got %s", luaL_typename(L, -1));
+      }
+      start->state.data = lua_tolstring(L, -1, &start->state.length); /* The options keep it. */
+      lua_pop(L, 1);
+    } else if (place == TOTAL_TIMEOUT) {
+      lua_Number seconds = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+      if (!(seconds > 0 && seconds <= 1e9)) luaL_error(L, "paginate: total_timeout must be seconds above 0");
+      start->seconds = seconds;
+      lua_pop(L, 1);
+    } else if (place == NEXT && njl_is_callable(L, -1)) {
+      self->decides = true;
+      lua_setiuservalue(L, object, DECIDE);
+    } else {
+      if (place < 0 && njl_find_name(L, -2, call_options) < 0) unknown_option(L, lua_tostring(L, -2));
+      lua_pushvalue(L, -2);
+      lua_insert(L, -2);
+      lua_rawset(L, place < 0 ? of_call : of_list);
+    }
+  }
+  if (!self->decides) return;
+  /* The function is the style. */
+  lua_pushliteral(L, "style");
+  if (lua_rawget(L, of_list) == LUA_TNIL) {
+    lua_pushliteral(L, "custom");
+    lua_setfield(L, of_list, "style");
+  } else if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "custom") != 0) {
+    luaL_error(L, "paginate: a function as next is for style 'custom'; leave style out, or give a JSON Pointer");
+  }
+  lua_pop(L, 1);
+}
+
+/* api:paginate(path, options) -> the list, and what a loop needs to close it when it is left. Without a path the options have an
+ * endpoint. */
+int njl_paginate(lua_State *L) {
+  njl_client *client = njl_check_client(L);
+  njl_host *host = njl_host_open(L);
+  lua_settop(L, 3);
+  bool has_endpoint = false;
+  if (lua_istable(L, 3)) {
+    lua_pushliteral(L, "endpoint");
+    has_endpoint = lua_rawget(L, 3) != LUA_TNIL;
+    lua_pop(L, 1);
+  }
+  if (has_endpoint ? !lua_isnil(L, 2) : lua_type(L, 2) != LUA_TSTRING) {
+    return luaL_error(L, has_endpoint ? "paginate: the path is the endpoint's; leave it away"
+                                      : "paginate: path must be a string, got %s",
+                      luaL_typename(L, 2));
+  }
+  if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) {
+    return luaL_error(L, "paginate: options must be a table, got %s", luaL_typename(L, 3));
+  }
+  if (njl_client_has_hooks(L)) {
+    return luaL_error(L, "paginate: a client with 'before' or 'after' has no lists; make another without, or call api:get");
+  }
+  lua_settop(L, 3);
+  list *self = lua_newuserdatauv(L, sizeof *self, VALUES);
+  *self = (list){.host = host};
+  luaL_setmetatable(L, NJL_LIST);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, 4, CLIENT);
+  beginning start = {.seconds = -1};
+  part_options(L, 3, 4, &start);
+  njl_json_encode(L, 5, "paginate");
+  njl_bytes options;
+  options.data = lua_tolstring(L, -1, &options.length);
+  njl_reply *error = njl_error_push(L);
+  njl_request request = {.method = {"GET", 3}};
+  njl_read_options(L, 6, "paginate", false, &request);
+  if (has_endpoint) request.catalog = njl_endpoints_of(L);
+  else request.target.data = lua_tolstring(L, 2, &request.target.length);
+  self->handle = njl_pages_new(host->engine, client, &request, options, start.state, start.seconds,
+                               &error->wait.call);
+  if (self->handle == NULL) {
+    lua_settop(L, 8);
+    return lua_error(L);
+  }
+  lua_settop(L, 4);
+  lua_pushnil(L);
+  lua_pushnil(L);
+  lua_pushvalue(L, 4);
+  return 4;
+}
+
+/* --- Taking from it --- */
+
+static int go(lua_State *L, taking taking);
+
+/* The item at self->next, which is then the one behind: only once the item is there. */
+static void push_item(lua_State *L, list *self) {
+  njl_page *page = self->page;
+  size_t index = self->next;
+  if (lua_getiuservalue(L, LIST, TABLE) == LUA_TTABLE) {
+    lua_getfield(L, -1, "items");
+    lua_rawgeti(L, -1, (lua_Integer)index + 1);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+  } else {
+    lua_pop(L, 1);
+    lua_getiuservalue(L, LIST, PAGE); /* Stays on the stack while it is read. */
+    page_box *box = lua_touserdata(L, -1);
+    box->readers++;
+    njl_bytes item = njl_page_item(page, index);
+    njl_json_decode(L, "the item", item.data, item.length);
+    box->readers--;
+    lua_remove(L, -2);
+  }
+  if (self->page == page) self->next = index + 1;
+}
+
+/* The page as { items =, number =, response = }, with the items from `first` on. */
+static void push_table(lua_State *L, list *self, size_t first) {
+  njl_page *page = self->page;
+  lua_getiuservalue(L, LIST, PAGE);
+  int place = lua_gettop(L);
+  page_box *box = lua_touserdata(L, place);
+  box->readers++;
+  size_t count = njl_page_count(page);
+  lua_createtable(L, 0, 3);
+  lua_createtable(L, (int)(count - first), 0);
+  njl_json_push_array_mark(L);
+  lua_setmetatable(L, -2);
+  for (size_t index = first; index < count; index++) {
+    njl_bytes item = njl_page_item(page, index);
+    njl_json_decode(L, "the item", item.data, item.length);
+    lua_rawseti(L, -2, (lua_Integer)(index - first) + 1);
+  }
+  lua_setfield(L, -2, "items");
+  lua_pushinteger(L, (lua_Integer)njl_page_number(page));
+  lua_setfield(L, -2, "number");
+  njl_wait *wait = njl_reply_push(L, NULL);
+  wait->state = NJL_DONE;
+  wait->call = njl_page_response(page);
+  luaL_setmetatable(L, NJL_RESPONSE);
+  lua_setfield(L, -2, "response");
+  njl_response response;
+  if (njl_outcome_response(wait->call, &response)) njl_account(L, response.body.length);
+  box->readers--;
+  lua_remove(L, place);
+}
+
+static void push_whole_table(lua_State *L, list *self) {
+  if (lua_getiuservalue(L, LIST, TABLE) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  push_table(L, self, 0);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, LIST, TABLE);
+}
+
+/* Lets go of the page at once, for the collector does not know how large it is. */
+static void drop_page(lua_State *L, list *self) {
+  self->page = NULL;
+  self->next = 0;
+  lua_getiuservalue(L, LIST, PAGE);
+  page_box *box = lua_touserdata(L, -1);
+  if (box != NULL && box->readers == 0) {
+    njl_page *handle = box->handle;
+    box->handle = NULL;
+    njl_page_release(handle);
+  }
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  lua_setiuservalue(L, LIST, PAGE);
+  lua_pushnil(L);
+  lua_setiuservalue(L, LIST, TABLE);
+}
+
+static int came(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  return go(L, ((turn *)context)->taking);
+}
+
+static int await_page(lua_State *L, list *self, taking taking) {
+  turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
+  mine->taking = taking;
+  mine->wait.state = NJL_DONE; /* Nobody waits yet. */
+  lua_replace(L, TURN);
+  mine->wait.call = njl_pages_await(self->handle, &mine->wait);
+  mine->wait.state = NJL_PENDING;
+  self->host->calls++;
+  return njl_await(L, &mine->wait, came);
+}
+
+/* --- The function that decides --- */
+
+static int cannot_decide(lua_State *L, int answer) {
+  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, answer));
+}
+
+/* { query = {...} } at `answer`. */
+static void read_query(lua_State *L, int answer, njl_request *request) {
+  static const char *const known[] = {"query", NULL};
+  for (lua_pushnil(L); lua_next(L, answer) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) cannot_decide(L, answer);
+    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "paginate: next", "", lua_tostring(L, -2), known);
+  }
+  njl_read_options(L, answer, "paginate: next", false, request);
+}
+
+/* What it returned is on top of the stack. */
+static int decided(lua_State *L, int status, lua_KContext taking) {
+  (void)status;
+  list *self = check_list(L);
+  int answer = lua_gettop(L);
+  njl_request request = {0};
+  njl_decision decision = NJL_GO_ON_END;
+  njl_bytes url = {0};
+  switch (lua_type(L, answer)) {
+  case LUA_TNIL: break;
+  case LUA_TSTRING:
+    decision = NJL_GO_ON_URL;
+    url.data = lua_tolstring(L, answer, &url.length);
+    break;
+  case LUA_TTABLE:
+    decision = NJL_GO_ON_QUERY;
+    read_query(L, answer, &request);
+    break;
+  default: return cannot_decide(L, answer);
+  }
+  njl_reply *error = njl_error_push(L);
+  /* Another task may have been here while the function waited. */
+  if (!self->is_decided) {
+    bool goes_on = njl_pages_go_on(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
+    if (!goes_on) return lua_error(L);
+    self->is_decided = true;
+  }
+  lua_settop(L, TOP);
+  return go(L, (enum taking)taking);
+}
+
+static int decide(lua_State *L, list *self, taking taking) {
+  lua_getiuservalue(L, LIST, DECIDE);
+  push_whole_table(L, self);
+  lua_callk(L, 1, 1, (lua_KContext)taking, decided);
+  return decided(L, LUA_OK, (lua_KContext)taking);
+}
+
+/* --- Giving --- */
+
+static bool is_full(lua_State *L) {
+  return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
+}
+
+static int go(lua_State *L, taking taking) {
+  for (;;) {
+    lua_settop(L, TOP);
+    list *self = check_list(L);
+    if (taking == MANY && is_full(L)) {
+      lua_pushvalue(L, RESULT);
+      return 1;
+    }
+    if (self->page != NULL && !self->is_decided) return decide(L, self, taking);
+    if (self->page != NULL && self->next < njl_page_count(self->page)) {
+      switch (taking) {
+      case AN_ITEM: push_item(L, self); return 1;
+      case A_PAGE:
+        if (self->next == 0) push_whole_table(L, self);
+        else push_table(L, self, self->next);
+        self->next = njl_page_count(self->page);
+        return 1;
+      case MANY:
+        push_item(L, self);
+        lua_rawseti(L, RESULT, (lua_Integer)lua_rawlen(L, RESULT) + 1);
+        continue;
+      }
+    }
+    page_box *box = push_page_box(L);
+    switch (njl_pages_take(self->handle, &box->handle, NULL)) {
+    case NJL_PAGE_READY:
+      drop_page(L, self);
+      lua_setiuservalue(L, LIST, PAGE);
+      self->page = box->handle;
+      self->is_decided = !self->decides;
+      continue;
+    case NJL_PAGE_LATER: return await_page(L, self, taking);
+    case NJL_PAGE_END:
+      if (taking == MANY) lua_pushvalue(L, RESULT);
+      else lua_pushnil(L);
+      return 1;
+    case NJL_PAGE_FAILED: break;
+    }
+    njl_reply *error = njl_error_push(L);
+    njl_pages_take(self->handle, &box->handle, &error->wait.call);
+    return lua_error(L);
+  }
+}
+
+/* list() -> the next item; nil at the end */
+static int next_item(lua_State *L) {
+  check_list(L);
+  lua_settop(L, LIST);
+  return go(L, AN_ITEM);
+}
+
+static int next_page(lua_State *L) {
+  lua_settop(L, 0);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  return go(L, A_PAGE);
+}
+
+/* for page in list:pages() do - page.items, number, response */
+static int each_page(lua_State *L) {
+  check_list(L);
+  lua_settop(L, LIST);
+  lua_pushcclosure(L, next_page, 1);
+  return 1;
+}
+
+static int take_many(lua_State *L) {
+  lua_newtable(L);
+  njl_json_push_array_mark(L);
+  lua_setmetatable(L, -2);
+  lua_insert(L, RESULT);
+  return go(L, MANY);
+}
+
+/* list:take(n) -> a list of the next n items, or fewer at the end */
+static int take(lua_State *L) {
+  check_list(L);
+  lua_Integer count = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, count >= 0, 2, "a number of items from 0 expected");
+  lua_settop(L, 2);
+  return take_many(L);
+}
+
+/* list:collect() -> a list of all items that are left */
+static int collect(lua_State *L) {
+  check_list(L);
+  lua_settop(L, LIST);
+  lua_pushnil(L);
+  return take_many(L);
+}
+
+/* --- Its place --- */
+
+static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
+  loan->text = text;
+  njl_bytes bytes = njl_text_bytes(text);
+  lua_pushlstring(L, bytes.data, bytes.length);
+  return 1;
+}
+
+/* list:state() -> where it is, for resume: behind the last item that was given */
+static int state(lua_State *L) {
+  list *self = check_list(L);
+  njl_loan *loan = njl_loan_push(L);
+  return push_text(L, njl_pages_state(self->handle, self->page, self->next), loan);
+}
+
+/* list:resume(state) -> the list, which goes on there */
+static int resume(lua_State *L) {
+  list *self = check_list(L);
+  njl_bytes text;
+  text.data = luaL_checklstring(L, 2, &text.length);
+  njl_reply *error = njl_error_push(L);
+  if (!njl_pages_begin(self->handle, text, &error->wait.call)) return lua_error(L);
+  drop_page(L, self);
+  lua_settop(L, LIST);
+  return 1;
+}
+
+/* list:refresh() -> the list, which begins anew */
+static int refresh(lua_State *L) {
+  list *self = check_list(L);
+  njl_reply *error = njl_error_push(L);
+  if (!njl_pages_begin(self->handle, (njl_bytes){0}, &error->wait.call)) return lua_error(L);
+  drop_page(L, self);
+  lua_settop(L, LIST);
+  return 1;
+}
+
+/* list:close(), also as <close> and by the collector: what is loaded is given up. Twice is once. */
+static int close(lua_State *L) {
+  list *self = luaL_checkudata(L, LIST, NJL_LIST);
+  njl_pages *handle = self->handle;
+  self->handle = NULL;
+  if (self->page != NULL) drop_page(L, self);
+  njl_pages_close(handle);
+  njl_pages_release(handle);
+  return 0;
+}
+
+static int describe(lua_State *L) {
+  list *self = luaL_checkudata(L, LIST, NJL_LIST);
+  lua_pushfstring(L, "%s: %p%s", NJL_LIST, (void *)self, self->handle == NULL ? " (closed)" : "");
+  return 1;
+}
+
+/* list.name, by the upvalue: the methods */
+static int field(lua_State *L) {
+  static const char *const names[] = {"pages",   "take",  "collect",     "state", "resume",
+                                      "refresh", "close", "explanation", NULL};
+  luaL_checkudata(L, LIST, NJL_LIST);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "explanation") != 0) {
+    return njl_unknown_field(L, "list", luaL_tolstring(L, 2, NULL), names);
+  }
+  list *self = check_list(L);
+  njl_loan *loan = njl_loan_push(L);
+  push_text(L, njl_pages_explanation(self->handle), loan);
+  if (lua_rawlen(L, -1) == 0) lua_pushnil(L);
+  return 1;
+}
+
+void njl_open_paginate(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__call", next_item}, {"__tostring", describe},
+                                  {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"pages", each_page}, {"take", take},       {"collect", collect}, {"state", state},
+                                     {"resume", resume},   {"refresh", refresh}, {"close", close},     {NULL, NULL}};
+  njl_new_metatable(L, NJL_LIST);
+  luaL_setfuncs(L, meta, 0);
+  lua_newtable(L);
+  luaL_setfuncs(L, methods, 0);
+  lua_pushcclosure(L, field, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}

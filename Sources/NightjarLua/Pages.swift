@@ -1,0 +1,235 @@
+import CLua
+import NIOCore
+import Nightjar
+
+/// A list that a server gives in pages, as a script walks through it. Belongs to the thread that runs the Lua state.
+///
+/// Any number of tasks may wait for its next page, which is loaded once; whoever comes first takes it.
+final class Pages: @unchecked Sendable {
+    enum Step {
+        case ready(Page)
+        case later
+        case end
+        case failed(NightjarError)
+    }
+
+    private let engine: Engine
+    private let client: Client
+    private let request: Request
+    private let pagination: Pagination
+    private let timeout: Duration?
+    private(set) var pager: Pager
+    /// What came and nobody has taken.
+    private var result: Result<Page?, NightjarError>?
+    private var isLoading = false
+    private var hasEnded = false
+    /// Counts the walks: what comes of one that was given up is dropped.
+    private var walk = 0
+    private var waiting: [Outcome] = []
+
+    init(
+        _ engine: Engine, _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?,
+        timeout: Duration?
+    ) throws(NightjarError) {
+        self.engine = engine
+        self.client = client
+        self.request = request
+        self.pagination = pagination
+        self.timeout = timeout
+        pager = try Pager(client, request, pagination, resuming: state, timeout: timeout)
+    }
+
+    deinit { pager.cancel() }
+
+    /// - Parameter keepsError: a failure is told again by the next.
+    func take(keepsError: Bool) -> Step {
+        if engine.isForked { return .failed(NightjarError(.forked, "this list belongs to the parent process")) }
+        switch result {
+        case .success(let page?):
+            result = nil
+            return .ready(page)
+        case .success(nil):
+            result = nil
+            hasEnded = true
+            return .end
+        case .failure(let error):
+            if !keepsError { result = nil }
+            return .failed(error)
+        case nil:
+            guard !hasEnded else { return .end }
+            load()
+            return .later
+        }
+    }
+
+    private func load() {
+        guard !isLoading else { return }
+        isLoading = true
+        let walk = walk
+        pager.nextPage(on: engine.queue) { [weak self] result in
+            guard let self, walk == self.walk else { return }
+            isLoading = false
+            self.result = result
+            wake()
+        }
+    }
+
+    /// An outcome that ends when there is something to take.
+    func await(by wait: OpaquePointer) -> Outcome {
+        let outcome = engine.pending(for: wait)
+        waiting.append(outcome)
+        if result != nil || !isLoading { wake() }
+        return outcome
+    }
+
+    private func wake() {
+        let outcomes = waiting
+        waiting = []
+        for outcome in outcomes { engine.complete(outcome) }
+    }
+
+    private func beginAnew() {
+        walk += 1
+        result = nil
+        isLoading = false
+        hasEnded = false
+        wake()
+    }
+
+    func close() {
+        pager.cancel()
+        beginAnew()
+        hasEnded = true
+    }
+
+    /// By a walk of its own: what the one before has on its way comes to nobody.
+    ///
+    /// - Parameter state: nil: from the beginning.
+    func beginAnew(at state: String?) throws(NightjarError) {
+        let next = try Pager(client, request, pagination, resuming: state, timeout: timeout)
+        pager.cancel()
+        pager = next
+        beginAnew()
+    }
+
+    func state(_ page: Page?, consumed: Int) -> String { page?.state(consumed: consumed) ?? pager.state }
+}
+
+@_cdecl("njl_pages_new") @implementation
+public func njl_pages_new(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?, _ options: njl_bytes,
+    _ state: njl_bytes, _ seconds: Double, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
+            let request = request?.pointee
+        else { throw NightjarError(.closed, "the client is closed") }
+        var pagination = try request.operation?.pagination ?? Pagination()
+        try pagination.merge(json: options.buffer)
+        let state = state.data == nil ? nil : try state.text("the state")
+        return Handle<Pages>.own(
+            try Pages(
+                engine, client, try Request(request, for: client), pagination, resuming: state,
+                timeout: Duration(seconds: seconds)))
+    }
+}
+
+@_cdecl("njl_pages_release") @implementation
+public func njl_pages_release(_ pages: OpaquePointer?) { Handle<Pages>.release(pages) }
+
+@_cdecl("njl_pages_close") @implementation
+public func njl_pages_close(_ pages: OpaquePointer?) { Handle<Pages>.borrow(pages)?.close() }
+
+@_cdecl("njl_pages_take") @implementation
+public func njl_pages_take(
+    _ pages: OpaquePointer?, _ page: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> njl_page_step {
+    guard let pages = Handle<Pages>.borrow(pages) else { return NJL_PAGE_END }
+    switch pages.take(keepsError: error == nil) {
+    case .ready(let ready):
+        page?.pointee = Handle<Page>.own(ready)
+        return NJL_PAGE_READY
+    case .later: return NJL_PAGE_LATER
+    case .end: return NJL_PAGE_END
+    case .failed(let failure):
+        error?.pointee = Handle<Outcome>.own(Outcome(.failure(failure)))
+        return NJL_PAGE_FAILED
+    }
+}
+
+@_cdecl("njl_pages_await") @implementation
+public func njl_pages_await(_ pages: OpaquePointer?, _ wait: OpaquePointer?) -> OpaquePointer? {
+    guard let pages = Handle<Pages>.borrow(pages), let wait else { return nil }
+    return Handle<Outcome>.own(pages.await(by: wait))
+}
+
+@_cdecl("njl_pages_go_on") @implementation
+public func njl_pages_go_on(
+    _ pages: OpaquePointer?, _ decision: njl_decision, _ query: UnsafePointer<njl_pair>?, _ count: Int,
+    _ url: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let handle = pages, let pages = Handle<Pages>.borrow(handle) else {
+            throw NightjarError(.closed, "the list is closed")
+        }
+        switch decision {
+        case NJL_GO_ON_URL: pages.pager.goOn(.url(try url.text("the URL")))
+        case NJL_GO_ON_QUERY:
+            var items: [(name: String, value: String)] = []
+            for pair in UnsafeBufferPointer(start: query, count: query == nil ? 0 : count) {
+                items.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
+            }
+            pages.pager.goOn(.query(items))
+        default: pages.pager.goOn(.end)
+        }
+        return handle
+    } != nil
+}
+
+@_cdecl("njl_pages_begin") @implementation
+public func njl_pages_begin(
+    _ pages: OpaquePointer?, _ state: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let handle = pages, let pages = Handle<Pages>.borrow(handle) else {
+            throw NightjarError(.closed, "the list is closed")
+        }
+        try pages.beginAnew(at: state.data == nil ? nil : try state.text("the state"))
+        return handle
+    } != nil
+}
+
+@_cdecl("njl_pages_state") @implementation
+public func njl_pages_state(_ pages: OpaquePointer?, _ page: OpaquePointer?, _ consumed: Int) -> OpaquePointer? {
+    guard let pages = Handle<Pages>.borrow(pages) else { return nil }
+    return Handle<LentText>.own(LentText(pages.state(Handle<Page>.borrow(page), consumed: max(consumed, 0))))
+}
+
+@_cdecl("njl_pages_explanation") @implementation
+public func njl_pages_explanation(_ pages: OpaquePointer?) -> OpaquePointer? {
+    Handle<Pages>.borrow(pages).map { Handle<LentText>.own(LentText($0.pager.explanation)) }
+}
+
+// MARK: Pages
+
+@_cdecl("njl_page_number") @implementation
+public func njl_page_number(_ page: OpaquePointer?) -> Int64 { Handle<Page>.borrow(page).map { Int64($0.number) } ?? 0 }
+
+@_cdecl("njl_page_count") @implementation
+public func njl_page_count(_ page: OpaquePointer?) -> Int { Handle<Page>.borrow(page)?.count ?? 0 }
+
+@_cdecl("njl_page_item") @implementation
+public func njl_page_item(_ page: OpaquePointer?, _ index: Int) -> njl_bytes {
+    guard let page = Handle<Page>.borrow(page), 0..<page.count ~= index else { return njl_bytes(data: nil, length: 0) }
+    // The page keeps its answer, and that its buffer, in place.
+    return page.text(index).withUnsafeReadableBytes { njl_bytes($0) }
+}
+
+@_cdecl("njl_page_response") @implementation
+public func njl_page_response(_ page: OpaquePointer?) -> OpaquePointer? {
+    Handle<Page>.borrow(page).map { Handle<Outcome>.own(Outcome(.success($0.response))) }
+}
+
+@_cdecl("njl_page_release") @implementation
+public func njl_page_release(_ page: OpaquePointer?) { Handle<Page>.release(page) }

@@ -1,0 +1,367 @@
+/* Lists in pages, against the demo API whose URL is the argument. */
+#include "check.h"
+#include <nightjar.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static const char *url;
+static nj_client *client;
+
+/* A data set of its own: /v1/lists/{name}/{style}, with the number of its items. */
+static nj_request *list_of(const char *style, const char *count, const char *limit) {
+  static int sets;
+  char target[128];
+  snprintf(target, sizeof target, "/v1/lists/pages-%d-%d/%s", (int)getpid(), ++sets, style);
+  nj_request *request = nj_request_new("GET", target);
+  nj_request_add_query(request, "count", count);
+  nj_request_add_query(request, "limit", limit);
+  return request;
+}
+
+/* So many items are left, in the order of their identifiers from `first` on. */
+static void walk(nj_pager *pager, long first, long last) {
+  const char *item;
+  size_t length;
+  nj_error *error = NULL;
+  long next = first;
+  nj_next found;
+  while ((found = nj_pager_next_item(pager, &item, &length, &error)) == NJ_NEXT_FOUND) {
+    char expected[32];
+    snprintf(expected, sizeof expected, "\"id\":%ld,", next++ * 1000);
+    CHECK(strstr(item, expected) != NULL);
+    CHECK(strlen(item) == length && item[0] == '{');
+  }
+  if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+  CHECK(found == NJ_NEXT_END && error == NULL && item == NULL);
+  CHECK(next == last + 1);
+  nj_error_free(error);
+}
+
+static void styles(void) {
+  static const struct {
+    const char *style, *options;
+  } all[] = {
+      {"page", "{\"style\":\"page\",\"items\":\"/results\"}"},
+      {"offset", "{\"style\":\"offset\",\"items\":\"/items\"}"},
+      {"cursor", "{\"style\":\"cursor\",\"items\":\"/results\",\"next\":\"/next_cursor\"}"},
+      {"link", "{\"style\":\"link\"}"},
+      {"next", "{\"style\":\"next\",\"items\":\"/value\",\"next\":\"/next\",\"key\":\"/id\"}"},
+      {"token", "{\"style\":\"header\",\"items\":\"/items\",\"header\":\"X-Next-Token\",\"request_header\":\"X-Token\"}"},
+      {"cursor", "{}"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_GUESS);
+    CHECK(nj_pagination_merge_json(pagination, all[i].options, strlen(all[i].options), NULL) == NJ_OK);
+    nj_request *request = list_of(all[i].style, "35", "10");
+    nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+    nj_pagination_free(pagination);
+    nj_request_free(request);
+    CHECK(pager != NULL);
+    walk(pager, 1, 35);
+    char *explanation = nj_pager_explanation(pager);
+    if (strcmp(all[i].options, "{}") == 0) CHECK(strncmp(explanation, "guessed: ", 9) == 0);
+    nj_text_free(explanation);
+    nj_pager_refresh(pager);
+    walk(pager, 1, 35);
+    nj_pager_free(pager);
+  }
+}
+
+static nj_pagination *by_cursor(void) {
+  nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_CURSOR);
+  CHECK(nj_pagination_set_items(pagination, "/results") == NJ_OK);
+  CHECK(nj_pagination_set_next(pagination, "/next_cursor") == NJ_OK);
+  CHECK(nj_pagination_set_key(pagination, "/id") == NJ_OK);
+  return pagination;
+}
+
+static void whole_pages(void) {
+  nj_pagination *pagination = by_cursor();
+  nj_request *request = list_of("cursor", "25", "10");
+  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_page *page;
+  const char *item;
+  size_t length;
+  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_page_number(page) == 1 && nj_page_count(page) == 10);
+  CHECK(nj_response_status(nj_page_response(page)) == 200);
+  CHECK(strstr(nj_page_item(page, 9, &length), "\"id\":10000,") != NULL);
+  CHECK(nj_page_item(page, 9, NULL) == nj_page_item(page, 9, NULL));
+  CHECK(nj_page_item(page, 10, NULL) == NULL && nj_page_item(page, (size_t)-1, NULL) == NULL);
+  /* In the middle of a page, which another goes on from. */
+  char *state = nj_page_state(page, 4);
+  nj_pager *other = nj_pager_new(client, request, pagination, state, NULL);
+  walk(other, 5, 25);
+  nj_pager_free(other);
+  nj_text_free(state);
+  nj_page_free(page);
+  CHECK(nj_pager_next_item(pager, &item, NULL, NULL) == NJ_NEXT_FOUND && strstr(item, "\"id\":11000,") != NULL);
+  state = nj_pager_state(pager);
+  other = nj_pager_new(client, request, pagination, state, NULL);
+  walk(other, 12, 25);
+  nj_pager_free(other);
+  nj_text_free(state);
+  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_page_number(page) == 3 && nj_page_count(page) == 5);
+  nj_page *kept = nj_page_retain(page);
+  nj_page_free(page);
+  CHECK(nj_page_count(kept) == 5);
+  nj_page_free(kept);
+  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_END && page == NULL);
+  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_END);
+  nj_pager_free(pager);
+  nj_pagination_free(pagination);
+  nj_request_free(request);
+}
+
+static void failing_page(void) {
+  nj_pagination *pagination = by_cursor();
+  nj_request *request = list_of("cursor", "25", "10");
+  nj_request_add_query(request, "fail", "2");
+  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  const char *item;
+  nj_error *error = NULL;
+  int count = 0;
+  while (nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
+  /* It may have been loaded ahead, when nobody was told, and again when it was asked for. */
+  if (error) {
+    CHECK(count == 10 && nj_error_kind(error) == NJ_SERVER);
+    nj_error_free(error);
+    walk(pager, 11, 25);
+  } else {
+    CHECK(count == 25);
+  }
+  nj_pager_free(pager);
+  nj_pagination_free(pagination);
+  nj_request_free(request);
+}
+
+static void custom(void) {
+  nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_CUSTOM);
+  nj_pagination_set_items(pagination, "/results");
+  nj_request *request = list_of("cursor", "25", "10");
+  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_page *page;
+  nj_error *error = NULL;
+  int pages = 0;
+  CHECK(nj_pager_go_on(pager, NULL) == NJ_OK); /* There is nothing to decide yet, as the next is told. */
+  CHECK(nj_pager_next_page(pager, &page, &error) == NJ_NEXT_FAILED);
+  CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
+  nj_error_free(error);
+  while (nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND) {
+    const nj_response *response = nj_page_response(page);
+    const char *cursor = NULL; /* stays so where it is null */
+    nj_response_json_string(response, "/next_cursor", &cursor, NULL, NULL);
+    const char *items[] = {"cursor", cursor, NULL};
+    pages++;
+    CHECK(nj_pager_go_on_query(pager, cursor ? items : NULL) == NJ_OK);
+    nj_page_free(page);
+  }
+  CHECK(pages == 3);
+  const char *odd[] = {"cursor", NULL};
+  CHECK(nj_pager_go_on_query(pager, odd) == NJ_INVALID_ARGUMENT);
+  nj_pager_free(pager);
+  nj_pagination_free(pagination);
+  nj_request_free(request);
+}
+
+typedef struct tally {
+  size_t items;
+  int pages, ends, failures;
+  nj_status failure;
+} tally;
+
+static void page_came(void *context, nj_pager *pager, nj_page *page, const nj_error *error) {
+  (void)pager;
+  tally *self = context;
+  if (page) {
+    self->pages++;
+    self->items += nj_page_count(page);
+  } else if (error) {
+    self->failures++;
+    self->failure = nj_error_kind(error);
+  } else {
+    self->ends++;
+  }
+}
+
+static void queued(void) {
+  nj_pagination *pagination = by_cursor();
+  nj_request *request = list_of("cursor", "25", "10");
+  nj_queue *queue = nj_queue_new();
+  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  tally all = {0};
+  /* Asked for at once, they come one after the other. */
+  for (int i = 0; i < 4; i++) CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+  while (all.ends == 0) nj_queue_poll(queue, -1);
+  CHECK(all.pages == 3 && all.items == 25 && all.failures == 0);
+  nj_pager_free(pager);
+
+  /* Cancelled, and freed, before it has come. */
+  nj_request_add_query(request, "delay", "3000");
+  for (int i = 0; i < 2; i++) {
+    tally cut = {0};
+    pager = nj_pager_new(client, request, pagination, NULL, NULL);
+    CHECK(nj_pager_start_next_page(pager, queue, page_came, &cut) == NJ_OK);
+    if (i == 0) nj_pager_cancel(pager);
+    nj_pager_free(pager);
+    while (cut.failures == 0) nj_queue_poll(queue, -1);
+    CHECK(cut.failure == NJ_CANCELLED && cut.pages == 0 && cut.ends == 0);
+  }
+  nj_queue_free(queue);
+  nj_pagination_free(pagination);
+  nj_request_free(request);
+}
+
+/* Hooks run on the thread that waits, and never on one of ours. */
+static pthread_t here;
+static int hooked, elsewhere;
+
+static nj_status before(void *context, nj_outgoing *request) {
+  (void)context, (void)request;
+  hooked++;
+  elsewhere += !pthread_equal(here, pthread_self());
+  return NJ_OK;
+}
+
+static void hooks(void) {
+  here = pthread_self();
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, url);
+  nj_config_on_request(config, before, NULL);
+  nj_client *other = nj_client_new(config, NULL);
+  nj_config_free(config);
+  nj_request *request = list_of("cursor", "35", "10");
+  nj_pager *pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  walk(pager, 1, 35);
+  CHECK(hooked == 4 && elsewhere == 0);
+  nj_pager_free(pager);
+  nj_queue *queue = nj_queue_new();
+  pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  tally all = {0};
+  while (all.ends == 0) {
+    int pages = all.pages;
+    CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+    while (all.ends == 0 && all.pages == pages) nj_queue_poll(queue, -1);
+  }
+  CHECK(all.pages == 4 && all.items == 35 && hooked == 8 && elsewhere == 0);
+  nj_pager_free(pager);
+  /* Freed in the midst of what is loaded ahead; the client before the pager, and the queue before both. */
+  pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+  nj_queue_free(queue);
+  nj_client_free(other);
+  nj_error *error = NULL;
+  CHECK(nj_pager_next_page(pager, &(nj_page *){NULL}, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_CLOSED);
+  nj_error_free(error);
+  nj_pager_free(pager);
+  nj_request_free(request);
+}
+
+static void *cancel_soon(void *pager) {
+  usleep(20000);
+  nj_pager_cancel(pager);
+  return NULL;
+}
+
+static void cancelled(void) {
+  nj_request *request = list_of("cursor", "25", "10");
+  nj_request_add_query(request, "delay", "4000");
+  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
+  pthread_t thread;
+  pthread_create(&thread, NULL, cancel_soon, pager);
+  nj_error *error = NULL;
+  const char *item;
+  CHECK(nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FAILED);
+  CHECK(nj_error_kind(error) == NJ_CANCELLED);
+  nj_error_free(error);
+  pthread_join(thread, NULL);
+  nj_pager_free(pager);
+  nj_request_free(request);
+}
+
+/* The demo API says in its description how its lists go on. */
+static void endpoints(void) {
+  nj_error *error = NULL;
+  nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
+  CHECK(catalog != NULL && error == NULL);
+  nj_request *request = nj_request_from_endpoint(catalog, "list_users", NULL);
+  CHECK(nj_request_set_argument(request, "per_page", "3") == NJ_OK);
+  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &error);
+  CHECK(pager != NULL && error == NULL);
+  const char *item;
+  long count = 0;
+  while (nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
+  CHECK(error == NULL && count > 3);
+  char *explanation = nj_pager_explanation(pager);
+  CHECK_TEXT(explanation, "");
+  nj_text_free(explanation);
+  nj_pager_free(pager);
+  CHECK(nj_request_set_argument(request, "per_pge", "3") == NJ_OK);
+  CHECK(nj_pager_new(client, request, NULL, NULL, &error) == NULL);
+  CHECK_TEXT(nj_error_message(error), "endpoint \"list_users\" has no parameter \"per_pge\"; did you mean \"per_page\"?");
+  nj_error_free(error);
+  nj_request_free(request);
+  nj_catalog_free(catalog);
+}
+
+static void misuse(void) {
+  nj_request *request = list_of("cursor", "5", "5");
+  nj_error *error = NULL;
+  nj_page *page;
+  const char *item;
+  CHECK(nj_pagination_new((nj_pagination_style)99) == NULL);
+  nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_GUESS);
+  CHECK(nj_pagination_set_items(pagination, "results") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_pagination_set_key(NULL, "/id") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_pagination_set_next(pagination, NULL) == NJ_OK);
+  CHECK(nj_pagination_merge_json(pagination, "{\"nxt\":1}", 9, &error) == NJ_INVALID_ARGUMENT);
+  CHECK_TEXT(nj_error_message(error), "unknown option \"nxt\"; did you mean \"next\"?");
+  nj_error_free(error);
+  CHECK(nj_pagination_merge_json(pagination, "{", 1, NULL) == NJ_DECODING);
+  nj_pagination_free(pagination);
+  CHECK(nj_pager_new(NULL, request, NULL, NULL, NULL) == NULL);
+  CHECK(nj_pager_new(client, NULL, NULL, NULL, NULL) == NULL);
+  CHECK(nj_pager_new(client, request, NULL, "nonsense", &error) == NULL);
+  CHECK_TEXT(nj_error_message(error), "the state is not one that a list has given, or it is damaged");
+  nj_error_free(error);
+  CHECK(nj_pager_next_item(NULL, &item, NULL, &error) == NJ_NEXT_FAILED && item == NULL);
+  nj_error_free(error);
+  CHECK(nj_pager_next_page(NULL, &page, NULL) == NJ_NEXT_FAILED && page == NULL);
+  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
+  CHECK(nj_pager_next_page(pager, NULL, NULL) == NJ_NEXT_FAILED);
+  CHECK(nj_pager_start_next_page(pager, NULL, page_came, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_pager_go_on(NULL, "/x") == NJ_INVALID_ARGUMENT);
+  nj_pager_free(pager);
+  nj_pager_free(NULL);
+  nj_pagination_free(NULL);
+  nj_page_free(NULL);
+  nj_pager_cancel(NULL);
+  nj_pager_refresh(NULL);
+  CHECK(nj_pager_state(NULL) == NULL && nj_pager_explanation(NULL) == NULL && nj_page_state(NULL, 0) == NULL);
+  CHECK(nj_page_retain(NULL) == NULL && nj_page_count(NULL) == 0 && nj_page_response(NULL) == NULL);
+  nj_request_free(request);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return 2;
+  url = argv[1];
+  nj_config *config = nj_config_new();
+  nj_config_set_base_url(config, url);
+  nj_config_set_retry_attempts(config, 1);
+  client = nj_client_new(config, NULL);
+  nj_config_free(config);
+  styles();
+  whole_pages();
+  failing_page();
+  custom();
+  queued();
+  hooks();
+  cancelled();
+  endpoints();
+  misuse();
+  nj_client_free(client);
+  FINISH();
+}

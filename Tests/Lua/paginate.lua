@@ -1,0 +1,207 @@
+-- Lists in pages: api:paginate, item by item and page by page. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL"
+local api = nightjar.client { base_url = origin .. "/v1", retry = false }
+local run = nightjar.idempotency_key()
+
+-- A data set of this run: /v1/lists/{set}/{style}, whose identifiers are 1000, 2000 and so on.
+local sets = 0
+local function set(style)
+  sets = sets + 1
+  return ("/lists/%s-%d/%s"):format(run, sets, style)
+end
+local function asked(path) return (api:get(origin .. "/__stats").json.paths["/v1" .. path] or { requests = 0 }).requests end
+local function ids(items)
+  local list = {}
+  for place, item in ipairs(items) do list[place] = item.id // 1000 end
+  return table.concat(list, " ")
+end
+
+-- Every style, in a loop, each item once.
+local styles = {
+  page = { style = "page", items = "/results", size_param = "per_page", size = 10 },
+  offset = { style = "offset", items = "/items", query = { limit = 10 } },
+  cursor = { style = "cursor", items = "/results", next = "/next_cursor", query = { limit = 10 } },
+  link = { style = "link", query = { limit = 10 } },
+  next = { style = "next", items = "/value", next = "/next", query = { limit = 10 } },
+  token = { style = "header", items = "/items", header = "X-Next-Token", request_header = "X-Token", query = { limit = 10 } },
+}
+for style, options in pairs(styles) do
+  options.query = options.query or {}
+  options.query.count = 35
+  options.key = "/id"
+  local path, count = set(style), 0
+  for item in api:paginate(path, options) do
+    count = count + 1
+    equal(item.id, count * 1000)
+    equal(item.name, "Item " .. count)
+  end
+  equal(count, 35)
+  assert(asked(path) >= 4, style)
+end
+
+-- Found out, and said.
+local list = api:paginate(set "cursor", { query = { count = 25, limit = 10 } })
+equal(list.explanation, nil)
+equal(#list:collect(), 25)
+assert(list.explanation:find "^guessed: ", list.explanation)
+equal(#list:collect(), 0)
+equal(list(), nil)
+
+-- take, and the rest; pages; a page whose items were begun.
+local options = { style = "cursor", items = "/results", next = "/next_cursor", query = { count = 25, limit = 10 } }
+list = api:paginate(set "cursor", options)
+equal(ids(list:take(3)), "1 2 3")
+equal(ids(list:take(0)), "")
+equal(list().id, 4000)
+local numbers = {}
+for page in list:pages() do
+  numbers[#numbers + 1] = ("%d: %s"):format(page.number, ids(page.items))
+  equal(page.response.status, 200)
+end
+equal(table.concat(numbers, "; "), "1: 5 6 7 8 9 10; 2: 11 12 13 14 15 16 17 18 19 20; 3: 21 22 23 24 25")
+equal(#list:take(5), 0)
+
+-- A loop that is left can be gone on with, and begun anew.
+list = api:paginate(set "cursor", options)
+for item in list do if item.id == 12000 then break end end
+equal(list().id, 13000)
+equal(list:refresh(), list)
+equal(list().id, 1000)
+equal(ids(list:collect()), "2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25")
+equal(#list:refresh():collect(), 25)
+
+-- Saved, and continued by another.
+local path = set "cursor"
+list = api:paginate(path, options)
+list:take(13)
+local state = list:state()
+assert(not state:find "[^%w_-]", state)
+options.resume = state
+equal(ids(api:paginate(path, options):collect()), "14 15 16 17 18 19 20 21 22 23 24 25")
+options.resume = nil
+local other = api:paginate(path, options)
+equal(other:take(1)[1].id, 1000)
+equal(other:resume(state), other)
+equal(other().id, 14000)
+fails("invalid_argument", "the state is not one that a list has given, or it is damaged", other.resume, other, "nonsense")
+equal(other().id, 15000)
+other:collect()
+equal(#api:paginate(path, { style = "cursor", items = "/results", next = "/next_cursor", query = { count = 25, limit = 10 },
+  resume = other:state() }):collect(), 0)
+
+-- A page that fails is asked for again, alone, when the loop goes on.
+path = set "cursor"
+list = api:paginate(path, { style = "cursor", items = "/results", next = "/next_cursor", prefetch = 0,
+  query = { count = 25, limit = 10, fail = 2, times = 1 } })
+local seen = {}
+local function loop() for item in list do seen[#seen + 1] = item end end
+local err = fails("server", [[GET answered 503 Service Unavailable: "page 2 was asked to fail"]], loop)
+equal(err.status, 503)
+equal(#seen, 10)
+loop()
+equal(#seen, 25)
+equal(asked(path), 4)
+
+-- Never a silent end.
+fails("too_large", "the list has more than 2 pages, with 20 items so far; raise maximumPages (max_pages) to go on",
+  function() api:paginate(set "cursor", { query = { count = 25, limit = 10 }, max_pages = 2 }):collect() end)
+fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1" and not at "%s"; name it in allowedOrigins '
+  .. "(allow_origins) to go there, without credentials"):format(origin), function()
+  api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
+end)
+
+-- A function that decides: query items, a URL, the end. It may wait.
+local ways = {
+  function(page) return page.response.json.next_cursor ~= nightjar.null and { query = { cursor = page.response.json.next_cursor } } or nil end,
+  function(page)
+    nightjar.sleep(0.001)
+    local cursor = page.response.json.next_cursor
+    if cursor == nightjar.null then return end
+    return "?count=25&limit=10&cursor=" .. cursor:gsub("+", "%%2B"):gsub("=", "%%3D")
+  end,
+}
+for _, way in ipairs(ways) do
+  list = api:paginate(set "cursor", { items = "/results", next = way, query = { count = 25, limit = 10 } })
+  equal(#list:collect(), 25)
+end
+list = api:paginate(set "cursor", { items = "/results", next = function() error("not now", 0) end, query = { count = 3 } })
+misuse("not now", list)
+misuse("not now", list)
+list = api:paginate(set "cursor", { items = "/results", next = function() return 7 end, query = { count = 3 } })
+misuse("paginate: next must return nil, a URL or { query = {...} }, got number", list)
+list = api:paginate(set "cursor", { items = "/results", next = function() return { qeury = {} } end, query = { count = 3 } })
+misuse("paginate: next: there is no option 'qeury'; did you mean 'query'?", list)
+-- What it leaves of a page is what there is.
+list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function(page) page.items[2] = "mine" end })
+equal(list().id, 1000)
+equal(list(), "mine")
+equal(list().id, 3000)
+equal(list(), nil)
+
+-- Many tasks take from one list; each item goes to one.
+list = api:paginate(set "cursor", { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10, delay = 1 } })
+local got, total = {}, 0
+nightjar.map({ 1, 2, 3, 4, 5 }, function()
+  for item in list do
+    assert(not got[item.id])
+    got[item.id], total = true, total + 1
+    nightjar.sleep(0.0005)
+  end
+end)
+equal(total, 200)
+
+-- One page is loaded while the one before is used, and no more.
+path = set "cursor"
+list = api:paginate(path, { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10 } })
+list()
+repeat nightjar.sleep(0.002) until asked(path) == 2
+nightjar.sleep(0.02)
+equal(asked(path), 2)
+list:close()
+list:close()
+fails("closed", "the list is closed", list)
+assert(tostring(list):find "%(closed%)$")
+
+-- A loop that is left closes its list, and whoever waits is not kept.
+do
+  local closing = api:paginate(set "cursor", { query = { count = 30, limit = 10, delay = 3000 } })
+  local task = nightjar.spawn(function() return closing() end)
+  nightjar.sleep(0.01)
+  closing:close()
+  fails("closed", "the list is closed", task.join, task)
+end
+for item in api:paginate(set "cursor", { query = { count = 30, limit = 10 } }) do break end
+local task = nightjar.spawn(function()
+  for item in api:paginate(set "cursor", { query = { count = 30, limit = 10, delay = 3000 } }) do error "no" end
+end)
+nightjar.sleep(0.02)
+task:cancel()
+fails("cancelled", "the task was cancelled", task.join, task)
+-- A wait that is cancelled loses no page.
+list = api:paginate(set "cursor", { query = { count = 30, limit = 10, delay = 50 } })
+fails("timeout", "timeout: the function did not return within 0.01 seconds", nightjar.timeout, 0.01, list)
+equal(#list:collect(), 30)
+
+-- Misuse.
+misuse("paginate: path must be a string, got no value", function() api:paginate() end)
+misuse("paginate: options must be a table, got number", function() api:paginate("/", 1) end)
+misuse("paginate: there is no option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
+misuse("paginate: there is no option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
+misuse("paginate: the option 'on_retry' is not for lists", function() api:paginate("/", { on_retry = print }) end)
+misuse("paginate: the option 'stream' is not for lists", function() api:paginate("/", { stream = true }) end)
+misuse("paginate: resume must be a state, which is a string, got number", function() api:paginate("/", { resume = 1 }) end)
+misuse("paginate: a function as next is for style 'custom'; leave style out, or give a JSON Pointer",
+  function() api:paginate("/", { style = "page", next = print }) end)
+misuse("paginate: query must be a table, got number", function() api:paginate("/", { query = 1 }) end)
+misuse("paginate: a client with 'before' or 'after' has no lists; make another without, or call api:get", function()
+  nightjar.client { base_url = origin, before = print }:paginate "/"
+end)
+fails("invalid_argument",
+  'option "style" is "cursr"; it must be one of "guess", "page", "offset", "cursor", "link", "next", "header", "custom"',
+  function() api:paginate("/", { style = "cursr" }) end)
+misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
+misuse("bad argument #1 to 'take' (a number of items from 0 expected)", function() list:take(-1) end)
