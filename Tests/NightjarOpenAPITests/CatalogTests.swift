@@ -146,6 +146,16 @@ import Testing
             ])
     }
 
+    /// A thousand of the longest URLs are no more than megabytes.
+    @Test func manyServersAreBounded() throws {
+        let url = "https://h/" + String(repeating: "a", count: 100)
+        let aliases = Array(repeating: "*s", count: 5000).joined(separator: ",")
+        let catalog = try catalog([
+            "/api.yaml": "openapi: 3.1.0\nx: &s {url: '\(url)'}\nservers: [\(aliases)]\npaths: {}\n"
+        ])
+        #expect(catalog.servers.count == 1000)
+    }
+
     /// Some descriptions list what is on the wire: nobody but the client can say it.
     @Test func fieldsThatTheClientWritesAreNoParameters() throws {
         let catalog = try catalog(

@@ -51,7 +51,7 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 }
 
 private let base = try? RequestURL("https://api.example/v1")
-/// Behind each text in a header field or a cookie.
+/// Behind each text in a cookie, and in a header field but for Host, which is no secret.
 private let mark = "s3cr3tvalue"
 
 private func parameters(_ text: Slice<UnsafeBufferPointer<UInt8>>, reserved: Bool) -> [Parameter] {
@@ -83,7 +83,9 @@ private func content(_ choice: UInt8) -> RequestContent? {
 
 private func marked(_ member: JSONValue.Member, of operation: Operation) -> JSONValue {
     let places = operation.parameters.filter { $0.name == member.name }.map(\.place)
-    guard case .string(let text) = member.value, places == [.header] || places == [.cookie] else { return member.value }
+    guard case .string(let text) = member.value, places == [.header] || places == [.cookie],
+        member.name.lowercased() != "host"
+    else { return member.value }
     return .string(text + mark)
 }
 
