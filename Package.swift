@@ -238,6 +238,5 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             path: "Tests/Measure/Codec"),
         .executableTarget(
             name: "MeasureOpenAPI", dependencies: ["NightjarHTTP", "NightjarOpenAPI"], path: "Tests/Measure/OpenAPI"),
-        .executableTarget(name: "MeasurePages", dependencies: ["Nightjar"], path: "Tests/Measure/Pages"),
     ]
 }

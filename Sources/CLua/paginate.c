@@ -151,7 +151,6 @@ static void part_options(lua_State *L, int options, int object, beginning *start
 int njl_paginate(lua_State *L) {
   njl_client *client = njl_check_client(L);
   njl_host *host = njl_host_open(L);
-  lua_settop(L, 3);
   bool has_endpoint = false;
   if (lua_istable(L, 3)) {
     lua_pushliteral(L, "endpoint");

@@ -100,9 +100,6 @@ extension Pagination {
             throw refuse("prefetch is \(prefetch); it must be from 0 to \(Pagination.largestPrefetch)")
         }
         if let size, size < 1 { throw refuse("the size of a page is \(size); it must be at least 1") }
-        if let sizeParameter, size == nil {
-            throw refuse("sizeParameter is \(quoted(sizeParameter)) and no size is set; set both")
-        }
         if style == .header {
             guard let header, FieldSyntax.isToken(header.utf8) else {
                 throw refuse("style header needs header: the name of the field that has the token")

@@ -279,7 +279,6 @@ import Testing
             (.page, { $0.maximumItems = -1 }, "maximumItems (max_items) is -1; it must be at least 1"),
             (.page, { $0.prefetch = 101 }, "prefetch is 101; it must be from 0 to 100"),
             (.page, { $0.size = 0 }, "the size of a page is 0; it must be at least 1"),
-            (.page, { $0.sizeParameter = "n" }, "sizeParameter is \"n\" and no size is set; set both"),
             (.page, { $0.parameter = "" }, "parameter is empty; name the query item, or leave it out"),
             (.header, { _ in }, "style header needs header: the name of the field that has the token"),
             (
