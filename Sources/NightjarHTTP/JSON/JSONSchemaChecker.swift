@@ -5,7 +5,7 @@
 struct JSONSchemaChecker {
     /// Steps of one walk: schemas laid on values, and what costs as much. `anyOf` within `anyOf` within `anyOf` would
     /// otherwise take longer than anybody waits; the largest documents take a hundredth.
-    static let maximumSteps = 20_000_000
+    static let maximumSteps = 10_000_000
     /// The same for a document of a few values: a tenth of a second. A schema of 4 KB can ask for any number.
     static let leastSteps = 1_000_000
     /// What each value of a document adds, and each byte of a text, which a pattern may go over again and again.

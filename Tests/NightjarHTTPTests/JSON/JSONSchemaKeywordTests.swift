@@ -220,10 +220,10 @@ import Testing
         func steps(_ value: JSONValue) -> Int { JSONSchemaChecker.steps(for: value) }
         #expect(steps(.null) == 1_001_000)
         #expect(steps(.array([1, .object([.init("a", .string("four"))])])) == 1_004_080)
-        #expect(steps(.array(Array(repeating: 1, count: 100_000))) == 20_000_000)
-        #expect(steps(.string(String(repeating: "a", count: 1_000_000))) == 20_000_000)
+        #expect(steps(.array(Array(repeating: 1, count: 100_000))) == JSONSchemaChecker.maximumSteps)
+        #expect(steps(.string(String(repeating: "a", count: 1_000_000))) == JSONSchemaChecker.maximumSteps)
         let nested = (0..<300).reduce(JSONValue.null) { value, _ in .array([value, value]) }
-        #expect(steps(nested) == 20_000_000)
+        #expect(steps(nested) == JSONSchemaChecker.maximumSteps)
 
         let names = (0..<40).map {
             ##""d\##($0)":{"allOf":[{"$ref":"#/$defs/d\##($0 + 1)"},{"$ref":"#/$defs/d\##($0 + 1)"}]}"##
