@@ -218,6 +218,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(
             name: "FuzzOpenAPI", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarOpenAPI"],
             path: "Tests/Fuzz/OpenAPI"),
+        .executableTarget(
+            name: "FuzzEndpoints",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Endpoints"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

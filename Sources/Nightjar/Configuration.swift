@@ -31,8 +31,9 @@ public struct Configuration: Sendable {
     public var retryBudget = RetryBudget.Settings()
     /// What is done with redirects.
     public var redirect = RedirectSettings()
-    /// Names of headers that a redirect never takes to another origin, beside those known for it (Authorization, Cookie,
-    /// and names that speak of tokens, keys and secrets).
+    /// Names of headers that carry credentials, beside those known for it (Authorization, Cookie, and names that speak of
+    /// tokens, keys and secrets): the client's own go to the origin of ``baseURL`` alone, and a redirect takes none to
+    /// another origin.
     public var sensitiveHeaders: [String] = []
     /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
     public var cookies: CookieStorage?

@@ -147,6 +147,38 @@ import Testing
             ])
     }
 
+    /// A thousand of the longest URLs are no more than megabytes.
+    @Test func manyServersAreBounded() throws {
+        let url = "https://h/" + String(repeating: "a", count: 100)
+        let aliases = Array(repeating: "*s", count: 5000).joined(separator: ",")
+        let catalog = try catalog([
+            "/api.yaml": "openapi: 3.1.0\nx: &s {url: '\(url)'}\nservers: [\(aliases)]\npaths: {}\n"
+        ])
+        #expect(catalog.servers.count == 1000)
+    }
+
+    /// Some descriptions list what is on the wire: nobody but the client can say it.
+    @Test func fieldsThatTheClientWritesAreNoParameters() throws {
+        let catalog = try catalog(
+            paths: """
+                /a:
+                  put:
+                    parameters:
+                      - {name: Content-Length, in: header, required: true, schema: {type: integer}}
+                      - {name: HOST, in: header, required: true, schema: {type: string, default: evil.example}}
+                      - {name: transfer-encoding, in: header, schema: {type: string, default: chunked}}
+                      - {name: X-Host, in: header}
+                """)
+        #expect(catalog.operations[0].parameters.map(\.name) == ["X-Host"])
+        #expect(
+            catalog.notes == [
+                "paths./a.put.parameters.0: the client itself writes the field \"Content-Length\"; it is left out",
+                "paths./a.put.parameters.1: the client itself writes the field \"HOST\"; it is left out",
+                "paths./a.put.parameters.2: the client itself writes the field \"transfer-encoding\"; it is left out",
+            ])
+        #expect(try catalog.operations[0].request().headers.count == 0)
+    }
+
     @Test func encodingsOfFormsAreRead() throws {
         let catalog = try catalog(
             paths: """

@@ -143,6 +143,23 @@ import Testing
         #expect(message { _ = try tree(text) } == expected)
     }
 
+    /// libyaml would compare each with all before it: a megabyte of them for minutes.
+    @Test func manyDirectivesAreRefused() throws {
+        let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
+        #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))
+        let many = few + "%TAG !b! c\n---\na: 1"
+        let expected = "api.yaml has more than 100 directives %TAG"
+        #expect(message { _ = try tree(many) } == expected)
+        #expect(message { _ = try tree("a: 1\n...\n" + many) } == expected)
+        let wide: [UInt8] = [0xFF, 0xFE] + many.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        let refused = message {
+            _ = try wide.withUnsafeBytes { bytes in
+                Result { () throws(NightjarError) in try DocumentTree.reading(bytes, name: "api.yaml") }
+            }.get()
+        }
+        #expect(refused == expected)
+    }
+
     @Test func aliasesCannotFillTheMemory() throws {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...9 {

@@ -45,6 +45,29 @@ import Testing
                 ])
     }
 
+    /// A description that was changed on its way must not have the client's secret sent in the clear.
+    @Test func secretsAreNotSentWithoutTLSBecauseADescriptionSaysSo() throws {
+        func scheme(_ url: String) -> Catalog {
+            catalog([
+                SecurityScheme(
+                    "OAuth", .oauth2(flow: .clientCredentials, authorizationURL: nil, tokenURL: url, scopes: []))
+            ])
+        }
+        let given: JSONValue = ["client_id": "i", "client_secret": "s"]
+        #expect(
+            refusal(scheme("http://a.test/token?client_secret=x"), given)
+                == #"the security scheme "OAuth" sends its secrets to "http://a.test", without TLS; set token_url (and "#
+                + "authorize_url) where that is meant")
+        #expect(refusal(scheme("http://127.0.0.1.evil.test/"), given).contains("without TLS"))
+        for own in ["http://127.0.0.1:80/t", "http://localhost:8080/t", "http://[::1]/t", "https://a.test/t"] {
+            #expect(try scheme(own).authOptions(given)["token_url"] == .string(own))
+        }
+        #expect(
+            try scheme("http://a.test/").authOptions(
+                ["client_id": "i", "client_secret": "s", "token_url": "http://b.test/"])["token_url"]
+                == "http://b.test/")
+    }
+
     @Test func whatIsGivenTellsTheSchemesApart() throws {
         let all = catalog([bearer, key, oauth])
         #expect(try all.authOptions(["key": "k"])["type"] == "api_key")

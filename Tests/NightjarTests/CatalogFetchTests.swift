@@ -73,6 +73,19 @@ import Testing
         #expect(missing?.kind == .storage)
     }
 
+    /// Ten parts of 60 MiB, of which the first six are asked for at once.
+    @Test func documentsOfAServerCannotFillTheMemory() throws {
+        let paths = (0..<10).map { "\"/\($0)\": {\"$ref\": \"\($0).json\"}" }.joined(separator: ", ")
+        let main = #"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {\#(paths)}}"#
+        let part = "{" + String(repeating: " ", count: 60 << 20)
+        let transport = ScriptedTransport([answer(main)] + Array(repeating: answer(part), count: 10))
+        let error = #expect(throws: NightjarError.self) {
+            try client(transport).loadCatalogBlocking(from: "http://api.test/openapi.json")
+        }
+        #expect(error?.kind == .tooLarge)
+        #expect(sent(transport).count < 11)
+    }
+
     @Test func loadingCanBeCancelled() async throws {
         let api = try client(ScriptedTransport([]))
         let loading = Task { try await api.loadCatalog(from: "http://api.test/openapi.json") }

@@ -14,7 +14,9 @@ extension Configuration {
     }
 
     func anonymousTemplate(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
-        try template(base?.withoutUserInfo, headers.withoutCredentials)
+        var fields = headers.withoutCredentials
+        for name in sensitiveHeaders { fields.remove(name) }
+        return try template(base?.withoutUserInfo, fields)
     }
 
     private func template(_ base: RequestURL?, _ defaults: Headers) throws(NightjarError) -> RequestTemplate {

@@ -115,10 +115,12 @@ extension SecurityScheme {
                         + "any more (RFC 9700 section 2); give a token that you have (token=)")
             }
             add("type", "oauth2")
-            add("token_url", tokenURL)
+            if !given.has("token_url") { add("token_url", try guarded(tokenURL)) }
             if flow == .clientCredentials { add("grant", "client_credentials") }
             if flow == .authorizationCode, !given.has("refresh_token") { add("grant", "authorization_code") }
-            if flow == .authorizationCode { add("authorize_url", authorizationURL) }
+            if flow == .authorizationCode {
+                if !given.has("authorize_url") { add("authorize_url", try guarded(authorizationURL)) }
+            }
         case .other where given.has("token"): add("type", "bearer")
         case .other(let what):
             throw NightjarError(
@@ -127,6 +129,28 @@ extension SecurityScheme {
                     + "you have (token=), or option \"auth\" a type")
         }
         return members
+    }
+
+    /// Secrets go there, which is why RFC 6749 (sections 3.1 and 3.2) wants TLS. A description that has none may have been
+    /// changed on its way; what the caller sets is the caller's.
+    private func guarded(_ url: String?) throws(NightjarError) -> String? {
+        guard let url else { return nil }
+        let origin = try RequestURL(url).origin
+        guard origin.isTLS || origin.isThisMachine else {
+            throw NightjarError(
+                .invalidArgument,
+                "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), without TLS; set "
+                    + "token_url (and authorize_url) where that is meant")
+        }
+        return url
+    }
+}
+
+extension Origin {
+    /// Whether its host is this machine by its name or address: what is sent there stays. RFC 6761 section 6.3.
+    fileprivate var isThisMachine: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
     }
 }
 

@@ -128,6 +128,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private var waiting: [String] = []
     private var inFlight = 0
     private var arrived: [Document] = []
+    /// Bytes of all documents so far.
+    private var size = 0
     /// Written before the call ends, and read behind that.
     private(set) var catalog = Catalog()
 
@@ -189,7 +191,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             guard let client else { throw NightjarError(.closed, "the client is closed") }
             var request = Request(.get, location)
             try request.headers.set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
-            request.maximumBody = CatalogLoader.maximumBytes
+            request.maximumBody = max(CatalogLoader.maximumBytes - size, 1)
             tasks.append(
                 try client.start(
                     request, on: nil,
@@ -208,6 +210,12 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             return end(.failure(error))
         }
         arrived.append(Document(location: location, content: result))
+        if case .success(.bytes(let bytes, _)) = result { size += bytes.readableBytes }
+        // The loader refuses so much, too, but not before all of it is there.
+        guard size <= CatalogLoader.maximumBytes else {
+            let bound = CatalogLoader.maximumBytes >> 20
+            return end(.failure(NightjarError(.tooLarge, "the API's documents have more than \(bound) MiB")))
+        }
         if !waiting.isEmpty {
             fetch()
         } else if inFlight == 0 {

@@ -39,10 +39,10 @@ extension Operation {
     /// Those described, and names in the path that nothing describes.
     private func parameters(of template: PathTemplate) -> [Parameter] {
         let names = template.names
-        var all = parameters.filter { $0.place != .path || names.contains($0.name) }
-        for name in names where !all.contains(where: { $0.place == .path && $0.name == name }) {
-            all.append(Parameter(name, in: .path))
-        }
+        let inPath = Set(names)
+        var all = parameters.filter { $0.place != .path || inPath.contains($0.name) }
+        var known = Set(all.lazy.filter { $0.place == .path }.map(\.name))
+        for name in names where known.insert(name).inserted { all.append(Parameter(name, in: .path)) }
         return all
     }
 

@@ -36,4 +36,14 @@ extension Parameter {
         if case .string(let text) = value, mediaType.flatMap(MediaType.init)?.isJSON != true { return text }
         return String(buffer: try value.encoded())
     }
+
+    /// Whether a header field of this name is none that a caller has a say in: where it goes, and how it is sent. RFC 9110
+    /// sections 7.2 and 7.6.1.
+    package static func isWrittenByClient(field name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return ASCII.isCaseless(bytes, "host") || ReservedField.reason(bytes) != nil
+        }
+    }
 }

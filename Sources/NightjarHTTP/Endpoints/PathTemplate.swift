@@ -13,41 +13,42 @@ struct PathTemplate {
     /// Behind the question mark; nil: there is none.
     private(set) var query: String?
 
+    /// Byte by byte, as a URL is read: a slash with a combining mark behind it is a slash.
     init(_ template: String) {
-        var rest = template[...]
-        var text = ""
-        while let character = rest.first {
-            switch character {
-            case "{":
-                if let end = rest.firstIndex(of: "}") {
+        var rest = template.utf8[...]
+        var text: [UInt8] = []
+        while let byte = rest.first {
+            switch byte {
+            case UInt8(ascii: "{"):
+                if let end = rest.firstIndex(of: UInt8(ascii: "}")) {
                     append(&text)
-                    let name = rest[rest.index(after: rest.startIndex)..<end]
-                    segments[segments.count - 1].append(.parameter(String(name)))
-                    rest = rest[rest.index(after: end)...]
+                    let name = rest[..<end].dropFirst()
+                    segments[segments.count - 1].append(.parameter(String(decoding: name, as: UTF8.self)))
+                    rest = rest[end...].dropFirst()
                     continue
                 }
-                text.append(character)
-            case "/":
+                text.append(byte)
+            case UInt8(ascii: "/"):
                 append(&text)
                 segments.append([])
-            case "?":
+            case UInt8(ascii: "?"):
                 append(&text)
-                query = String(rest.dropFirst().prefix { $0 != "#" })
+                query = String(decoding: rest.dropFirst().prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
                 return
-            case "#":
+            case UInt8(ascii: "#"):
                 append(&text)
                 return
-            default: text.append(character)
+            default: text.append(byte)
             }
             rest.removeFirst()
         }
         append(&text)
     }
 
-    private mutating func append(_ text: inout String) {
+    private mutating func append(_ text: inout [UInt8]) {
         guard !text.isEmpty else { return }
-        segments[segments.count - 1].append(.text(text))
-        text = ""
+        segments[segments.count - 1].append(.text(String(decoding: text, as: UTF8.self)))
+        text = []
     }
 
     /// In their order; a name may repeat.

@@ -45,7 +45,7 @@ public struct JSONSchema: Sendable {
 
     /// The first departure in the order of the document; nil when there is none.
     public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
-        var checker = JSONSchemaChecker(arena, use)
+        var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
     }
 

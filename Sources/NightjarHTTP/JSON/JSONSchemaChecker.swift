@@ -6,6 +6,11 @@ struct JSONSchemaChecker {
     /// Steps of one walk: schemas laid on values, and what costs as much. `anyOf` within `anyOf` within `anyOf` would
     /// otherwise take longer than anybody waits; the largest documents take a hundredth.
     static let maximumSteps = 10_000_000
+    /// The same for a document of a few values: a tenth of a second. A schema of 4 KB can ask for any number.
+    static let leastSteps = 1_000_000
+    /// What each value of a document adds, and each byte of a text, which a pattern may go over again and again.
+    private static let stepsForValue = 1_000
+    private static let stepsForByte = 20
     /// Schemas laid on values within each other. A document has 1024 levels at most, and an API's schemas about three for
     /// each; a schema that refers to itself without going deeper has any number.
     static let maximumDepth = 8192
@@ -64,10 +69,27 @@ struct JSONSchemaChecker {
     var attempts: [Int: [Attempt]] = [:]
     private var scratch: JSONPattern.Scratch?
 
-    init(_ arena: JSONSchema.Arena, _ use: JSONSchema.Use, maximumSteps: Int = JSONSchemaChecker.maximumSteps) {
+    init(_ arena: JSONSchema.Arena, _ use: JSONSchema.Use, maximumSteps: Int) {
         self.arena = arena
         self.use = use
         budget = maximumSteps
+    }
+
+    /// How many steps the check of a document may take: more for a large one, as each of its values may need some.
+    static func steps(for document: JSONValue) -> Int {
+        var steps = leastSteps
+        var rest = [document]
+        while steps < maximumSteps, let value = rest.popLast() {
+            steps += stepsForValue
+            let room = max((maximumSteps - steps) / stepsForValue + 1 - rest.count, 0)
+            switch value {
+            case .string(let text): steps += text.utf8.count * stepsForByte
+            case .array(let elements): rest += elements.prefix(room)
+            case .object(let members): rest += members.prefix(room).map(\.value)
+            default: break
+            }
+        }
+        return min(steps, maximumSteps)
     }
 
     mutating func mismatch(of value: JSONValue, _ schema: JSONSchema.Index) -> JSONMismatch? {

@@ -68,7 +68,9 @@ public final class RequestTemplate: Sendable {
             fields.withBytes(at: index) { name, value in
                 HeadWriter.writeField(name, value, into: &lines)
                 lengths |= 1 << UInt64(name.count & 63)
-                if !CredentialField.isOne(name) { publicFields.append(name: name, value: value) }
+                let isSecret =
+                    CredentialField.isOne(name) || sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+                if !isSecret { publicFields.append(name: name, value: value) }
             }
         }
         self.hostLine = hostLine

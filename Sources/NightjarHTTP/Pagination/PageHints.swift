@@ -5,6 +5,10 @@
 struct PageHints {
     let answer: PageAnswer
 
+    /// All that is looked for.
+    static let names = Set([itemNames, wrappers, totals, numbers, lasts, offsets].joined())
+        .union([urls, cursors.map(\.path), more, places].joined().joined())
+
     // MARK: Where the items are
 
     private static let itemNames = ["items", "results", "data", "records", "value", "entries"]

@@ -48,8 +48,27 @@ struct PageAnswer {
     let document: Range<Int>?
     /// Counts from 1.
     let number: Int
+    private let members = KnownMembers()
 
-    func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { ranges.value(at: pointer, in: $0) } }
+    init(headers: Headers, links: [LinkField], ranges: JSONRanges, document: Range<Int>?, number: Int) {
+        self.headers = headers
+        self.links = links
+        self.ranges = ranges
+        self.document = document
+        self.number = number
+    }
+
+    func find(_ pointer: JSONPointer) -> Range<Int>? {
+        guard var range = document else { return nil }
+        for token in pointer.tokens {
+            let found =
+                PageHints.names.contains(token) && ranges.first(range) == UInt8(ascii: "{")
+                ? members.of(range, in: ranges)[token] : ranges.value(at: JSONPointer(tokens: [token]), in: range)
+            guard let found else { return nil }
+            range = found
+        }
+        return range
+    }
 
     func find(_ path: [String]) -> Range<Int>? { find(JSONPointer(tokens: path)) }
 
@@ -124,4 +143,17 @@ struct PageAnswer {
 
     /// Bytes that a count may have; beyond 64 bits it is none.
     private static let longestNumber = 24
+}
+
+/// What the names of ``PageHints`` stand for in the objects of an answer. A guess asks for two hundred of them, and a page
+/// may have megabytes: it is gone through once.
+private final class KnownMembers {
+    private var objects: [Int: [String: Range<Int>]] = [:]
+
+    func of(_ range: Range<Int>, in ranges: JSONRanges) -> [String: Range<Int>] {
+        if let known = objects[range.lowerBound] { return known }
+        let members = ranges.members(called: PageHints.names, of: range)
+        objects[range.lowerBound] = members
+        return members
+    }
 }

@@ -57,10 +57,16 @@ extension PageWalk {
         if first.sensitive.contains(where: { RequestURL.isPart(part, named: $0) }) { return true }
         return first.queryParts.contains { own in
             guard first.isSecret(own) else { return false }
-            return PercentEncoding.decoded(RequestURL.nameOf(own)) == name
-                || !value.isEmpty && PercentEncoding.decoded(RequestURL.valueOf(own)) == value
+            if PercentEncoding.decoded(RequestURL.nameOf(own)) == name { return true }
+            let secret = PercentEncoding.decoded(RequestURL.valueOf(own))
+            if secret.count < PageWalk.recognizableSecret { return !value.isEmpty && secret == value }
+            // A whole URL of the list in a query item, for one.
+            return String(decoding: value, as: UTF8.self).contains(String(decoding: secret, as: UTF8.self))
         }
     }
+
+    /// Bytes from which on a secret is looked for inside of other values: what is shorter is in many by chance.
+    private static let recognizableSecret = 8
 
     /// - Throws: `protocol` for an origin that is not allowed.
     func check(_ url: RequestURL) throws(NightjarError) {

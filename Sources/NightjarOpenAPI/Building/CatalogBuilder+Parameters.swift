@@ -81,7 +81,13 @@ extension CatalogBuilder {
                 .invalidArgument,
                 "the parameter \(quoted(name)) is in \(found); it can be in path, query, header and cookie")
         }
-        if place == .header, CatalogBuilder.ignoredFields.contains(name.lowercased()) { return nil }
+        if place == .header {
+            if CatalogBuilder.ignoredFields.contains(name.lowercased()) { return nil }
+            if Parameter.isWrittenByClient(field: name) {
+                note(context, "the client itself writes the field \(quoted(name)); it is left out")
+                return nil
+            }
+        }
         var parameter = Parameter(name, in: place)
         if place != .path { parameter.isRequired = source.node["required"]?.bool ?? false }
         parameter.isDeprecated = source.node["deprecated"]?.bool ?? false

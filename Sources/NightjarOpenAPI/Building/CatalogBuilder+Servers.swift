@@ -10,7 +10,7 @@ extension CatalogBuilder {
         guard let list = place["servers"], list.node.isArray else { return nil }
         if let urls = serverLists[list.key] { return urls }
         var urls: [String] = []
-        for (number, element) in list.node.elements.enumerated() {
+        for (number, element) in list.node.elements.prefix(CatalogBuilder.maximumServers).enumerated() {
             let server = DocumentPlace(document: list.document, node: element)
             let context = context.map { "\($0).servers.\(number)" } ?? "servers.\(number)"
             do throws(NightjarError) {
@@ -30,6 +30,9 @@ extension CatalogBuilder {
         serverLists[list.key] = urls
         return urls
     }
+
+    /// Servers of a list. By aliases each costs a document few bytes, and the longest URL of memory.
+    private static let maximumServers = 1000
 
     private func filled(_ template: String, _ variables: DocumentPlace?) throws(NightjarError) -> String {
         var url = ""

@@ -9,9 +9,28 @@ extension DocumentTree {
     static func yaml(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
         // libyaml takes no null pointer.
         guard !source.isEmpty else { return TreeBuilder(name: name, capacity: 0).finish() }
+        guard directives(source) <= maximumDirectives else {
+            throw NightjarError(.decoding, "\(name) has more than \(maximumDirectives) directives %TAG")
+        }
         let reader = try YAMLReader(source, name: name)
         defer { reader.close() }
         return try reader.read()
+    }
+}
+
+extension DocumentTree {
+    /// libyaml compares each `%TAG` with all before it, before it gives the first event. Descriptions have none.
+    private static let maximumDirectives = 100
+
+    /// Where a `%TAG` may be, up to one too many. Of UTF-16 the zeros are passed over.
+    private static func directives(_ source: UnsafeRawBufferPointer) -> Int {
+        var count = 0
+        var rest = source[...]
+        while count <= maximumDirectives, let sign = rest.firstIndex(of: UInt8(ascii: "%")) {
+            rest = rest[(sign + 1)...]
+            if rest.prefix(6).lazy.filter({ $0 != 0 }).starts(with: "TAG".utf8) { count += 1 }
+        }
+        return count
     }
 }
 

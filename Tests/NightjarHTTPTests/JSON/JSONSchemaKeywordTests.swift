@@ -215,6 +215,24 @@ import Testing
         #expect(mismatch?.found == "more")
     }
 
+    /// A small document is not worth a long wait, whatever its schema asks for; a large one may take its time.
+    @Test func theStepsGoWithTheSizeOfTheDocument() throws {
+        func steps(_ value: JSONValue) -> Int { JSONSchemaChecker.steps(for: value) }
+        #expect(steps(.null) == 1_001_000)
+        #expect(steps(.array([1, .object([.init("a", .string("four"))])])) == 1_004_080)
+        #expect(steps(.array(Array(repeating: 1, count: 100_000))) == JSONSchemaChecker.maximumSteps)
+        #expect(steps(.string(String(repeating: "a", count: 1_000_000))) == JSONSchemaChecker.maximumSteps)
+        let nested = (0..<300).reduce(JSONValue.null) { value, _ in .array([value, value]) }
+        #expect(steps(nested) == JSONSchemaChecker.maximumSteps)
+
+        let names = (0..<40).map {
+            ##""d\##($0)":{"allOf":[{"$ref":"#/$defs/d\##($0 + 1)"},{"$ref":"#/$defs/d\##($0 + 1)"}]}"##
+        }
+        let schema = try JSONSchema(
+            parsing: ##"{"$ref":"#/$defs/d0","$defs":{\##(names.joined(separator: ",")),"d40":{"type":"null"}}}"##)
+        #expect(schema.mismatch(in: .null)?.expected == "what can be checked in 1001000 steps")
+    }
+
     @Test func aPatternThatExplodesIsGivenUp() throws {
         let schema = try JSONSchema(parsing: #"{"pattern": "^(a|aa)+$"}"#)
         var checker = JSONSchemaChecker(schema.arena, .any, maximumSteps: 10_000)

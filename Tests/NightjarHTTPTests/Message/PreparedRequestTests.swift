@@ -102,6 +102,20 @@ import Testing
         #expect(own.contains("Authorization: Basic x"))
     }
 
+    /// An API key's field is called as the API likes: nothing in `appid` speaks of a secret.
+    @Test func defaultsOfASensitiveNameGoToNoOtherOrigin() throws {
+        var defaults = Headers()
+        try defaults.add("AppID", "s3cret")
+        try defaults.add("Accept", "text/html")
+        let template = try RequestTemplate(
+            base: RequestURL("http://h/v1"), defaults: defaults, userAgent: nil, sensitive: ["appid"])
+        for (target, hasIt) in [("/x", true), ("http://h/x", true), ("http://other/x", false), ("https://h/x", false)] {
+            let head = String(buffer: try PreparedRequest(Request(.get, target), template).head)
+            #expect(head.contains("AppID: s3cret") == hasIt, "\(target)")
+            #expect(head.contains("Accept: text/html"))
+        }
+    }
+
     @Test func userInfoBecomesBasicCredentialsForItsOrigin() throws {
         let basic = "Authorization: Basic dTpwQA=="
         #expect(try lines(request(.get, "/a"), base: "http://u:p%40@h/v1").contains(basic))
