@@ -56,7 +56,8 @@ import Testing
         }
 
         func wait(_ queue: CompletionQueue) throws {
-            try eventually("the batch finished") {
+            // Two milliseconds a look, and 5000 calls, are seconds.
+            try eventually("the batch finished", within: .seconds(60)) {
                 queue.poll(timeout: .milliseconds(10))
                 return end.withLock { $0 } != nil
             }
