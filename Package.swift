@@ -15,7 +15,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // The C ABI, the source of truth: the compiler checks every export against it.
@@ -32,6 +31,8 @@ let package = Package(
         .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
         // Debian's PCRE2: patterns of JSON Schema, whose matching it bounds.
         .systemLibrary(name: "CPCRE2", path: "Sources/CPCRE2"),
+        // Debian's libyaml, whose events are read.
+        .systemLibrary(name: "CYaml", path: "Sources/CYaml"),
         // Debian's SQLite.
         .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
         // The desktop's Secret Service, by a library that is loaded at run time or not at all.
@@ -50,11 +51,7 @@ let package = Package(
             ]
         ),
         .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
-        // libyaml, whose events are read, is no product of Yams: to import its module is to depend on Yams.
-        .target(
-            name: "NightjarOpenAPI",
-            dependencies: ["CSimdjson", "NightjarHTTP", .product(name: "Yams", package: "Yams")]
-        ),
+        .target(name: "NightjarOpenAPI", dependencies: ["CSimdjson", "CYaml", "NightjarHTTP"]),
         .target(
             name: "NightjarCoding",
             dependencies: [

@@ -270,6 +270,18 @@ import Testing
         }
     }
 
+    @Test func aClosedQueueTakesNoBatch() throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        queue.close()
+        let handlers = BatchHandlers(
+            ended: { _, _, _, _ in Issue.record("told") }, finished: { _, _ in Issue.record("told") })
+        let error = #expect(throws: NightjarError.self) {
+            try site.client.start(batch: [BatchCall(Request(.get, "/a/0"))], on: queue, handlers)
+        }
+        #expect(error?.kind == .closed)
+    }
+
     @Test func closingTheClientEndsTheBatch() throws {
         let site = try Site()
         let queue = CompletionQueue()

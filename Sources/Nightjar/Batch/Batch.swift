@@ -72,7 +72,8 @@ public final class Batch: Sendable {
     private func tell(_ delivers: Bool, _ body: @escaping @Sendable (Batch) -> Void) {
         guard !delivers, let queue else { return body(self) }
         var events = [QueueEvent.run { body(self) }]
-        queue.post(&events)
+        // Nobody polls a queue that was closed meanwhile, and each call has its end.
+        if !queue.post(&events) { body(self) }
     }
 
     private func start(_ index: Int) throws(NightjarError) -> ClientTask {

@@ -52,13 +52,14 @@ extension Client {
     ///   - queue: where the handlers run, of the batch and its calls: never inside this call, though a thread that polls
     ///     the queue may run them before this returns. Nil: on the client's loop thread, where they must not block, and,
     ///     for requests that cannot be sent, inside this call.
-    /// - Throws: `invalid_argument` for a concurrency below 1; `forked`.
+    /// - Throws: `invalid_argument` for a concurrency below 1; `closed` for the queue; `forked`.
     @discardableResult
     public func start(
         batch calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency, collectsErrors: Bool = false,
         on queue: CompletionQueue?, _ handlers: BatchHandlers
     ) throws(NightjarError) -> Batch {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        if let queue, queue.hasClosed { throw NightjarError(.closed, "the queue is closed") }
         let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
         batch.goOn(delivers: queue == nil)
         return batch

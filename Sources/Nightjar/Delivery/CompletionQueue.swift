@@ -35,13 +35,20 @@ public final class CompletionQueue: @unchecked Sendable {
     // MARK: From the loops
 
     /// Takes the events over and wakes whoever waits. Leaves `new` empty, with storage for the next.
-    func post(_ new: inout [QueueEvent]) {
-        guard !Fork.hasHappened(since: birth) else { return new.removeAll() }
+    ///
+    /// - Returns: false where they were dropped: the queue is closed, and nothing delivers to it any more.
+    @discardableResult
+    func post(_ new: inout [QueueEvent]) -> Bool {
+        guard !Fork.hasHappened(since: birth) else {
+            new.removeAll()
+            return false
+        }
         monitor.lock()
         if isClosed, isIdle {
             // Log lines of clients that live on: nobody will ask for them.
             monitor.unlock()
-            return new.removeAll()
+            new.removeAll()
+            return false
         }
         let wasEmpty = events.isEmpty
         if wasEmpty { swap(&events, &new) } else { events.append(contentsOf: new) }
@@ -51,6 +58,7 @@ public final class CompletionQueue: @unchecked Sendable {
         // Behind the lock: who is woken would otherwise run straight into it.
         if wakesPoller { monitor.signal() }
         new.removeAll(keepingCapacity: new.count <= CompletionQueue.largestSpare)
+        return true
     }
 
     /// Under the lock, so that the descriptor is readable exactly while events are due.
@@ -150,6 +158,8 @@ public final class CompletionQueue: @unchecked Sendable {
         if mustDrain { drain() }
         return count
     }
+
+    var hasClosed: Bool { monitor.withLock { isClosed } }
 
     /// Makes a `poll` that waits, now or next, return.
     public func wake() {

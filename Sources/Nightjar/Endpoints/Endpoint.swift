@@ -88,8 +88,9 @@ extension Endpoint {
         _ decoding: JSONDecodingOptions
     ) -> Endpoint {
         var operation = Operation("\(method) \(path)", method, path)
+        let named = Operation.names(inPath: path)
         operation.parameters = arguments.values.map(\.name).reduce(into: []) { parameters, name in
-            guard !path.contains("{\(name)}"), !parameters.contains(where: { $0.name == name }) else { return }
+            guard !named.contains(name), !parameters.contains(where: { $0.name == name }) else { return }
             parameters.append(Parameter(name, in: .query))
         }
         // Bytes, files and forms say themselves what they are.
@@ -107,6 +108,7 @@ extension Endpoint {
         }
         do throws(NightjarError) {
             endpoint.arguments.body = .value(try JSONValue(encoding: body, encoding))
+            endpoint.failure = nil
         } catch {
             endpoint.failure = error
         }

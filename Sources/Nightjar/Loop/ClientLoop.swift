@@ -289,7 +289,10 @@ final class ClientLoop: @unchecked Sendable {
 
     private func sendEvents() {
         guard !outbox.isEmpty else { return }
-        if let addressee { return addressee.post(&outbox) }
+        if let addressee {
+            addressee.post(&outbox)
+            return
+        }
         var events: [QueueEvent] = []
         swap(&events, &outbox)  // the handlers may post more
         for index in events.indices { exchange(&events[index], with: .wake).run(in: nil) }

@@ -23,13 +23,12 @@ enum BodyText {
         }
     }
 
-    /// - Parameter encodings: how members of a form are written, by name.
-    func body(
-        of value: JSONValue, _ encodings: [String: RequestContent.PartEncoding]
-    ) throws(NightjarError) -> RequestBody {
+    /// - Parameter choice: tells how members of a form are written, and which of a multipart one are files.
+    func body(of value: JSONValue, _ choice: RequestContent.Choice) throws(NightjarError) -> RequestBody {
         switch (self, value) {
-        case (.form, .object(let members)): .bytes(try BodyText.form(members, encodings))
-        case (.multipart, .object(let members)): .multipart(try BodyText.multipart(members, encodings))
+        case (.form, .object(let members)): .bytes(try BodyText.form(members, choice.encodings))
+        case (.multipart, .object(let members)):
+            .multipart(try BodyText.multipart(members, choice.encodings, files: choice.files))
         case (.text, .string(let text)): .bytes(ByteBuffer(string: text))
         default: .bytes(try value.encoded())
         }
@@ -54,8 +53,10 @@ enum BodyText {
     }
 
     /// Lists become a part for each of their elements, and objects parts of JSON. Null is left out.
+    ///
+    /// - Parameter files: names of members whose texts are the content of files; each is called by its name.
     private static func multipart(
-        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding]
+        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding], files: Set<String>
     ) throws(NightjarError) -> MultipartForm {
         var parts: [MultipartForm.Part] = []
         var fingerprint = Fingerprint()
@@ -65,6 +66,10 @@ enum BodyText {
                 let text = try ParameterText.text(value)
                 var part = MultipartForm.Part(member.name, text)
                 part.contentType = contentType(of: value, encodings[member.name])
+                if files.contains(member.name) {
+                    part.filename = member.name
+                    part.contentType = part.contentType ?? "application/octet-stream"
+                }
                 parts.append(part)
                 fingerprint.add(member.name)
                 fingerprint.add(text)
@@ -87,6 +92,15 @@ enum BodyText {
         case .object, .array: return "application/json"
         default: return nil
         }
+    }
+}
+
+extension RequestContent.Choice {
+    /// Members that are files: binary, alone or in a list.
+    fileprivate var files: Set<String> {
+        guard let schema = try? schema?.get() else { return [] }
+        return Set(
+            schema.properties.filter { $0.schema.isBinary || $0.schema.elements?.isBinary == true }.map(\.name))
     }
 }
 

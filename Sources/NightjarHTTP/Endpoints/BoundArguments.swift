@@ -20,7 +20,7 @@ struct BoundArguments {
                 values.append((parameter, value))
             } else if parameter.place == .header, has(parameter.name) {
                 continue
-            } else if let value = parameter.defaultValue {
+            } else if let value = parameter.defaultValue, parameter.sendsDefault || parameter.isRequired {
                 values.append((parameter, value))
             } else if parameter.isRequired {
                 throw operation.failure("the parameter \(quoted(parameter.name)) \(parameter.place.phrase) is missing")

@@ -33,7 +33,7 @@ extension Operation {
         for choice in choices {
             guard let way = choice.way(asked), way.takes(value) else { continue }
             try check(value, choice)
-            request.body = try wrapped { () throws(NightjarError) in try way.body(of: value, choice.encodings) }
+            request.body = try wrapped { () throws(NightjarError) in try way.body(of: value, choice) }
             if asked == nil, let type = way.contentType(choice) { try request.headers.set("Content-Type", type) }
             return
         }

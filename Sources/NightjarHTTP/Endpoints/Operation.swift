@@ -42,6 +42,9 @@ public struct Operation: Sendable {
         self.method = method
         self.path = path
     }
+
+    /// The parameters that a template has in its path; what is behind a `?` is a query, and none.
+    package static func names(inPath template: String) -> [String] { PathTemplate(template).names }
 }
 
 /// The body that an operation takes. OpenAPI 3.1 section 4.8.13.

@@ -7,8 +7,11 @@ public struct Parameter: Sendable {
     public var isRequired: Bool
     /// What a value must be; nil: anything.
     public var schema: DeferredSchema?
-    /// Sent where the caller gives none.
+    /// What holds where the caller gives none.
     public var defaultValue: JSONValue?
+    /// Whether ``defaultValue`` is sent. False where it is what the server takes for given, as in OpenAPI: to send it may mean
+    /// something else. A parameter that must be there is sent all the same.
+    public var sendsDefault = true
     public var style: ParameterStyle
     /// Whether each element of a list, and each member of an object, is a parameter of its own.
     public var explodes: Bool

@@ -45,8 +45,10 @@ public final class ResponseContract: Sendable {
         guard let answer = answer(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
         guard type.isJSON else { return nil }
-        let described = answer.schemas.first { RequestContent.Choice($0.mediaType).includes(type) }
-        return described?.schema
+        // OpenAPI 3.1 section 4.8.17: the most specific of those that fit.
+        let fitting = answer.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
+        let exact = fitting.first { !$0.mediaType.contains("*") }
+        return (exact ?? fitting.first { !$0.mediaType.hasPrefix("*") } ?? fitting.first)?.schema
     }
 
     /// That of the status itself before that of a range, and that before the one for all others.

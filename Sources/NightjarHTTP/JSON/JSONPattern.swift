@@ -109,10 +109,10 @@ final class JSONPattern: @unchecked Sendable {
     /// In KiB. A plain match needs none beyond the 20 KiB of its frames.
     private static let maximumHeap: UInt32 = 8 * 1024
     /// Few patterns need a hundred; those that need more are tried again with ten times as many.
-    private static let firstLimit: UInt32 = 2_000
+    private static let firstLimit: UInt32 = 200
     private static let lastLimit: UInt32 = 20_000_000
     /// PCRE2's steps that cost one of the checker's.
-    private static let stepsAtOnce = 100
+    private static let stepsAtOnce = 20
     /// PCRE2 takes no NULL, not even for nothing.
     nonisolated(unsafe) private static let nothing: UnsafePointer<UInt8> = {
         let byte = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)

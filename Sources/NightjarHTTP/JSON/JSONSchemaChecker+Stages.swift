@@ -133,6 +133,7 @@ extension JSONSchemaChecker {
             let index = frames[top].index
             let member = members[index]
             if rules.patterns.isEmpty {
+                guard spend(1) else { return .invalid }
                 // The schema is laid once, and the member is over when one comes back to it.
                 guard frames[top].count == 0, let schema = rules.places[member.name] ?? rules.additional else {
                     frames[top].index += 1

@@ -5,7 +5,7 @@
 struct JSONSchemaChecker {
     /// Steps of one walk: schemas laid on values, and what costs as much. `anyOf` within `anyOf` within `anyOf` would
     /// otherwise take longer than anybody waits; the largest documents take a hundredth.
-    static let maximumSteps = 20_000_000
+    static let maximumSteps = 10_000_000
     /// Schemas laid on values within each other. A document has 1024 levels at most, and an API's schemas about three for
     /// each; a schema that refers to itself without going deeper has any number.
     static let maximumDepth = 8192

@@ -113,6 +113,7 @@ extension CatalogBuilder {
                 // Null is no value to send.
                 if let value = described["default"] ?? target?["default"], value.node.kind != .null {
                     parameter.defaultValue = try self.value(value)
+                    parameter.sendsDefault = false
                 }
             } catch {
                 note(context, "nothing is known of its values: \(error.message)")

@@ -74,8 +74,8 @@ struct CatalogBuilder {
         made.documentation = info.flatMap { text("description", of: $0, "info") }
         made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
-            // Section 4.8.1: without a list it is the place the document is at.
-            if root["servers"] == nil { made.servers = [server] }
+            // Section 4.8.1: without a list, or with an empty one, it is the place the document is at.
+            if root["servers"].map({ $0.node.isArray && $0.node.count == 0 }) ?? true { made.servers = [server] }
         }
         readTags()
         readSecuritySchemes()

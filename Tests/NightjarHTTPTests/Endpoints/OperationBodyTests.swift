@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import Testing
 
@@ -92,6 +93,23 @@ import Testing
         let again = try operation.request(Arguments(body: .value(value)))
         guard case .multipart(let same) = again.body else { return }
         #expect(same.boundary == b)
+    }
+
+    @Test func whatIsBinaryIsAFileOfTheForm() throws {
+        var operation = try create(["multipart/form-data"])
+        operation.content?.choices[0].schema = DeferredSchema(
+            try JSONSchema(
+                parsing: #"{"properties":{"photo":{"type":"string","format":"binary"},"name":{"type":"string"}}}"#))
+        let request = try operation.request(
+            Arguments(body: .value(.object([.init("photo", .string("GIF89a")), .init("name", .string("x"))]))))
+        guard case .multipart(let form) = request.body, case .bytes(let bytes)? = form.segments.first else {
+            Issue.record("no form")
+            return
+        }
+        let parts = String(buffer: bytes).components(separatedBy: "--\(form.boundary)")
+        #expect(
+            parts[1].contains(#"name="photo"; filename="photo""#) && parts[1].contains("application/octet-stream"))
+        #expect(!parts[2].contains("filename") && !parts[2].contains("Content-Type"))
     }
 
     @Test func theTypeOfTheRequestChooses() throws {

@@ -46,6 +46,10 @@ import Testing
         #expect(try operation.request(["id": 1]).target == "/articles/1?page=1")
         #expect(try operation.request(["id": 1, "page": .null]).target == "/articles/1?page=1")
         #expect(try operation.request(["id": 1, "page": 3]).target == "/articles/1?page=3")
+        operation.parameters[1].sendsDefault = false
+        #expect(try operation.request(["id": 1]).target == "/articles/1")
+        operation.parameters[1].isRequired = true
+        #expect(try operation.request(["id": 1]).target == "/articles/1?page=1")
     }
 
     @Test func textsBecomeWhatTheSchemaAsksFor() throws {

@@ -11,7 +11,9 @@ import Testing
         var one = AnswerDescription(StatusRange(200))
         one.schemas = [("application/json", try schema(#"{"type":"object"}"#)), ("text/html", nil)]
         var range = AnswerDescription(StatusRange(200, 299))
-        range.schemas = [("application/*", try schema(#"{"type":"array"}"#))]
+        range.schemas = [
+            ("*/*", try schema(#"{"type":"boolean"}"#)), ("application/*", try schema(#"{"type":"array"}"#)),
+        ]
         var others = AnswerDescription(nil)
         others.schemas = [("application/json", try schema(#"{"type":"string"}"#))]
         operation.answers = [others, range, one]
