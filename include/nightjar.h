@@ -1203,7 +1203,8 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
 /**
  * The same with the documents behind URLs, asked for as any call of the client is: with its cache, so that what has not
- * changed is not sent again, and with its credentials where they belong. Waits.
+ * changed is not sent again, and with its credentials where they belong. Waits; callbacks of the client's config run on this
+ * thread meanwhile.
  *
  * @param location the path of a file, an absolute URL, or `url:` and what is joined to the base URL: "url:/openapi.json"
  */
@@ -1531,7 +1532,8 @@ NJ_API void nj_queue_wake(nj_queue *queue);
  *
  *     nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &err);
  *     const char *item;
- *     while (nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) puts(item);
+ *     while (pager && nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) puts(item);
+ *     if (err) fprintf(stderr, "%s\n", nj_error_message(err));
  *
  * A list never ends silently before its end: what does not fit the style, a page that repeats, and more pages or items than the
  * bounds allow are errors. After an error the loop may be begun again: the page that failed is loaded again. */
@@ -1630,6 +1632,7 @@ typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, c
  * the pages behind, in order; one is loaded at a time.
  *
  * @param context passed to `done`, never read; must live until `done` has run
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, NJ_FORKED, or NJ_CLOSED for the queue, after which `done` is never called
  */
 NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_next_page_fn done, void *context);
 

@@ -267,11 +267,13 @@ int njl_load_openapi(lua_State *L) {
   if (lua_type(L, 2) != LUA_TSTRING) {
     return luaL_error(L, "load_openapi: the path of a file or a URL expected, got %s", luaL_typename(L, 2));
   }
+  /* Documents may be larger, and more, than the host lets a script have. */
+  if (host->is_sandboxed) return luaL_error(L, "load_openapi: is not available here");
+  if (njl_client_has_hooks(L)) {
+    return luaL_error(L, "load_openapi: a client with 'before' or 'after' loads nothing; make another without, or give "
+                         "'openapi' a file");
+  }
   lua_settop(L, 2);
-  const char *location = lua_tostring(L, 2);
-  bool is_file = strncmp(location, "http://", 7) != 0 && strncmp(location, "https://", 8) != 0 &&
-                 strncmp(location, "url:", 4) != 0;
-  if (is_file && host->is_sandboxed) return luaL_error(L, "load_openapi: files are not available here");
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_outcome *refusal = NULL;

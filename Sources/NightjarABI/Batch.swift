@@ -15,7 +15,9 @@ private func calls(
         guard let box = Handle<RequestBox>.borrow(requests[index]) else {
             throw NightjarError(.invalidArgument, "requests[\(index)] is NULL")
         }
-        calls.append(BatchCall(try box.request(for: client), handlers: told(index, box)))
+        // What is wrong with the arguments of an endpoint is that request's failure.
+        let request = Result { () throws(NightjarError) in try box.request(for: client) }
+        calls.append(BatchCall(request, handlers: told(index, box)))
     }
     return calls
 }

@@ -8,7 +8,9 @@ final class CatalogBox: Sendable {
         var catalog: Catalog
         var names: [String: CString] = [:]
         var descriptions: [String: CString] = [:]
+        /// Of all of it: each is lent out; the last is true while `isDescribed`.
         var whole: [CString] = []
+        var isDescribed = false
     }
 
     private let state: Mutex<State>
@@ -19,7 +21,8 @@ final class CatalogBox: Sendable {
 
     func change(_ body: (inout Catalog) throws(NightjarError) -> Void) throws(NightjarError) {
         try state.withLock { state in
-            Result { () throws(NightjarError) in try body(&state.catalog) }
+            state.isDescribed = false
+            return Result { () throws(NightjarError) in try body(&state.catalog) }
         }.get()
     }
 
@@ -45,10 +48,13 @@ final class CatalogBox: Sendable {
 
     /// Of all of it, as it is now.
     var description: UnsafePointer<CChar> {
-        let text = CString(CatalogBox.text(catalog.json))
-        // Earlier ones are lent out.
-        state.withLock { $0.whole.append(text) }
-        return text.pointer
+        state.withLock { state in
+            if state.isDescribed, let last = state.whole.last { return last.pointer }
+            let text = CString(CatalogBox.text(state.catalog.json))
+            state.whole.append(text)
+            state.isDescribed = true
+            return text.pointer
+        }
     }
 
     private static func text(_ value: JSONValue) -> String {

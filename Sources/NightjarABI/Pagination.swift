@@ -69,10 +69,16 @@ final class PagerBox: @unchecked Sendable {
 
     func startNextPage(
         on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
-    ) {
+    ) throws(NightjarError) {
+        let place = (page, next, lent)
         passOver()
         serve(on: queue)
-        pager.nextPage(on: queue, finished)
+        do throws(NightjarError) {
+            try pager.startNextPage(on: queue, finished)
+        } catch {
+            (page, next, lent) = place
+            throw error
+        }
     }
 
     func passOver() {
@@ -254,7 +260,7 @@ public func nj_pager_start_next_page(
         let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
-        box.startNextPage(on: queue) { result in
+        try box.startNextPage(on: queue) { result in
             withExtendedLifetime(box) {
                 switch result {
                 case .success(nil): done(context.pointer, Handle.lend(box), nil, nil)

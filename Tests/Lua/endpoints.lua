@@ -173,6 +173,10 @@ refused('endpoint "read": the parameter "id" in the path is missing', function()
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
 misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)
+local hooked = nightjar.client { base_url = origin, before = function() end }
+misuse("load_openapi: a client with 'before' or 'after' loads nothing; make another without, or give 'openapi' a file", function()
+  hooked:load_openapi("url:/openapi.json")
+end)
 
 -- Lists: the demo API says in its description how they go on.
 local described_api = nightjar.client { base_url = origin }

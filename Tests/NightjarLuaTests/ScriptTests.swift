@@ -172,6 +172,16 @@ import Testing
         }
     }
 
+    /// Documents may be larger than what the host allows a script.
+    @Test func sandboxLoadsNoDescriptions() throws {
+        let client = try Client()
+        for location in ["http://127.0.0.1:1/a.json", "url:/a.json", "/etc/passwd"] {
+            let message = try failure(
+                of: "require('nightjar').client():load_openapi('\(location)')", sandboxed: true, client: client)
+            #expect(message?.contains("load_openapi: is not available here") == true)
+        }
+    }
+
     /// A stranger's script makes calls as the host, and must not be able to leave with what makes it the host.
     @Test func sandboxShowsNoSecretsOfTheHost() throws {
         let demo = DemoServer()

@@ -56,7 +56,8 @@ import Testing
         }
 
         func wait(_ queue: CompletionQueue) throws {
-            try eventually("the batch finished") {
+            // Two milliseconds a look, and 5000 calls, are seconds.
+            try eventually("the batch finished", within: .seconds(60)) {
                 queue.poll(timeout: .milliseconds(10))
                 return end.withLock { $0 } != nil
             }
@@ -216,6 +217,19 @@ import Testing
         #expect(told.lines.withLock { $0.isEmpty })
         try told.wait(queue)
         #expect(told.lines.withLock { $0 } == ["0 invalid_url", "1 invalid_url", "2 200", "finished"])
+    }
+
+    /// What could not be made into a request is the failure of that one, when its turn comes.
+    @Test func aCallWithoutARequestFailsInItsPlace() throws {
+        let site = try Site()
+        let wrong = BatchCall(.failure(NightjarError(.invalidRequest, "no such parameter")))
+        let calls = [BatchCall(Request(.get, "/a")), wrong, BatchCall(Request(.get, "/b"))]
+        let results = try site.client.collectBlocking(calls)
+        #expect(results.map { (try? $0.get())?.status } == [200, nil, 200])
+        let error = #expect(throws: NightjarError.self) { try results[1].get() }
+        #expect(error?.kind == .invalidRequest && error?.batchIndex == 1)
+        let first = #expect(throws: NightjarError.self) { try site.client.batchBlocking(calls) }
+        #expect(first?.message == "no such parameter" && first?.batchIndex == 1)
     }
 
     @Test func anEmptyBatchIsToldByTheQueue() throws {

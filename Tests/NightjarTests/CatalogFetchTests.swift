@@ -1,6 +1,7 @@
 import Foundation
 import NightjarHTTP
 import NightjarTestSupport
+import Synchronization
 import Testing
 
 @testable import Nightjar
@@ -84,6 +85,42 @@ import Testing
         }
         #expect(error?.kind == .tooLarge)
         #expect(sent(transport).count < 11)
+    }
+
+    /// Whatever the host sets to run for its calls runs on the thread that waits.
+    @Test func hooksRunOnTheThreadThatWaits() throws {
+        let threads = Mutex<[pthread_t]>([])
+        let note = { @Sendable in threads.withLock { $0.append(pthread_self()) } }
+        let transport = ScriptedTransport([answer(Self.main), answer(Self.item), [.head(404), .end]])
+        let api = try client(transport) {
+            $0.hooks = CallHooks(
+                runOnLoop: false, before: { _ throws(NightjarError) in note() }, after: { _ in note() })
+        }
+        #expect(try api.loadCatalogBlocking(from: "url:/openapi.json").operations.count == 1)
+        #expect(threads.withLock { $0.count } == 4)
+        #expect(throws: NightjarError.self) { try api.loadCatalogBlocking(from: "url:/openapi.json") }
+        let here = pthread_self()
+        #expect(threads.withLock { $0.count } == 6)
+        #expect(threads.withLock { $0.allSatisfy { pthread_equal($0, here) != 0 } })
+    }
+
+    /// Calls that an error leaves behind are ended before the blocking form returns, on its thread.
+    @Test func whatAnErrorLeavesBehindEndsOnTheThreadThatWaits() throws {
+        let threads = Mutex<[pthread_t]>([])
+        let main = """
+            {"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+             "paths": {"/a": {"$ref": "a.json"}, "/b": {"$ref": "b.json"}, "/c": {"$ref": "c.json"}}}
+            """
+        let transport = ScriptedTransport([answer(main), [.fail(.connectionLost)]])
+        let api = try client(transport) {
+            $0.hooks = CallHooks(
+                runOnLoop: false, before: { _ throws(NightjarError) in },
+                after: { _ in threads.withLock { $0.append(pthread_self()) } })
+        }
+        #expect(throws: NightjarError.self) { try api.loadCatalogBlocking(from: "url:/openapi.json") }
+        let here = pthread_self()
+        #expect(threads.withLock { $0.count } == 4)
+        #expect(threads.withLock { $0.allSatisfy { pthread_equal($0, here) != 0 } })
     }
 
     @Test func loadingCanBeCancelled() async throws {

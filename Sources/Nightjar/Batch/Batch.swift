@@ -84,7 +84,7 @@ public final class Batch: Sendable {
             self.end(index, task, result)
             self.goOn(delivers: true)
         }
-        return try client.start(calls[index].request, on: queue, handlers)
+        return try client.start(try calls[index].request.get(), on: queue, handlers)
     }
 
     /// The call is under way, unless it has ended already, on another thread.

@@ -2,12 +2,15 @@ import NightjarHTTP
 
 /// One call of a batch.
 public struct BatchCall: Sendable {
-    public var request: Request
+    /// Or why there is none, with which the call fails when its turn comes.
+    public var request: Result<Request, NightjarError>
     /// What else is heard of the call; their ``TaskHandlers/finished`` runs just before the batch tells of its end. Nil:
     /// nothing.
     public var handlers: TaskHandlers?
 
-    public init(_ request: Request, handlers: TaskHandlers? = nil) {
+    public init(_ request: Request, handlers: TaskHandlers? = nil) { self.init(.success(request), handlers: handlers) }
+
+    public init(_ request: Result<Request, NightjarError>, handlers: TaskHandlers? = nil) {
         self.request = request
         self.handlers = handlers
     }

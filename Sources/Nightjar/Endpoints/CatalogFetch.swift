@@ -36,6 +36,8 @@ extension Client {
             throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
         }
         let queue = CompletionQueue()
+        // Runs here what is left of calls that an error has ended.
+        defer { queue.close() }
         let outcome = Mutex<Result<Catalog, NightjarError>?>(nil)
         try startLoadingCatalog(from: location, on: queue) { result in outcome.withLock { $0 = result } }
         while true {
@@ -48,7 +50,8 @@ extension Client {
     /// The same without waiting.
     ///
     /// - Parameters:
-    ///   - queue: where `finished` runs; nil: on the client's loop thread, where it must not block.
+    ///   - queue: where `finished` runs, and what else of the program is not for the loop (hooks, token providers of the
+    ///     client); nil: on the client's loop thread, where it must not block.
     ///   - finished: called once.
     /// - Returns: the task that stands for it, which can be cancelled as that of a call.
     @discardableResult
@@ -122,6 +125,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private weak var client: Client?
     private weak var call: Call?
     private let first: String
+    /// Of the call: the program's own code runs there, also that of what is asked for.
+    private var queue: CompletionQueue?
     private var loader: CatalogLoader
     /// Calls of this round, and what came of them.
     private var tasks: [ClientTask] = []
@@ -154,6 +159,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
 
     func outgoing(_ call: Call) -> Verdict {
         self.call = call
+        queue = call.task.queue
         next()
         return .wait
     }
@@ -192,11 +198,16 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             var request = Request(.get, location)
             try request.headers.set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
             request.maximumBody = max(CatalogLoader.maximumBytes - size, 1)
+            let loop = client.loop
+            let isElsewhere = queue != nil
             tasks.append(
                 try client.start(
-                    request, on: nil,
+                    request, on: queue,
                     TaskHandlers { [weak self] _, result in
-                        self?.fetched(location, result.map { .bytes($0.body, from: $0.location.text) })
+                        let result = result.map { Content.bytes($0.body, from: $0.location.text) }
+                        guard isElsewhere else { return self?.fetched(location, result) ?? () }
+                        // Refused by a closed client, which has ended the call.
+                        loop.submit(.run { [weak self] in self?.fetched(location, result) })
                     }))
         } catch {
             fetched(location, .failure(error))

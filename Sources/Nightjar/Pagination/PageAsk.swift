@@ -22,7 +22,8 @@ final class PageAsk: Sendable {
     /// Has it answered `cancelled`, unless it is answered already. Again, or later: nothing happens.
     func cancel() {
         guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        walker.submit { $0.withdraw(self) }
+        // Refused: the client is closed, and who is to be told need not wait for its loop.
+        if !walker.submit({ $0.withdraw(self) }) { answer(.failure(PageWalker.cancelled)) }
     }
 
     /// Answers, where the answer is wanted. The second time nothing happens.

@@ -58,11 +58,10 @@ final class PageWalker: @unchecked Sendable {
         loop.submit(.run { body(self) })
     }
 
-    func begin(_ ask: PageAsk) {
-        guard !Fork.hasHappened(since: client.birth) else { return ask.answerHere(Client.forked) }
-        if let queue = ask.queue, !queue.register(ask) {
-            return ask.answerHere(NightjarError(.closed, "the queue is closed"))
-        }
+    /// - Throws: `forked`; `closed` for the queue of the ask. Then it is never answered.
+    func begin(_ ask: PageAsk) throws(NightjarError) {
+        guard !Fork.hasHappened(since: client.birth) else { throw Client.forked }
+        if let queue = ask.queue, !queue.register(ask) { throw NightjarError(.closed, "the queue is closed") }
         if !submit({ $0.want(ask) }) { ask.answer(.failure(PageWalker.closed)) }
     }
 
@@ -161,7 +160,9 @@ final class PageWalker: @unchecked Sendable {
             if queue != nil { loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) } }
         } catch {
             // Not in the midst of what has begun this.
-            submit { $0.loaded(.failure(error), of: target, current) }
+            guard !submit({ $0.loaded(.failure(error), of: target, current) }), !loop.isClosing else { return }
+            // The client is being closed, and the loop has yet to come to it.
+            loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) }
         }
     }
 
@@ -179,6 +180,8 @@ final class PageWalker: @unchecked Sendable {
             told.withLock { $0.explanation = explanation }
             carryOut(actions)
             if !walk.holds(place) { arrived[place] = nil }
+            // What others wait for is not loaded any more.
+            if loop.isClosing { cancel(PageWalker.closed) }
         case .failure(let error):
             guard !loop.isClosing else { return cancel(error) }
             if let pause = pause(after: error) { return wait(pause, for: target) }
@@ -252,7 +255,7 @@ final class PageWalker: @unchecked Sendable {
             phase: .total)
     }
 
-    private static let cancelled = NightjarError(.cancelled, "the list was cancelled")
+    static let cancelled = NightjarError(.cancelled, "the list was cancelled")
     private static let closed = NightjarError(.closed, "the client is closed")
     /// A server that says "now" and refuses again must not be asked in a circle.
     private static let shortestPause = Duration.milliseconds(100)

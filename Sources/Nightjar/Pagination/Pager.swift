@@ -37,7 +37,20 @@ public final class Pager: Sendable {
     public func nextPage(
         on queue: CompletionQueue?, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
     ) {
-        walker.begin(PageAsk(walker, on: queue, finished))
+        begin(PageAsk(walker, on: queue, finished))
+    }
+
+    /// The same where it must not run before this returns.
+    ///
+    /// - Throws: `forked`; `closed` for a closed queue. Then `finished` never runs.
+    public func startNextPage(
+        on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
+    ) throws(NightjarError) {
+        try walker.begin(PageAsk(walker, on: queue, finished))
+    }
+
+    private func begin(_ ask: PageAsk) {
+        do throws(NightjarError) { try walker.begin(ask) } catch { ask.answerHere(error) }
     }
 
     /// The next page, waited for on this thread; nil behind the last.
@@ -66,7 +79,7 @@ public final class Pager: Sendable {
         let result: Result<Page?, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ask = PageAsk(walker, on: nil) { continuation.resume(returning: $0) }
-                walker.begin(ask)
+                begin(ask)
                 pending.set(ask)
             }
         } onCancel: {

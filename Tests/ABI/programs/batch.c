@@ -110,6 +110,31 @@ static void collected(void) {
   nj_request_free(wrong);
 }
 
+/* A wrong argument of an endpoint is the failure of that request. */
+static void wrong_argument(void) {
+  static const char text[] = "{\"path\": \"/v1/articles/{id}\", \"parameters\": {\"id\": \"integer\"}}";
+  nj_catalog *catalog = nj_catalog_new();
+  CHECK(nj_catalog_add_json(catalog, "article", text, strlen(text), NULL) == NJ_OK);
+  nj_request *good = nj_request_from_endpoint(catalog, "article", NULL);
+  nj_request *wrong = nj_request_from_endpoint(catalog, "article", NULL);
+  CHECK(nj_request_set_argument(good, "id", "1") == NJ_OK && nj_request_set_argument(wrong, "id", "x") == NJ_OK);
+  const nj_request *requests[] = {good, wrong, good};
+  nj_response *responses[3];
+  nj_error *errors[3], *error = NULL;
+  CHECK(nj_client_send_batch(client, requests, 3, 2, true, responses, errors, &error) == NJ_OK && error == NULL);
+  CHECK(responses[0] && !responses[1] && responses[2] && !errors[0] && !errors[2]);
+  CHECK(nj_error_kind(errors[1]) == NJ_INVALID_REQUEST && nj_error_batch_index(errors[1]) == 1);
+  nj_error_free(errors[1]);
+  nj_response_release(responses[0]);
+  nj_response_release(responses[2]);
+  CHECK(nj_client_send_batch(client, requests, 3, 2, false, responses, NULL, &error) == NJ_INVALID_REQUEST);
+  CHECK(nj_error_batch_index(error) == 1);
+  nj_error_free(error);
+  nj_request_free(good);
+  nj_request_free(wrong);
+  nj_catalog_free(catalog);
+}
+
 typedef struct tally {
   size_t succeeded, cancelled, failed, ends;
   size_t last; /* index */
@@ -269,6 +294,7 @@ int main(int argc, char **argv) {
   order();
   first_failure();
   collected();
+  wrong_argument();
   queued();
   freed_client();
   many(argc > 2 ? (size_t)atol(argv[2]) : LEGION);

@@ -1,6 +1,7 @@
 /* Endpoints from C: endpoints DEMO_URL FOLDER. */
 #include "check.h"
 #include <nightjar.h>
+#include <pthread.h>
 #include <unistd.h>
 
 static const char *url, *folder;
@@ -114,7 +115,12 @@ static void a_catalog_tells_what_there_is(void) {
   CHECK(nj_catalog_name_at(catalog, 3) == NULL);
   CHECK(strstr(nj_catalog_endpoint_json(catalog, "article"), "\"path\":\"/v1/articles/{id}\"") != NULL);
   CHECK(nj_catalog_endpoint_json(catalog, "artcle") == NULL);
-  CHECK(strstr(nj_catalog_json(catalog), "\"endpoints\":[\"article\",\"echo\",\"strict\"]") != NULL);
+  const char *all = nj_catalog_json(catalog);
+  CHECK(strstr(all, "\"endpoints\":[\"article\",\"echo\",\"strict\"]") != NULL);
+  CHECK(nj_catalog_json(catalog) == all);
+  CHECK(nj_catalog_add_json(catalog, "home", "{\"path\": \"/\"}", 13, NULL) == NJ_OK);
+  CHECK(strstr(nj_catalog_json(catalog), "\"strict\",\"home\"]") != NULL);
+  CHECK(strstr(all, "\"strict\"]") != NULL); /* Still there. */
   nj_error *error = NULL;
   CHECK(nj_catalog_add_json(catalog, "article", article, strlen(article), &error) == NJ_INVALID_ARGUMENT);
   nj_error_free(error);
@@ -127,7 +133,7 @@ static void a_catalog_tells_what_there_is(void) {
 
   nj_client *client = client_with("{}", catalog);
   nj_catalog *copy = nj_client_catalog(client);
-  CHECK(nj_catalog_count(copy) == 3);
+  CHECK(nj_catalog_count(copy) == 4);
   nj_catalog_free(copy);
   nj_client_free(client);
   nj_catalog_free(catalog);
@@ -195,6 +201,40 @@ static void a_document_is_a_catalog(void) {
   nj_error_free(error);
 }
 
+/* Callbacks run on the thread that waits, and never on one of ours. */
+static pthread_t here;
+static int asked, answers, elsewhere;
+
+static nj_status before(void *context, nj_outgoing *request) {
+  (void)context, (void)request;
+  asked++;
+  elsewhere += !pthread_equal(here, pthread_self());
+  return NJ_OK;
+}
+
+static void after(void *context, const nj_response *response, const nj_error *error) {
+  (void)context, (void)response, (void)error;
+  answers++;
+  elsewhere += !pthread_equal(here, pthread_self());
+}
+
+static void callbacks_run_on_the_thread_that_waits(void) {
+  here = pthread_self();
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK);
+  CHECK(nj_config_on_request(config, before, NULL) == NJ_OK);
+  CHECK(nj_config_on_response(config, after, NULL) == NJ_OK);
+  nj_error *error = NULL;
+  nj_client *client = nj_client_new(config, &error);
+  nj_config_free(config);
+  nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
+  if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+  CHECK(nj_catalog_count(catalog) > 0);
+  CHECK(asked >= 1 && answers == asked && elsewhere == 0);
+  nj_catalog_free(catalog);
+  nj_client_free(client);
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   url = argv[1];
@@ -204,5 +244,6 @@ int main(int argc, char **argv) {
   a_catalog_tells_what_there_is();
   answers_are_checked_where_that_is_asked_for();
   a_document_is_a_catalog();
+  callbacks_run_on_the_thread_that_waits();
   FINISH();
 }

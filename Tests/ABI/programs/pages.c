@@ -2,6 +2,9 @@
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *url;
@@ -259,9 +262,14 @@ static void hooks(void) {
   nj_request_free(request);
 }
 
-static void *cancel_soon(void *pager) {
-  usleep(20000);
-  nj_pager_cancel(pager);
+static atomic_bool has_returned;
+
+/* One that comes before the page is asked for cancels nothing. */
+static void *cancel_it(void *pager) {
+  while (!atomic_load(&has_returned)) {
+    nj_pager_cancel(pager);
+    sched_yield();
+  }
   return NULL;
 }
 
@@ -270,14 +278,40 @@ static void cancelled(void) {
   nj_request_add_query(request, "delay", "4000");
   nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
   pthread_t thread;
-  pthread_create(&thread, NULL, cancel_soon, pager);
+  pthread_create(&thread, NULL, cancel_it, pager);
   nj_error *error = NULL;
   const char *item;
   CHECK(nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FAILED);
+  atomic_store(&has_returned, true);
   CHECK(nj_error_kind(error) == NJ_CANCELLED);
   nj_error_free(error);
   pthread_join(thread, NULL);
   nj_pager_free(pager);
+  nj_request_free(request);
+}
+
+/* Nothing is called in the child, not even inside the call that fails. */
+static void forked(void) {
+  nj_request *request = list_of("cursor", "25", "10");
+  nj_queue *queue = nj_queue_new();
+  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
+  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    checks_failed = 0;
+    tally none = {0};
+    CHECK(nj_pager_start_next_page(pager, queue, page_came, &none) == NJ_FORKED);
+    CHECK(none.pages == 0 && none.ends == 0 && none.failures == 0);
+    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
+    _exit(2);
+  }
+  int status = 0;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  nj_pager_free(pager);
+  nj_queue_free(queue);
   nj_request_free(request);
 }
 
@@ -360,6 +394,7 @@ int main(int argc, char **argv) {
   queued();
   hooks();
   cancelled();
+  forked();
   endpoints();
   misuse();
   nj_client_free(client);

@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
   /* How the list goes on is found out; an nj_pagination says it. */
   nj_pager *pager = nj_pager_new(client, request, NULL, argc > 4 ? argv[4] : NULL, &err);
   const char *item;
-  while (count < most && nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) {
+  while (pager && count < most && nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) {
     puts(item);
     count++;
   }

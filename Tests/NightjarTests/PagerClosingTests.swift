@@ -1,0 +1,127 @@
+import Foundation
+import NightjarHTTP
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+/// Whoever asks for a page is answered once, whatever is closed meanwhile.
+@Suite(.timeLimit(.minutes(2))) struct PagerClosingTests {
+    /// What asks were answered.
+    private final class Answers: Sendable {
+        private let all = Mutex<[Int: [ErrorKind?]]>([:])
+
+        func add(_ result: Result<Page?, NightjarError>, to ask: Int) {
+            all.withLock { all in
+                guard case .failure(let error) = result else { return all[ask, default: []].append(nil) }
+                all[ask, default: []].append(error.kind)
+            }
+        }
+
+        var byAsk: [Int: [ErrorKind?]] { all.withLock { $0 } }
+    }
+
+    /// Runs off the cooperative threads, which must not block.
+    private func onThread(_ body: @escaping @Sendable () -> Void) -> DispatchSemaphore {
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            body()
+            done.signal()
+        }
+        return done
+    }
+
+    /// Holds the loop, so that what is submitted meanwhile comes to it as one batch.
+    private func hold(_ api: Client) -> DispatchSemaphore {
+        let (holds, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        api.loop.submit(
+            .run {
+                holds.signal()
+                release.wait()
+            })
+        holds.wait()
+        return release
+    }
+
+    /// Closes the client on a thread of its own, as far as its loop is not needed.
+    private func beginClosing(_ api: Client) -> DispatchSemaphore {
+        let closing = onThread { api.close() }
+        while api.loop.submit(.nothing) { sched_yield() }
+        return closing
+    }
+
+    private func pager(_ api: Client) throws -> Pager { try Pager(api, Request(.get, "/hold"), Pagination(.cursor)) }
+
+    private func held() throws -> Client {
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test/v1"
+        configuration.retry.maximumAttempts = 1
+        return try Client(configuration) { HeldTransport($0) }
+    }
+
+    @Test(arguments: [true, false])
+    func anAskJustBeforeTheCloseIsAnswered(onQueue: Bool) throws {
+        let api = try held()
+        let pager = try pager(api)
+        let queue = onQueue ? CompletionQueue() : nil
+        let answers = Answers()
+        let release = hold(api)
+        for ask in 0..<3 { pager.nextPage(on: queue) { answers.add($0, to: ask) } }
+        let closing = beginClosing(api)
+        release.signal()
+        closing.wait()
+        queue?.close()
+        #expect(answers.byAsk == [0: [.closed], 1: [.closed], 2: [.closed]])
+    }
+
+    /// The queue's close does not wait for the loop of a client that is being closed.
+    @Test func anAskIsCancelledWhileTheClientIsClosed() throws {
+        let api = try held()
+        let pager = try pager(api)
+        let queue = CompletionQueue()
+        let answers = Answers()
+        let release = hold(api)
+        pager.nextPage(on: queue) { answers.add($0, to: 0) }
+        let closing = beginClosing(api)
+        queue.close()
+        #expect(answers.byAsk == [0: [.cancelled]])
+        release.signal()
+        closing.wait()
+        #expect(answers.byAsk == [0: [.cancelled]])
+    }
+
+    @Test func asksThatRaceWithClosesAreAnsweredOnce() throws {
+        for round in 0..<60 {
+            let api = try client(
+                ScriptedTransport([[.head(200), .body(#"{"items":[1],"next_cursor":"a"}"#), .end]]))
+            let pager = try Pager(api, Request(.get, "/list"), Pagination(.cursor))
+            let queue = CompletionQueue()
+            let answers = Answers()
+            let asking = onThread {
+                for ask in 0..<4 { pager.nextPage(on: ask == 3 ? nil : queue) { answers.add($0, to: ask) } }
+            }
+            let closing = onThread { api.close() }
+            if round.isMultiple(of: 2) { queue.poll(timeout: .zero) }
+            queue.close()
+            asking.wait()
+            closing.wait()
+            // One that was refused by the closed queue is answered by its own thread.
+            #expect(answers.byAsk.keys.sorted() == [0, 1, 2, 3], "round \(round)")
+            #expect(answers.byAsk.values.allSatisfy { $0.count == 1 }, "round \(round)")
+        }
+    }
+
+    @Test func aClosedQueueIsToldAtOnce() throws {
+        let api = try held()
+        let pager = try pager(api)
+        let queue = CompletionQueue()
+        queue.close()
+        let answers = Answers()
+        let error = #expect(throws: NightjarError.self) {
+            try pager.startNextPage(on: queue) { answers.add($0, to: 0) }
+        }
+        #expect(error?.kind == .closed && error?.message == "the queue is closed")
+        #expect(answers.byAsk.isEmpty)
+    }
+}
