@@ -416,6 +416,7 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_CLIENT "nightjar.client"
 #define NJL_LIST "nightjar.list"
 #define NJL_PAGE "nightjar.page"
+#define NJL_DECISION "nightjar.decision"
 #define NJL_COOKIES "nightjar.cookies"
 #define NJL_CACHE "nightjar.cache"
 #define NJL_ENDPOINTS "nightjar.endpoints"

@@ -8,27 +8,38 @@
 #include "json.h"
 #include "njl.h"
 
-/* User values of a list: its client, the function that decides how it goes on, the page that items are given from, and that
- * page as a table where somebody has asked for it. */
-enum { CLIENT = 1, DECIDE, PAGE, TABLE, VALUES = TABLE };
-
-/* The first part of a list's userdata. */
-typedef struct list {
-  njl_host *host;
-  njl_pages *handle; /* NULL: closed */
-  njl_page *page;    /* of the user value; NULL: there is none */
-  size_t next;       /* of its items */
-  bool decides;      /* by the function */
-  bool is_decided;   /* behind `page` */
-} list;
+/* User values of a list: its client, the function that decides how it goes on, the page that items are given from, and, as the
+ * weak keys of a table, the waits for what the function decides. None of them is ever seen by a script but the function. */
+enum { CLIENT = 1, DECIDE, PAGE, WAITING, VALUES = WAITING };
 
 /* A page in a userdata, so that what is borrowed of it stays while finalizers run. */
 typedef struct page_box {
-  njl_page *handle;
-  int readers; /* who borrows of it; an error leaves one behind, and the page to the collector */
+  njl_page *handle; /* NULL: released; where a state ends, boxes are finalized in front of their lists */
+  int readers;      /* who borrows of it; an error leaves one behind, and the page to the collector */
 } page_box;
 
-/* The stack of what takes from a list. `RESULT` is a table that collects items, `LIMIT` their number or nil. */
+typedef struct decision decision;
+
+/* A list's userdata. */
+typedef struct list {
+  njl_host *host;
+  njl_pages *handle;  /* NULL: closed */
+  page_box *page;     /* the user value; NULL: there is none */
+  size_t next;        /* of its items */
+  bool decides;       /* by the function */
+  bool is_decided;    /* behind `page` */
+  decision *deciding; /* the function runs, for `page`; NULL: it does not */
+} list;
+
+/* One call of the function that decides, in a userdata whose user value is the list. However the call is left, another may
+ * decide in its place. */
+struct decision {
+  list *list;
+  njl_task *task; /* that calls; to be compared alone */
+};
+
+/* The stack of what takes from a list. `RESULT` is a table that collects items, `LIMIT` their number or nil, `TURN` the wait or
+ * the decision. */
 enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
 
 /* What is to be done with what comes. */
@@ -40,9 +51,11 @@ typedef struct turn {
   taking taking;
 } turn;
 
+static int refuse_closed(lua_State *L) { return njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed"); }
+
 static list *check_list(lua_State *L) {
   list *self = luaL_checkudata(L, LIST, NJL_LIST);
-  if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed");
+  if (self->handle == NULL) refuse_closed(L);
   return self;
 }
 
@@ -100,6 +113,14 @@ static int unknown_option(lua_State *L, const char *name) {
   return njl_unknown_option(L, "paginate", "", name, all);
 }
 
+static void push_weak_table(lua_State *L) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
 /* Parts the options at `options` into those of the list and of its calls, two tables that it pushes. The function that decides
  * goes to the list's user value, what is neither's to `start`. */
 static void part_options(lua_State *L, int options, int object, beginning *start) {
@@ -127,6 +148,8 @@ static void part_options(lua_State *L, int options, int object, beginning *start
     } else if (place == NEXT && njl_is_callable(L, -1)) {
       self->decides = true;
       lua_setiuservalue(L, object, DECIDE);
+      push_weak_table(L);
+      lua_setiuservalue(L, object, WAITING);
     } else {
       if (place < 0 && njl_find_name(L, -2, call_options) < 0) unknown_option(L, lua_tostring(L, -2));
       lua_pushvalue(L, -2);
@@ -201,35 +224,30 @@ int njl_paginate(lua_State *L) {
 
 static int go(lua_State *L, taking taking);
 
-/* The item at self->next, which is then the one behind: only once the item is there. */
-static void push_item(lua_State *L, list *self) {
-  njl_page *page = self->page;
+/* The item at self->next, which is then the one behind: only once the item is there. False: a finalizer has taken from the list
+ * meanwhile, and what is pushed is not to be given. */
+static bool push_item(lua_State *L, list *self) {
+  page_box *page = self->page;
   size_t index = self->next;
-  if (lua_getiuservalue(L, LIST, TABLE) == LUA_TTABLE) {
-    lua_getfield(L, -1, "items");
-    lua_rawgeti(L, -1, (lua_Integer)index + 1);
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-  } else {
-    lua_pop(L, 1);
-    lua_getiuservalue(L, LIST, PAGE); /* Stays on the stack while it is read. */
-    page_box *box = lua_touserdata(L, -1);
-    box->readers++;
-    njl_bytes item = njl_page_item(page, index);
-    njl_json_decode(L, "the item", item.data, item.length);
-    box->readers--;
-    lua_remove(L, -2);
-  }
-  if (self->page == page) self->next = index + 1;
+  lua_getiuservalue(L, LIST, PAGE); /* Stays on the stack while it is read. */
+  page->readers++;
+  njl_bytes item = njl_page_item(page->handle, index);
+  njl_json_decode(L, "the item", item.data, item.length);
+  page->readers--;
+  lua_remove(L, -2);
+  if (self->page != page || self->next != index) return false;
+  self->next = index + 1;
+  return true;
 }
 
-/* The page as { items =, number =, response = }, with the items from `first` on. */
+/* The page as { items =, number =, response = }, with the items from `first` on. A copy: what a script does to it changes nothing
+ * of what the list gives. */
 static void push_table(lua_State *L, list *self, size_t first) {
-  njl_page *page = self->page;
+  page_box *box = self->page;
   lua_getiuservalue(L, LIST, PAGE);
   int place = lua_gettop(L);
-  page_box *box = lua_touserdata(L, place);
   box->readers++;
+  njl_page *page = box->handle;
   size_t count = njl_page_count(page);
   lua_createtable(L, 0, 3);
   lua_createtable(L, (int)(count - first), 0);
@@ -254,30 +272,34 @@ static void push_table(lua_State *L, list *self, size_t first) {
   lua_remove(L, place);
 }
 
-static void push_whole_table(lua_State *L, list *self) {
-  if (lua_getiuservalue(L, LIST, TABLE) == LUA_TTABLE) return;
+/* The function's answer counts no more, or is there: who waits for it looks again. */
+static void end_deciding(lua_State *L, list *self) {
+  self->deciding = NULL;
+  if (lua_getiuservalue(L, LIST, WAITING) == LUA_TTABLE) {
+    for (lua_pushnil(L); lua_next(L, -2) != 0;) {
+      njl_wait_end(lua_touserdata(L, -2), NJL_DONE);
+      lua_pop(L, 1);
+      lua_pushvalue(L, -1);
+      lua_pushnil(L);
+      lua_rawset(L, -4);
+    }
+  }
   lua_pop(L, 1);
-  push_table(L, self, 0);
-  lua_pushvalue(L, -1);
-  lua_setiuservalue(L, LIST, TABLE);
 }
 
 /* Lets go of the page at once, for the collector does not know how large it is. */
 static void drop_page(lua_State *L, list *self) {
+  page_box *box = self->page;
   self->page = NULL;
   self->next = 0;
-  lua_getiuservalue(L, LIST, PAGE);
-  page_box *box = lua_touserdata(L, -1);
   if (box != NULL && box->readers == 0) {
     njl_page *handle = box->handle;
     box->handle = NULL;
     njl_page_release(handle);
   }
-  lua_pop(L, 1);
   lua_pushnil(L);
   lua_setiuservalue(L, LIST, PAGE);
-  lua_pushnil(L);
-  lua_setiuservalue(L, LIST, TABLE);
+  if (self->deciding != NULL) end_deciding(L, self);
 }
 
 static int came(lua_State *L, int status, lua_KContext context) {
@@ -290,6 +312,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   mine->taking = taking;
   mine->wait.state = NJL_DONE; /* Nobody waits yet. */
   lua_replace(L, TURN);
+  check_list(L); /* A finalizer may have closed it. */
   mine->wait.call = njl_pages_await(self->handle, &mine->wait);
   mine->wait.state = NJL_PENDING;
   self->host->calls++;
@@ -297,6 +320,51 @@ static int await_page(lua_State *L, list *self, taking taking) {
 }
 
 /* --- The function that decides --- */
+
+static int end_decision(lua_State *L) {
+  decision *mine = lua_touserdata(L, 1);
+  list *self = mine->list;
+  if (self->deciding != mine) return 0;
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, 1);
+  lua_replace(L, LIST);
+  end_deciding(L, self);
+  return 0;
+}
+
+static decision *push_decision(lua_State *L, list *self) {
+  decision *mine = lua_newuserdatauv(L, sizeof *mine, 1);
+  *mine = (decision){.list = self, .task = self->host->current};
+  lua_pushvalue(L, LIST);
+  lua_setiuservalue(L, -2, 1);
+  if (njl_new_metatable(L, NJL_DECISION)) {
+    static const luaL_Reg meta[] = {{"__gc", end_decision}, {"__close", end_decision}, {NULL, NULL}};
+    luaL_setfuncs(L, meta, 0);
+  }
+  lua_setmetatable(L, -2);
+  return mine;
+}
+
+/* Until what another task has asked the function is answered, or never will be. */
+static int await_decision(lua_State *L, list *self, taking taking) {
+  if (self->deciding->task == self->host->current) {
+    return luaL_error(L, "paginate: next cannot take from its own list, which waits for what next returns");
+  }
+  turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
+  mine->taking = taking;
+  mine->wait.needs_tasks = true;
+  lua_replace(L, TURN);
+  if (self->deciding == NULL) { /* Finalizers have run. */
+    njl_wait_end(&mine->wait, NJL_DONE);
+  } else {
+    lua_getiuservalue(L, LIST, WAITING);
+    lua_pushvalue(L, TURN);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+  return njl_await(L, &mine->wait, came);
+}
 
 static int cannot_decide(lua_State *L, int answer) {
   return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, answer));
@@ -312,42 +380,55 @@ static void read_query(lua_State *L, int answer, njl_request *request) {
   njl_read_options(L, answer, "paginate: next", false, request);
 }
 
-/* What it returned is on top of the stack. */
+/* What it returned is on top of the stack, and of no account where the list has left the page meanwhile. */
+static void take_decision(lua_State *L) {
+  list *self = check_list(L);
+  decision *mine = lua_touserdata(L, TURN);
+  int answer = lua_gettop(L);
+  if (self->deciding == mine) {
+    njl_request request = {0};
+    njl_decision decision = NJL_GO_ON_END;
+    njl_bytes url = {0};
+    switch (lua_type(L, answer)) {
+    case LUA_TNIL: break;
+    case LUA_TSTRING:
+      decision = NJL_GO_ON_URL;
+      url.data = lua_tolstring(L, answer, &url.length);
+      break;
+    case LUA_TTABLE:
+      decision = NJL_GO_ON_QUERY;
+      read_query(L, answer, &request);
+      break;
+    default: cannot_decide(L, answer);
+    }
+    njl_reply *error = njl_error_push(L);
+    if (self->deciding == mine) { /* Finalizers have run. */
+      bool goes_on = njl_pages_go_on(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
+      if (!goes_on) lua_error(L);
+      self->is_decided = true;
+    }
+  }
+  lua_closeslot(L, TURN);
+}
+
 static int decided(lua_State *L, int status, lua_KContext taking) {
   (void)status;
-  list *self = check_list(L);
-  int answer = lua_gettop(L);
-  njl_request request = {0};
-  njl_decision decision = NJL_GO_ON_END;
-  njl_bytes url = {0};
-  switch (lua_type(L, answer)) {
-  case LUA_TNIL: break;
-  case LUA_TSTRING:
-    decision = NJL_GO_ON_URL;
-    url.data = lua_tolstring(L, answer, &url.length);
-    break;
-  case LUA_TTABLE:
-    decision = NJL_GO_ON_QUERY;
-    read_query(L, answer, &request);
-    break;
-  default: return cannot_decide(L, answer);
-  }
-  njl_reply *error = njl_error_push(L);
-  /* Another task may have been here while the function waited. */
-  if (!self->is_decided) {
-    bool goes_on = njl_pages_go_on(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
-    if (!goes_on) return lua_error(L);
-    self->is_decided = true;
-  }
-  lua_settop(L, TOP);
+  take_decision(L);
   return go(L, (enum taking)taking);
 }
 
-static int decide(lua_State *L, list *self, taking taking) {
+/* Asks the function about the page, once for each page, whoever takes from the list. */
+static void decide(lua_State *L, list *self, taking taking) {
+  decision *mine = push_decision(L, self);
+  lua_replace(L, TURN);
+  /* Finalizers have run. */
+  if (self->page == NULL || self->page->handle == NULL || self->is_decided || self->deciding != NULL) return;
+  self->deciding = mine;
+  lua_toclose(L, TURN);
   lua_getiuservalue(L, LIST, DECIDE);
-  push_whole_table(L, self);
+  push_table(L, self, 0);
   lua_callk(L, 1, 1, (lua_KContext)taking, decided);
-  return decided(L, LUA_OK, (lua_KContext)taking);
+  take_decision(L);
 }
 
 /* --- Giving --- */
@@ -364,27 +445,37 @@ static int go(lua_State *L, taking taking) {
       lua_pushvalue(L, RESULT);
       return 1;
     }
-    if (self->page != NULL && !self->is_decided) return decide(L, self, taking);
-    if (self->page != NULL && self->next < njl_page_count(self->page)) {
+    page_box *page = self->page;
+    if (page != NULL && page->handle == NULL) return refuse_closed(L);
+    if (page != NULL && !self->is_decided) {
+      if (self->deciding != NULL) return await_decision(L, self, taking);
+      decide(L, self, taking);
+      continue;
+    }
+    size_t count = page == NULL ? 0 : njl_page_count(page->handle);
+    if (self->next < count) {
+      size_t first = self->next;
       switch (taking) {
-      case AN_ITEM: push_item(L, self); return 1;
+      case AN_ITEM:
+        if (push_item(L, self)) return 1;
+        continue;
       case A_PAGE:
-        if (self->next == 0) push_whole_table(L, self);
-        else push_table(L, self, self->next);
-        self->next = njl_page_count(self->page);
+        push_table(L, self, first);
+        if (self->page != page || self->next != first) continue; /* A finalizer has taken from it. */
+        self->next = count;
         return 1;
       case MANY:
-        push_item(L, self);
-        lua_rawseti(L, RESULT, (lua_Integer)lua_rawlen(L, RESULT) + 1);
+        if (push_item(L, self)) lua_rawseti(L, RESULT, (lua_Integer)lua_rawlen(L, RESULT) + 1);
         continue;
       }
     }
     page_box *box = push_page_box(L);
+    if (self->handle == NULL || self->page != page) continue; /* By a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {
     case NJL_PAGE_READY:
       drop_page(L, self);
       lua_setiuservalue(L, LIST, PAGE);
-      self->page = box->handle;
+      self->page = box;
       self->is_decided = !self->decides;
       continue;
     case NJL_PAGE_LATER: return await_page(L, self, taking);
@@ -455,11 +546,12 @@ static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
   return 1;
 }
 
-/* list:state() -> where it is, for resume: behind the last item that was given */
+/* list:state() -> where it is, for resume: behind the last item that was given. In a finalizer too, where a state ends. */
 static int state(lua_State *L) {
-  list *self = check_list(L);
+  check_list(L);
   njl_loan *loan = njl_loan_push(L);
-  return push_text(L, njl_pages_state(self->handle, self->page, self->next), loan);
+  list *self = check_list(L); /* A finalizer may have closed it. */
+  return push_text(L, njl_pages_state(self->handle, self->next), loan);
 }
 
 /* list:resume(state) -> the list, which goes on there */

@@ -19,6 +19,10 @@ final class Pages: @unchecked Sendable {
     private let pagination: Pagination
     private let timeout: Duration?
     private(set) var pager: Pager
+    /// Where the walk has begun.
+    private var start: String
+    /// The page that was taken last, and what the script has a place in.
+    private var current: Page?
     /// What came and nobody has taken.
     private var result: Result<Page?, NightjarError>?
     private var isLoading = false
@@ -37,6 +41,7 @@ final class Pages: @unchecked Sendable {
         self.pagination = pagination
         self.timeout = timeout
         pager = try Pager(client, request, pagination, resuming: state, timeout: timeout)
+        start = pager.state
     }
 
     deinit { pager.cancel() }
@@ -47,6 +52,7 @@ final class Pages: @unchecked Sendable {
         switch result {
         case .success(let page?):
             result = nil
+            current = page
             return .ready(page)
         case .success(nil):
             result = nil
@@ -90,6 +96,8 @@ final class Pages: @unchecked Sendable {
 
     private func beginAnew() {
         walk += 1
+        start = pager.state
+        current = nil
         result = nil
         isLoading = false
         hasEnded = false
@@ -112,7 +120,10 @@ final class Pages: @unchecked Sendable {
         beginAnew()
     }
 
-    func state(_ page: Page?, consumed: Int) -> String { page?.state(consumed: consumed) ?? pager.state }
+    /// Behind so many items of the page that was taken last.
+    ///
+    /// The pager's own place is behind what it gave, which may be a page that nobody has taken: it counts at the end alone.
+    func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? pager.state : start) }
 }
 
 @_cdecl("njl_pages_new") @implementation
@@ -201,9 +212,9 @@ public func njl_pages_begin(
 }
 
 @_cdecl("njl_pages_state") @implementation
-public func njl_pages_state(_ pages: OpaquePointer?, _ page: OpaquePointer?, _ consumed: Int) -> OpaquePointer? {
+public func njl_pages_state(_ pages: OpaquePointer?, _ consumed: Int) -> OpaquePointer? {
     guard let pages = Handle<Pages>.borrow(pages) else { return nil }
-    return Handle<LentText>.own(LentText(pages.state(Handle<Page>.borrow(page), consumed: max(consumed, 0))))
+    return Handle<LentText>.own(LentText(pages.state(consumed: max(consumed, 0))))
 }
 
 @_cdecl("njl_pages_explanation") @implementation

@@ -26,23 +26,25 @@ equal(answers[2].json.id, 2)
 equal(answers[3].json.id, 1)
 equal(#api:batch {}, 0)
 
--- Six at a time on the wire, or as many as are asked for.
-local list = {}
-for i = 1, 20 do list[i] = slow "six" end
-equal(#api:batch(list), 20)
-equal(counted("in_progress_max", "six"), 6)
-list = { concurrency = 2 }
-for i = 1, 9 do list[i] = slow "two" end
-equal(#api:batch(list), 9)
-equal(counted("in_progress_max", "two"), 2)
-list = { concurrency = 100 }
-for i = 1, 3 do list[i] = slow "few" end
-equal(#api:batch(list), 3)
-equal(counted("in_progress_max", "few"), 3)
+-- Six at a time on the wire, or as many as are asked for: never more, and so many as soon as the server keeps them waiting.
+for _, case in ipairs { { "six", count = 20, most = 6 }, { "two", count = 9, most = 2, concurrency = 2 },
+  { "few", count = 3, most = 3, concurrency = 100 } } do
+  local key, list = case[1], { concurrency = case.concurrency }
+  for i = 1, case.count do list[i] = slow(key, 5) end
+  equal(#api:batch(list), case.count)
+  assert(counted("in_progress_max", key) <= case.most, key)
+  key = key .. "-kept"
+  for i = 1, case.count do list[i] = slow(key, 60000) end
+  local task = nightjar.spawn(function() api:batch(list) end)
+  repeat nightjar.sleep(0.005) until counted("in_progress", key) >= case.most
+  equal(counted("in_progress_max", key), case.most)
+  task:cancel()
+  fails("cancelled", "the task was cancelled", task.join, task)
+end
 
 -- The first failure cancels the rest: what is under way is given up, nothing more is started. It says which it was.
 local untouched = requests "/v1/articles/7"
-list = { slow("stop", 5000), slow("stop", 5000), "/status/503", concurrency = 3 }
+local list = { slow("stop", 5000), slow("stop", 5000), "/status/503", concurrency = 3 }
 for i = 4, 30 do list[i] = "/v1/articles/7" end
 local started = os.time()
 local err = fails("server", [[GET answered 503 Service Unavailable: "this answer was asked for"]], api.batch, api, list)

@@ -135,12 +135,77 @@ list = api:paginate(set "cursor", { items = "/results", next = function() return
 misuse("paginate: next must return nil, a URL or { query = {...} }, got number", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return { qeury = {} } end, query = { count = 3 } })
 misuse("paginate: next: there is no option 'qeury'; did you mean 'query'?", list)
--- What it leaves of a page is what there is.
-list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function(page) page.items[2] = "mine" end })
-equal(list().id, 1000)
-equal(list(), "mine")
-equal(list().id, 3000)
-equal(list(), nil)
+-- The page that it sees is a copy: what it does to that changes nothing.
+for _, change in ipairs {
+  function(page) page.items = nil end,
+  function(page) page.items = "items" end,
+  function(page) page.items = list end,
+  function(page) page.items[2] = "mine" end,
+  function(page) table.remove(page.items) end,
+  function(page) page.items = nil setmetatable(page, { __index = function() error "asked" end }) end,
+} do
+  local options = { items = "/results", query = { count = 3 }, next = function(page) change(page) end }
+  equal(ids(api:paginate(set "cursor", options):collect()), "1 2 3")
+  list = api:paginate(set "cursor", options)
+  equal(list().id, 1000)
+  for page in list:pages() do equal(ids(page.items), "2 3") end
+end
+local function cursor(page)
+  local cursor = page.response.json.next_cursor
+  return cursor ~= nightjar.null and { query = { cursor = cursor, delay = 0 } } or nil
+end
+-- One decision for each page, whoever asks.
+local asks = {}
+list = api:paginate(set "cursor", { items = "/results", query = { count = 30, limit = 5 }, next = function(page)
+  asks[#asks + 1] = page.number
+  nightjar.sleep(0.005)
+  return cursor(page)
+end })
+local given = {}
+nightjar.map({ 1, 2, 3, 4 }, function() for item in list do given[#given + 1] = item end end)
+table.sort(given, function(a, b) return a.id < b.id end)
+equal(ids(given), "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30")
+equal(table.concat(asks, " "), "1 2 3 4 5 6")
+-- It counts for its own page alone, not for where it has sent the list itself.
+for _, begin in ipairs { function() list:refresh() end, function(state) list:resume(state) end } do
+  local begun, start
+  list = api:paginate(set "cursor", { items = "/results", query = { count = 12, limit = 5 }, next = function(page)
+    if page.number == 2 and not begun then
+      begun = true
+      begin(start)
+    end
+    return cursor(page)
+  end })
+  start = list:state()
+  equal(ids(list:collect()), "1 2 3 4 5 1 2 3 4 5 6 7 8 9 10 11 12")
+end
+-- Where it is given up, who waits for it asks anew; where the list is closed, who waits hears of it.
+for _, leave in ipairs { "cancel", "error", "close" } do
+  local calls, go_on = 0, false
+  list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function()
+    calls = calls + 1
+    if calls > 1 then return end
+    repeat nightjar.sleep(0.001) until go_on
+    error("not now", 0)
+  end })
+  local first = nightjar.spawn(function() return list() end)
+  repeat nightjar.sleep(0.001) until calls == 1
+  local second = nightjar.spawn(function() return list() end)
+  nightjar.sleep(0.002)
+  equal(calls, 1)
+  if leave == "cancel" then first:cancel() elseif leave == "close" then list:close() else go_on = true end
+  if leave == "close" then
+    fails("closed", "the list is closed", second.join, second)
+    go_on = true
+  else
+    equal(second:join().id, 1000)
+    equal(calls, 2)
+  end
+  if leave == "cancel" then fails("cancelled", "the task was cancelled", first.join, first)
+  else misuse("not now", first.join, first) end
+end
+list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function() list() end })
+misuse("paginate: next cannot take from its own list, which waits for what next returns", list)
 
 -- Many tasks take from one list; each item goes to one.
 list = api:paginate(set "cursor", { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10, delay = 1 } })
@@ -181,10 +246,19 @@ end)
 nightjar.sleep(0.02)
 task:cancel()
 fails("cancelled", "the task was cancelled", task.join, task)
--- A wait that is cancelled loses no page.
-list = api:paginate(set "cursor", { query = { count = 30, limit = 10, delay = 50 } })
+-- A wait that is cancelled loses no page, and the place is in front of a page that came and nobody has taken.
+list = api:paginate(set "cursor", { items = "/results", query = { count = 30, limit = 10, delay = 1000 }, next = cursor })
 fails("timeout", "timeout: the function did not return within 0.01 seconds", nightjar.timeout, 0.01, list)
 equal(#list:collect(), 30)
+path = set "cursor"
+options = { query = { count = 20, limit = 10, delay = 1000 } }
+list = api:paginate(path, options)
+fails("timeout", "timeout: the function did not return within 0.01 seconds", nightjar.timeout, 0.01, list)
+repeat nightjar.sleep(0.01) until list.explanation
+nightjar.sleep(0.05)
+options.resume = list:state()
+equal(api:paginate(path, options)().id, 1000)
+equal(list().id, 1000)
 
 -- Misuse.
 misuse("paginate: path must be a string, got no value", function() api:paginate() end)
@@ -205,3 +279,21 @@ fails("invalid_argument",
   function() api:paginate("/", { style = "cursr" }) end)
 misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
 misuse("bad argument #1 to 'take' (a number of items from 0 expected)", function() list:take(-1) end)
+
+-- scripts/examples/lua/registry.lua: a repository may have null for tags.
+local answers = {
+  ["/v2/a/tags/list"] = { name = "a", tags = { "1", "2" } },
+  ["/v2/b/tags/list"] = { name = "b", tags = nightjar.null },
+}
+local registry = {
+  paginate = function() return { collect = function() return { "a", "b" } end } end,
+  get = function(_, path) return { json = answers[path] } end,
+}
+local folder = debug.getinfo(1, "S").source:match "^@(.*)/Tests/Lua/[^/]*$"
+local printed
+package.loaded.nightjar = setmetatable({ client = function() return registry end }, { __index = nightjar })
+local ok, why = pcall(assert(loadfile(folder .. "/scripts/examples/lua/registry.lua", "t",
+  setmetatable({ print = function(text) printed = text end }, { __index = _G }))), "http://127.0.0.1")
+package.loaded.nightjar = nightjar
+assert(ok, why)
+equal(printed, "2 repositories, 2 tags; a has 2")

@@ -473,6 +473,47 @@ import Testing
         client.close()
     }
 
+    /// Where a state ends, pages are finalized in front of the script's own finalizers.
+    @Test func finalizersMaySaveThePlaceInAList() throws {
+        let demo = DemoServer()
+        defer { demo.stop() }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())/v1"
+        let client = try Client(configuration)
+        let start = """
+            local api = require("nightjar").client()
+            local options = {items = "/results", next = "/next_cursor", query = {count = 20, limit = 5}, resume = state}
+            local list = api:paginate("/lists/finalizers/cursor", options)
+            """
+        nonisolated(unsafe) var saved: [[UInt8]] = []
+        var script: Script? = try Script(client: client)
+        try script?.register("save") { call in
+            for index in 0..<call.count { saved.append(call.string(index).map(Array.init) ?? []) }
+        }
+        try script?.run(
+            start + """
+
+                kept = setmetatable({}, {__gc = function()
+                    save(list:state())
+                    for _, f in ipairs {list, list:pages(), function() list:take(1) end, function() list:collect() end} do
+                        local _, why = pcall(f)
+                        save(why.message)
+                    end
+                end})
+                for i = 1, 8 do list() end
+                """)
+        #expect(saved.isEmpty)
+        script = nil
+        let state = try #require(saved.first)
+        #expect(
+            saved.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+                == Array(repeating: "the list is closed", count: 4))
+        let next = try Script(client: client)
+        try next.setGlobal("state", .string(state))
+        try next.run(start + " local id = list().id assert(id == 9000, id)")
+        client.close()
+    }
+
     private func survives(_ source: String, _ client: Client) throws {
         let bytes = Array(source.utf8)
         var limit: UInt64 = 1

@@ -432,8 +432,8 @@ bool njl_pages_go_on(njl_pages *pages, njl_decision decision, const njl_pair *qu
                      njl_outcome **error);
 /* Goes on at a state; without `data`: begins anew. False: `*error` says why not, and nothing has changed. */
 bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_outcome **error);
-/* Behind so many items of `page`; NULL: behind all that were taken. The caller's to release. */
-njl_text *njl_pages_state(const njl_pages *pages, const njl_page *page, size_t consumed);
+/* Behind so many items of the page taken last; where none was taken, where the list has begun. The caller's to release. */
+njl_text *njl_pages_state(const njl_pages *pages, size_t consumed);
 /* What was found out about the list; empty: nothing had to be. The caller's to release. */
 njl_text *njl_pages_explanation(const njl_pages *pages);
 

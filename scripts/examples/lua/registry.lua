@@ -19,10 +19,11 @@ local repositories = catalogue:collect()
 
 local function tags(name)
   local list = api:get("/v2/" .. name .. "/tags/list").json
-  return { name = list.name, count = #list.tags }
+  -- A repository whose tags were all deleted has null.
+  return { name = list.name, count = list.tags ~= nightjar.null and #list.tags or 0 }
 end
 
-local total, largest = 0, { count = 0 }
+local total, largest = 0, { name = "none", count = 0 }
 for _, repository in ipairs(nightjar.map(repositories, tags)) do
   total = total + repository.count
   if repository.count > largest.count then largest = repository end
