@@ -48,10 +48,26 @@ struct PageAnswer {
     let document: Range<Int>?
     /// Counts from 1.
     let number: Int
+    private let index: MemberIndex
 
-    func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { ranges.value(at: pointer, in: $0) } }
+    init(headers: Headers, ranges: JSONRanges, document: Range<Int>?, number: Int) {
+        self.headers = headers
+        links = LinkField.parse(headers)
+        self.ranges = ranges
+        self.document = document
+        self.number = number
+        index = MemberIndex(ranges)
+    }
 
-    func find(_ path: [String]) -> Range<Int>? { find(JSONPointer(tokens: path)) }
+    func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { index.value(at: pointer.tokens, in: $0) } }
+
+    /// What a hint may be: of an object with very many members, it is one of the first.
+    func hinted(_ path: [String]) -> Range<Int>? {
+        document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
+    }
+
+    /// Names and values of the object at `range`, up to ``MemberIndex/limit``; none for what is no object.
+    func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
     func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
 
@@ -101,7 +117,12 @@ struct PageAnswer {
 
     /// - Throws: `decoding` for what is none, with the pointer and what was found.
     func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
-        guard let range = find(pointer), let first = ranges.first(range) else { return .absent }
+        try seek(find(pointer), pointer, what)
+    }
+
+    /// - Parameter range: of what is at `pointer`.
+    func seek(_ range: Range<Int>?, _ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
+        guard let range, let first = ranges.first(range) else { return .absent }
         switch first {
         case UInt8(ascii: "\""):
             guard let text = ranges.text(of: range) else { return .absent }
