@@ -206,6 +206,17 @@ import Testing
         #expect(again?.kind == .timeout)
     }
 
+    @Test func aListBegunAnewHasItsTimeAnew() async throws {
+        let patient = PatientPages()
+        let pager = try Pager(patient.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
+        await #expect(throws: NightjarError.self) { try await pager.nextPage() }
+        let results = Results()
+        pager.refresh()
+        pager.nextPage(on: nil) { results.add($0) }
+        try await eventually("it was asked for again") { patient.began == 2 }
+        try await eventually("its time ran out") { results.kinds == [.timeout] }
+    }
+
     // MARK: Order
 
     @Test func oneLoadAtATimeAndAnswersInOrder() async throws {

@@ -32,9 +32,6 @@ extension Pagination {
         Style(rawValue: try value.word(path, Style.allCases.map(\.rawValue))) ?? .guess
     }
 
-    /// Pages loaded ahead, and so kept in memory beside the one that is read.
-    private static let largestPrefetch = 64
-
     private static let options = OptionTable<Pagination>([
         Option(name: "style") { value, path, pages throws(NightjarError) in pages.style = try style(value, path) },
         Option(name: "items") { value, path, pages throws(NightjarError) in pages.items = try value.pointer(path) },
@@ -48,7 +45,7 @@ extension Pagination {
             pages.size = try value.count(path, in: 1...10_000_000)
         },
         Option(name: "first") { value, path, pages throws(NightjarError) in
-            pages.first = try value.count(path, in: 0...1_000_000_000)
+            pages.first = try value.count(path, in: 0...Pagination.largestFirst)
         },
         Option(name: "header") { value, path, pages throws(NightjarError) in pages.header = try value.text(path) },
         Option(name: "request_header") { value, path, pages throws(NightjarError) in
@@ -57,7 +54,7 @@ extension Pagination {
         Option(name: "more") { value, path, pages throws(NightjarError) in pages.more = try value.pointer(path) },
         Option(name: "total") { value, path, pages throws(NightjarError) in pages.total = try value.pointer(path) },
         Option(name: "prefetch") { value, path, pages throws(NightjarError) in
-            pages.prefetch = try value.count(path, in: 0...largestPrefetch)
+            pages.prefetch = try value.count(path, in: 0...Pagination.largestPrefetch)
         },
         Option(name: "max_pages") { value, path, pages throws(NightjarError) in
             pages.maximumPages = try value.count(path, in: 1...Int.max)

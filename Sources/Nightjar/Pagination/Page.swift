@@ -49,5 +49,9 @@ public final class Page: Sendable {
     }
 
     /// The position behind the first `consumed` items, for a ``Pager`` of another run; all of them: behind the page.
+    ///
+    /// Within a page it is a count of places: the page is loaded again, and so many elements of it are passed over. Where
+    /// the server's page has changed meanwhile, an item deleted in front of the place shifts what is given: as many as
+    /// were deleted are missed, and as many as were inserted come again. A state at the page's end does not have this.
     public func state(consumed: Int) -> String { walked.state(consumed: consumed) }
 }

@@ -11,7 +11,13 @@ final class PageWalker: @unchecked Sendable {
     private let request: Request
     private let timeout: Duration?
     /// Behind the page that was given last, and what was guessed: for any thread.
-    private let told: Mutex<(position: SavedPosition, explanation: String)>
+    private let told: Mutex<Told>
+
+    private struct Told: Sendable {
+        var position: SavedPosition
+        var explanation = ""
+        var walk = 0
+    }
 
     // On the loop:
     private var walk: PageWalk
@@ -23,6 +29,8 @@ final class PageWalker: @unchecked Sendable {
     private var generation = 0
     private var deadline: NIODeadline?
     private var isOverdue = false
+    /// Begun so far: a limit of time, and what is still on its way to who asked, are of one of them.
+    private var walks = 0
     /// How long the page in flight was waited for, because the server asked for that.
     private var waited = Duration.zero
     /// The caller's last decision could not be carried out.
@@ -45,7 +53,7 @@ final class PageWalker: @unchecked Sendable {
         self.request = request
         self.timeout = timeout
         loop = client.loop
-        told = Mutex((walk.position, ""))
+        told = Mutex(Told(position: walk.position))
     }
 
     // MARK: From any thread
@@ -114,8 +122,11 @@ final class PageWalker: @unchecked Sendable {
         decisionError = nil
         let actions = walk.refresh()
         arrived = [:]
-        let position = walk.position
-        told.withLock { $0 = (position, "") }
+        walks += 1
+        (deadline, isOverdue) = (nil, false)
+        if !asks.isEmpty { watch() }
+        let (position, number) = (walk.position, walks)
+        told.withLock { $0 = Told(position: position, walk: number) }
         carryOut(actions)
     }
 
@@ -129,13 +140,20 @@ final class PageWalker: @unchecked Sendable {
             case .give(let page):
                 guard let response = arrived.removeValue(forKey: page.number) else { continue }
                 let position = page.position(consumed: .max)
-                next()?.answer(.success(Page(response, page))) { [self] in told.withLock { $0.position = position } }
+                let number = walks
+                next()?.answer(.success(Page(response, page))) { [self] in tell(position, of: number) }
             case .end:
                 let position = walk.position
-                next()?.answer(.success(nil)) { [self] in told.withLock { $0.position = position } }
+                let number = walks
+                next()?.answer(.success(nil)) { [self] in tell(position, of: number) }
             case .fail(let error): next()?.answer(.failure(error))
             }
         }
+    }
+
+    /// Runs where pages are given, perhaps behind a refresh.
+    private func tell(_ position: SavedPosition, of number: Int) {
+        told.withLock { if $0.walk == number { $0.position = position } }
     }
 
     private func next() -> PageAsk? { asks.isEmpty ? nil : asks.removeFirst() }
@@ -242,8 +260,9 @@ final class PageWalker: @unchecked Sendable {
     private func watch() {
         guard deadline == nil, let timeout else { return }
         deadline = .now() + .nanoseconds(timeout.nanosecondsClamped)
+        let number = walks
         loop.after(timeout) { [weak self] in
-            guard let self else { return }
+            guard let self, number == walks else { return }
             isOverdue = true
             cancel(overdue)
         }

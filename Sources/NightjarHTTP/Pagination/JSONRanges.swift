@@ -48,22 +48,6 @@ struct JSONRanges {
         return members
     }
 
-    /// The values of those members of the object at `range` that are called so, the first of each name. One pass, and
-    /// none of what is not looked for is kept.
-    func members(called names: Set<String>, of range: Range<Int>) -> [String: Range<Int>] {
-        guard first(range) == UInt8(ascii: "{") else { return [:] }
-        var found: [String: Range<Int>] = [:]
-        let longest = names.reduce(0) { max($0, $1.utf8.count) }
-        eachMember(of: range) { name, value in
-            // Each of the letters may be an escape of six bytes, in quotes.
-            guard name.count <= 6 * longest + 2, let text = text(of: name), names.contains(text), found[text] == nil
-            else { return true }
-            found[text] = value
-            return true
-        }
-        return found
-    }
-
     /// How the value at `range` begins: `{`, `[`, `"`, a digit, `-`, `t`, `f`, `n`.
     func first(_ range: Range<Int>) -> UInt8? {
         range.lowerBound < min(range.upperBound, bytes.count) ? bytes[range.lowerBound] : nil

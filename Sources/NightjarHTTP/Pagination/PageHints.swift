@@ -5,16 +5,10 @@
 struct PageHints {
     let answer: PageAnswer
 
-    /// All that is looked for.
-    static let names = Set([itemNames, wrappers, totals, numbers, lasts, offsets].joined())
-        .union([urls, cursors.map(\.path), more, places].joined().joined())
-
     // MARK: Where the items are
 
     private static let itemNames = ["items", "results", "data", "records", "value", "entries"]
     private static let wrappers = ["data", "_embedded", "result", "response"]
-    /// Members of an object that are looked through for the only array.
-    private static let memberLimit = 256
 
     /// - Throws: `decoding` where no array can be the list, or several could.
     func items() throws(NightjarError) -> JSONPointer {
@@ -43,12 +37,11 @@ struct PageHints {
 
     /// Gives the array of a usual name alone, or else all arrays.
     private func search(_ path: [String], _ found: ([String]) -> Void) {
-        guard let range = answer.find(path) else { return }
+        guard let range = answer.hinted(path) else { return }
         for name in PageHints.itemNames {
-            if let value = answer.find(path + [name]), answer.isArray(value) { return found(path + [name]) }
+            if let value = answer.hinted(path + [name]), answer.isArray(value) { return found(path + [name]) }
         }
-        for member in answer.ranges.members(of: range, limit: PageHints.memberLimit) ?? []
-        where answer.isArray(member.value) {
+        for member in answer.members(of: range) where answer.isArray(member.value) {
             found(path + [member.name])
         }
     }
@@ -121,7 +114,7 @@ struct PageHints {
     }
 
     func moreFlag() -> JSONPointer? {
-        PageHints.more.lazy.map { JSONPointer(tokens: $0) }.first { answer.flag(answer.find($0)) != nil }
+        PageHints.more.lazy.map { JSONPointer(tokens: $0) }.first { answer.flag(answer.hinted($0.tokens)) != nil }
     }
 
     func total() -> JSONPointer? { number(PageHints.totals) }
@@ -131,7 +124,7 @@ struct PageHints {
 
     private func number(_ names: [String]) -> JSONPointer? {
         for place in PageHints.places {
-            for name in names where answer.count(answer.find(place + [name])) != nil {
+            for name in names where answer.count(answer.hinted(place + [name])) != nil {
                 return JSONPointer(tokens: place + [name])
             }
         }
@@ -139,11 +132,15 @@ struct PageHints {
     }
 
     private func value(_ pointer: JSONPointer) -> String? {
-        guard case .value(let text) = try? answer.seek(pointer, "") else { return nil }
+        guard case .value(let text) = sought(pointer) else { return nil }
         return text
     }
 
-    private func isEnded(_ pointer: JSONPointer) -> Bool { (try? answer.seek(pointer, "")) == .ended }
+    private func isEnded(_ pointer: JSONPointer) -> Bool { sought(pointer) == .ended }
+
+    private func sought(_ pointer: JSONPointer) -> PageAnswer.Sought? {
+        try? answer.seek(answer.hinted(pointer.tokens), pointer, "")
+    }
 
     static func isURL(_ text: String) -> Bool {
         text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("/")

@@ -89,14 +89,14 @@ extension PagePlan {
         _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) -> Bool {
         guard let flag = options.more ?? hints.moreFlag(), let list = hints.answer.find(items),
-            let last = hints.answer.ranges.elements(of: list)?.last
+            let last = hints.answer.ranges.elements(of: list, limit: PageReading.maximumElements)?.last
         else { return false }
         let id = JSONPointer(tokens: ["id"])
         guard hints.pageNumber() == nil, hints.offset() == nil, hints.answer.ranges.value(at: id, in: last) != nil
         else { return false }
         style = .cursor
         more = flag
-        lastItem = options.key ?? id
+        lastItem = id
         parameter = options.parameter ?? "starting_after"
         guessed.append("\(quoted(flag.description)) tells whether more follows")
         guessed.append("the query item \(quoted(parameter)) takes the id of the last item")
@@ -132,7 +132,10 @@ extension PagePlan {
 
     /// Nothing says how it goes on: that is well where nothing says that it does.
     private mutating func endAfterOne(_ hints: PageHints, _ guessed: inout [String]) throws(NightjarError) {
-        let count = hints.answer.find(items).flatMap { hints.answer.ranges.elements(of: $0)?.count } ?? 0
+        let elements = hints.answer.find(items).flatMap {
+            hints.answer.ranges.elements(of: $0, limit: PageReading.maximumElements)
+        }
+        let count = elements?.count ?? 0
         if let pointer = hints.unclear() {
             throw NightjarError(
                 .decoding,

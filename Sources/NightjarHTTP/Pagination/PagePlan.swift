@@ -48,29 +48,26 @@ struct PageAnswer {
     let document: Range<Int>?
     /// Counts from 1.
     let number: Int
-    private let members = KnownMembers()
+    private let index: MemberIndex
 
-    init(headers: Headers, links: [LinkField], ranges: JSONRanges, document: Range<Int>?, number: Int) {
+    init(headers: Headers, ranges: JSONRanges, document: Range<Int>?, number: Int) {
         self.headers = headers
-        self.links = links
+        links = LinkField.parse(headers)
         self.ranges = ranges
         self.document = document
         self.number = number
+        index = MemberIndex(ranges)
     }
 
-    func find(_ pointer: JSONPointer) -> Range<Int>? {
-        guard var range = document else { return nil }
-        for token in pointer.tokens {
-            let found =
-                PageHints.names.contains(token) && ranges.first(range) == UInt8(ascii: "{")
-                ? members.of(range, in: ranges)[token] : ranges.value(at: JSONPointer(tokens: [token]), in: range)
-            guard let found else { return nil }
-            range = found
-        }
-        return range
+    func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { index.value(at: pointer.tokens, in: $0) } }
+
+    /// What a hint may be: of an object with very many members, it is one of the first.
+    func hinted(_ path: [String]) -> Range<Int>? {
+        document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
     }
 
-    func find(_ path: [String]) -> Range<Int>? { find(JSONPointer(tokens: path)) }
+    /// Names and values of the object at `range`, up to ``MemberIndex/limit``; none for what is no object.
+    func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
     func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
 
@@ -120,7 +117,12 @@ struct PageAnswer {
 
     /// - Throws: `decoding` for what is none, with the pointer and what was found.
     func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
-        guard let range = find(pointer), let first = ranges.first(range) else { return .absent }
+        try seek(find(pointer), pointer, what)
+    }
+
+    /// - Parameter range: of what is at `pointer`.
+    func seek(_ range: Range<Int>?, _ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
+        guard let range, let first = ranges.first(range) else { return .absent }
         switch first {
         case UInt8(ascii: "\""):
             guard let text = ranges.text(of: range) else { return .absent }
@@ -143,17 +145,4 @@ struct PageAnswer {
 
     /// Bytes that a count may have; beyond 64 bits it is none.
     private static let longestNumber = 24
-}
-
-/// What the names of ``PageHints`` stand for in the objects of an answer. A guess asks for two hundred of them, and a page
-/// may have megabytes: it is gone through once.
-private final class KnownMembers {
-    private var objects: [Int: [String: Range<Int>]] = [:]
-
-    func of(_ range: Range<Int>, in ranges: JSONRanges) -> [String: Range<Int>] {
-        if let known = objects[range.lowerBound] { return known }
-        let members = ranges.members(called: PageHints.names, of: range)
-        objects[range.lowerBound] = members
-        return members
-    }
 }

@@ -21,6 +21,7 @@ struct PageReading {
     func elements() throws(NightjarError) -> [Range<Int>] {
         guard answer.document != nil else { return [] }
         let list = answer.find(plan.items)
+        if isEmptied(list) { return [] }
         guard let list, let elements = answer.ranges.elements(of: list, limit: PageReading.maximumElements + 1) else {
             let pointer = plan.items.tokens.isEmpty ? "at its root" : "at \(quoted(plan.items.description))"
             throw NightjarError(
@@ -34,6 +35,15 @@ struct PageReading {
                 "page \(place.number) has more than \(PageReading.maximumElements) items; ask for smaller ones")
         }
         return elements
+    }
+
+    /// Whether the server has written an empty list as null (Go) or left it out (proto3's JSON). The place is the caller's
+    /// or an earlier answer's here: where it is guessed, there is an array.
+    private func isEmptied(_ list: Range<Int>?) -> Bool {
+        guard let list else {
+            return [plan.next, plan.more, plan.total].contains { $0.flatMap(answer.find) != nil }
+        }
+        return answer.ranges.first(list) == UInt8(ascii: "n")
     }
 
     /// What each item is known by, where it has a key, and what all of them are together.
@@ -75,7 +85,7 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
-    var repeated: NightjarError {
+    func repeated(ofPrevious isPrevious: Bool) -> NightjarError {
         let how = options.key == nil ? "byte for byte" : "key for key"
         let why =
             switch plan.style {
@@ -85,7 +95,9 @@ struct PageReading {
             default: "the server leads back to where it was"
             }
         return NightjarError(
-            .protocol, "page \(place.number) has the items of the page before, \(how): \(why)")
+            .protocol,
+            "page \(place.number) has the items of \(isPrevious ? "the page before" : "an earlier page"), \(how): \(why)"
+        )
     }
 
     // MARK: What follows
@@ -101,48 +113,52 @@ struct PageReading {
         case .page:
             if count == 0, more != true { return .end }
             let current = currentPage
-            if let last = plan.last.flatMap({ answer.count(answer.find($0)) }), current >= last { return .end }
-            if let total = try total(), place.seen + count >= total { return .end }
+            let last = plan.last.flatMap { answer.count(answer.find($0)) }
+            if more != true, let last, current >= last { return .end }
+            if let total = try total(), more != true, place.seen + count >= total { return .end }
             let (number, overflow) = current.addingReportingOverflow(1)
-            return overflow ? .end : .position(.page(number))
+            return overflow ? try end(more, "no number for the next page") : .position(.page(number))
         case .offset:
             if count == 0, more != true { return .end }
             let (offset, overflow) = currentOffset.addingReportingOverflow(count)
-            if let total = try total(), offset >= total { return .end }
-            return overflow ? .end : .position(.offset(offset))
+            if let total = try total(), more != true, offset >= total { return .end }
+            return overflow ? try end(more, "no number for the next page") : .position(.offset(offset))
         case .cursor: return try behindCursor(elements, more)
         case .next:
-            guard let pointer = plan.next else { return try absent(count, "a URL of the next page") }
+            guard let pointer = plan.next else { return try absent(count, more, "a URL of the next page") }
             switch try answer.seek(pointer, "the URL of the next page") {
             case .value(let text): return .url(text)
-            case .ended: return .end
-            case .absent: return try absent(count, "the URL of the next page")
+            case .ended: return try end(more, "no URL of the next page at \(quoted(pointer.description))")
+            case .absent: return try absent(count, more, "the URL of the next page")
             }
         case .link:
             if let link = LinkField.next(in: answer.links) { return .url(link.target) }
-            return LinkField.speaksOfPages(answer.links) ? .end : try absent(count, "a Link field with rel=next")
+            let what = "a Link field with rel=next"
+            return LinkField.speaksOfPages(answer.links) ? try end(more, "not \(what)") : try absent(count, more, what)
         case .header:
             let name = options.header ?? ""
             guard let token = answer.headers[name] else {
-                return try absent(count, "a header field \(quoted(name))")
+                return try absent(count, more, "a header field \(quoted(name))")
             }
-            return token.isEmpty ? .end : .position(.token(token))
+            return token.isEmpty
+                ? try end(more, "no token in its header field \(quoted(name))") : .position(.token(token))
         }
     }
 
     private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
         if let pointer = plan.lastItem {
-            guard let last = elements.last else { return .end }
-            guard more == true, let text = cursor(pointer, in: last) else {
-                return try absent(elements.count, "whether more follows")
+            guard let last = elements.last else { return try end(more, "no item to go on behind") }
+            guard more == true else { return try absent(elements.count, more, "whether more follows") }
+            guard let text = cursor(pointer, in: last) else {
+                return try end(more, "no cursor at \(quoted(pointer.description)) of its last item")
             }
             return .position(.cursor(text))
         }
-        guard let pointer = plan.next else { return try absent(elements.count, "a cursor") }
+        guard let pointer = plan.next else { return try absent(elements.count, more, "a cursor") }
         switch try answer.seek(pointer, "a cursor") {
         case .value(let text): return .position(.cursor(text))
-        case .ended: return .end
-        case .absent: return try absent(elements.count, "a cursor")
+        case .ended: return try end(more, "no cursor at \(quoted(pointer.description))")
+        case .absent: return try absent(elements.count, more, "a cursor")
         }
     }
 
@@ -154,8 +170,23 @@ struct PageReading {
         return text.isEmpty ? nil : text
     }
 
+    /// The style has no next.
+    ///
+    /// - Throws: `decoding` where the answer says that more follows: a list that is cut short must not look whole.
+    private func end(_ more: Bool?, _ lack: String) throws(NightjarError) -> Next {
+        guard more == true else { return .end }
+        let flag = plan.more.map { " at \(quoted($0.description))" } ?? ""
+        throw NightjarError(
+            .decoding,
+            "page \(place.number) says\(flag) that more follows, and has \(lack); the list cannot go on by style "
+                + plan.style.rawValue)
+    }
+
     /// The answer has nothing where it should say how the list goes on.
-    private func absent(_ count: Int, _ what: String) throws(NightjarError) -> Next {
+    private func absent(_ count: Int, _ more: Bool?, _ what: String) throws(NightjarError) -> Next {
+        if more == true {
+            return try end(more, "not \(what)" + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
+        }
         guard place.position == .first else { return .end }
         let hints = PageHints(answer: answer)
         let leavesOut = plan.next.map(hints.leavesOut) ?? (holderIsThere: false, isKnown: false)

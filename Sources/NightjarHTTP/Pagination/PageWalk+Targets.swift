@@ -93,8 +93,8 @@ extension Pagination {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
         if maximumPages < 1 { throw refuse("maximumPages (max_pages) is \(maximumPages); it must be at least 1") }
         if maximumItems < 1 { throw refuse("maximumItems (max_items) is \(maximumItems); it must be at least 1") }
-        if first < 0 || first > Int32.max {
-            throw refuse("the number of the first page is \(first); it must not be negative")
+        if first < 0 || first > Pagination.largestFirst {
+            throw refuse("the number of the first page is \(first); it must be from 0 to \(Pagination.largestFirst)")
         }
         if prefetch < 0 || prefetch > Pagination.largestPrefetch {
             throw refuse("prefetch is \(prefetch); it must be from 0 to \(Pagination.largestPrefetch)")
@@ -127,7 +127,4 @@ extension Pagination {
         }
         return origins
     }
-
-    /// Pages that wait in memory for who asks.
-    static let largestPrefetch = 100
 }

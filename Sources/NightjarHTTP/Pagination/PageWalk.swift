@@ -22,9 +22,16 @@ import NIOCore
 /// `total`, fewer than the size asked for (by ``Pagination/size`` or a usual query item), or, where no size was asked
 /// for, fewer than any server gives unasked: end. Else: error. In later answers absent is the end.
 ///
-/// A page whose items are those of the page before, key for key (byte for byte without a key), is an error: the server
-/// does not do what it is asked. Of page and offset, less than a full page that comes again is the end: the tail of a list
-/// that grows in front while it is read. Pages without items are passed over, but for style custom, and not without bound.
+/// `more` that is true where the style has no next is an error in every answer: the list would be cut short. For page and
+/// offset it is stronger than `total` and the last page.
+///
+/// A list that is null is an empty page. One that is absent is, too, where `next`, `more` or `total` is there: servers leave
+/// out what is empty. Else it is an error.
+///
+/// A page whose items are those of an earlier page, key for key (byte for byte without a key), is an error: the server
+/// does not do what it is asked. Of page and offset, less than a full page that comes again at once is the end: the tail of
+/// a list that grows in front while it is read. Pages without items are passed over, but for style custom, and not without
+/// bound.
 ///
 /// Errors: `decoding` for an answer that is not as the options have it, `protocol` for a server that repeats itself or
 /// leads elsewhere, `too_large` for the bounds.
@@ -67,7 +74,10 @@ public struct PageWalk: Sendable {
     private(set) var plan: PagePlan?
     /// Whether items of this list were met.
     private var known = FingerprintSet()
-    /// Of the page loaded last, what its items were.
+    /// Of each page with items, what they were: 16 to 37 bytes a page, so up to 4 MB with ``Pagination/maximumPages`` as
+    /// it is unless set.
+    private var pages = FingerprintSet()
+    /// Of the page loaded last.
     private var previous: FingerprintSet.Fingerprint?
     /// Elements of the largest page so far.
     private var largestPage = 0
@@ -194,6 +204,7 @@ public struct PageWalk: Sendable {
         held = nil
         plan = nil
         known = FingerprintSet()
+        pages = FingerprintSet()
         previous = nil
         emptyPages = 0
         largestPage = 0
@@ -297,18 +308,17 @@ public struct PageWalk: Sendable {
         }
         let ranges = JSONRanges(bytes)
         let answer = PageAnswer(
-            headers: headers, links: LinkField.parse(headers), ranges: ranges,
-            document: isBlank ? nil : ranges.document, number: place.number)
+            headers: headers, ranges: ranges, document: isBlank ? nil : ranges.document, number: place.number)
         var guessed: [String] = []
         let plan: PagePlan
         if let known = self.plan { plan = known } else { (plan, guessed) = try PagePlan.make(options, answer) }
         let reading = PageReading(options: options, plan: plan, answer: answer, place: place, first: first)
         let elements = try reading.elements()
         let print = try reading.prints(elements)
-        let isRepeated = !elements.isEmpty && print.whole == previous
+        let isPrevious = !elements.isEmpty && print.whole == previous
         // Where places are counted and the list grows in front, its last items come again and again, as less than a page.
-        let isTail = isRepeated && reading.countsPlaces && elements.count < largestPage
-        if isRepeated, !isTail { throw reading.repeated }
+        let isTail = isPrevious && reading.countsPlaces && elements.count < largestPage
+        if !isTail, !elements.isEmpty, pages.contains(print.whole) { throw reading.repeated(ofPrevious: isPrevious) }
 
         let next = isTail ? .end : try reading.next(elements)
         var behind = place.next
@@ -331,6 +341,7 @@ public struct PageWalk: Sendable {
         itemCount += kept.count
         for key in print.keys { _ = known.insert(key) }
         previous = print.whole
+        if !elements.isEmpty { _ = pages.insert(print.whole) }
         emptyPages = kept.isEmpty ? emptyPages + 1 : 0
         if answer.document != nil { self.plan = plan }
         if !guessed.isEmpty { explanation = "guessed: " + PageWalk.sentence(guessed) }

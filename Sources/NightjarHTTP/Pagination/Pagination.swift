@@ -27,7 +27,7 @@ public struct Pagination: Sendable {
     /// Where the cursor or the URL of the next page is; nil: found out. ``PageWalk`` tells when its absence is an end.
     public var next: JSONPointer?
     /// Where in an item that is which tells it from others: none is given twice. Each item costs 16 to 37 bytes for as long as
-    /// the walk lasts; without a key nothing is kept.
+    /// the walk lasts; without a key only pages cost that.
     public var key: JSONPointer?
     /// The query item by which a page is asked for: `page`, `offset`, `cursor`; nil: the style's own name.
     public var parameter: String?
@@ -35,23 +35,29 @@ public struct Pagination: Sendable {
     public var sizeParameter: String?
     /// How many items a page is asked to have, or, without ``sizeParameter``, has when nobody asks; nil: unknown.
     public var size: Int?
-    /// The number of the first page, mostly 1, sometimes 0.
+    /// The number of the first page, mostly 1, sometimes 0; up to ``largestFirst``.
     public var first = 1
     /// Of ``Style/header``: the field of the answer that has the token.
     public var header: String?
     /// Of ``Style/header``: the field of the request that sends it back; nil: ``parameter`` does.
     public var requestHeader: String?
-    /// Where the answer says whether more follows (true or false); nil: it does not.
+    /// Where the answer says whether more follows (true or false); nil: it does not. False ends the list, and true where
+    /// the answer does not tell how it goes on is an error.
     public var more: JSONPointer?
     /// Where the answer says how many items there are; nil: it does not.
     public var total: JSONPointer?
-    /// Pages loaded before they are asked for, 0 to 100. Their answers wait in memory.
+    /// Pages loaded before they are asked for, 0 to ``largestPrefetch``. Their answers wait in memory.
     public var prefetch = 1
     /// More is an error, never a silent end.
     public var maximumPages = 100_000
     public var maximumItems = 10_000_000
     /// Other origins that a next page may be of; they get no credentials.
     public var allowedOrigins: [String] = []
+
+    /// Pages that wait in memory for who asks, at most.
+    public static let largestPrefetch = 64
+    /// What a server may hold in 32 bits.
+    public static let largestFirst = Int(Int32.max)
 
     public init(_ style: Style = .guess) { self.style = style }
 }

@@ -15,6 +15,10 @@ public struct WalkedPage: Sendable {
 
     /// The position behind the first `consumed` items of this page, for resuming a walk there.
     ///
+    /// Within a page it is a count of places: the page is loaded again, and so many elements of it are passed over. Where
+    /// the server's page has changed meanwhile, an item deleted in front of the place shifts what is given: as many as
+    /// were deleted are missed, and as many as were inserted come again. A position at the page's end does not have this.
+    ///
     /// - Parameter consumed: all of them and more: behind the page.
     public func state(consumed: Int) -> String { position(consumed: consumed).state }
 

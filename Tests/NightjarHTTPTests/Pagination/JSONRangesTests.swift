@@ -49,19 +49,6 @@ import Testing
         }
     }
 
-    @Test func membersThatAreLookedForAreFoundInOnePass() {
-        let text = #"{"x":[{"next":0}],"n\u0065xt":1,"next":2,"tot\/al":3,"total":"a","page":{}}"#
-        Array(text.utf8).withUnsafeBytes { buffer in
-            let ranges = JSONRanges(buffer)
-            let found = ranges.members(called: ["next", "total", "page", "offset"], of: ranges.document)
-            #expect(found.keys.sorted() == ["next", "page", "total"])
-            for (name, range) in found {
-                #expect(ranges.value(at: JSONPointer(tokens: [name]), in: ranges.document) == range)
-            }
-            #expect(ranges.members(called: ["next"], of: 0..<0).isEmpty)
-        }
-    }
-
     @Test func deepTextsNeedNoStack() {
         let bytes = Array((String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000)).utf8)
         bytes.withUnsafeBytes { buffer in

@@ -154,6 +154,16 @@ import Testing
         }
     }
 
+    @Test func theIdOfTheLastItemIsTheCursorWhateverTheKeyIs() throws {
+        let talk = try Conversation(.plain(.guess) { $0.key = try JSONPointer("/number") })
+        talk.read([
+            #"{"data":[{"id":"a","number":6},{"id":"b","number":7}],"has_more":true}"#,
+            #"{"data":[{"id":"c","number":8}],"has_more":false}"#,
+        ])
+        #expect(talk.asked == ["/list", "/list?starting_after=b"] && talk.items.count == 3 && talk.hasEnded)
+        #expect(talk.walk.explanation.hasSuffix(#""starting_after" takes the id of the last item"#))
+    }
+
     @Test func whatTheCallerSaysIsNotGuessed() throws {
         let options = try Pagination.plain(.cursor) {
             $0.items = try JSONPointer("/b")

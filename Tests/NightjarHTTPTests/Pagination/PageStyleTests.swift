@@ -331,10 +331,6 @@ import Testing
                 #"{"a":{"b":{}}}"#,
                 "page 1 has an object at \"/a/b\", where its list was expected; set items to where that is"
             ),
-            (
-                #"{"a":{"b":null}}"#,
-                "page 1 has null at \"/a/b\", where its list was expected; set items to where that is"
-            ),
             (#"{"a":7}"#, "page 1 has nothing at \"/a/b\", where its list was expected; set items to where that is"),
             ("<html>", "page 1 is not JSON: "),
         ]

@@ -277,7 +277,12 @@ import Testing
         let cases: [(Pagination.Style, (inout Pagination) -> Void, String)] = [
             (.page, { $0.maximumPages = 0 }, "maximumPages (max_pages) is 0; it must be at least 1"),
             (.page, { $0.maximumItems = -1 }, "maximumItems (max_items) is -1; it must be at least 1"),
-            (.page, { $0.prefetch = 101 }, "prefetch is 101; it must be from 0 to 100"),
+            (.page, { $0.prefetch = 65 }, "prefetch is 65; it must be from 0 to 64"),
+            (.page, { $0.prefetch = -1 }, "prefetch is -1; it must be from 0 to 64"),
+            (
+                .page, { $0.first = 1 << 31 },
+                "the number of the first page is 2147483648; it must be from 0 to 2147483647"
+            ),
             (.page, { $0.size = 0 }, "the size of a page is 0; it must be at least 1"),
             (.page, { $0.parameter = "" }, "parameter is empty; name the query item, or leave it out"),
             (.header, { _ in }, "style header needs header: the name of the field that has the token"),
