@@ -121,7 +121,7 @@ import Testing
         #expect(talk.asked.last == expected && talk.items == ["1", "2"])
     }
 
-    /// `next` leads back to the first page for ever; with keys nothing is given twice, and the walk still ends.
+    /// `next` leads back to the first page for ever: with keys nothing is given twice, and the round is found without them too.
     @Test func aCircleOfPagesEnds() throws {
         var turn = 0
         func circle(_ target: PageTarget) -> Answer {
@@ -133,7 +133,7 @@ import Testing
         #expect(keyed.items.count == 3 && keyed.error?.kind == .protocol)
         let plain = try Conversation(.plain(.next) { $0.maximumPages = 50 })
         plain.read(from: circle)
-        #expect(plain.asked.count == 50 && plain.error?.kind == .tooLarge)
+        #expect(plain.asked.count < 6 && plain.error?.kind == .protocol)
     }
 
     @Test func longCursorsAndURLsAreErrors() throws {
