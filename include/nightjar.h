@@ -1224,6 +1224,7 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  * Only the path is needed. A parameter is the name of a type, or an object of words of JSON Schema and of `in` ("path",
  * "query", "header", "cookie"), `required`, `default`, `style` and `explode` (OpenAPI 3.1 section 4.8.12), `allow_reserved`,
  * `documentation`, `deprecated` and `example`. It is in the path where that has its name in braces, and else in the query.
+ * `requires_auth`: true, it is not asked without credentials; false, it is asked without the client's.
  * A body that is described is needed; `{"schema": ..., "content_type": ..., "required": false}` says otherwise.
  *
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one), a wrong type, and a name that is

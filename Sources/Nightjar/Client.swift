@@ -13,7 +13,7 @@ public final class Client: Sendable {
     /// For calls that carry no credentials.
     let anonymousTemplate: RequestTemplate
     /// Put into the query of requests to the base URL's origin.
-    private let queryKey: APIKey?
+    let queryKey: APIKey?
     /// The origin that the client's token goes to; nil: it has none.
     private let loginOrigin: Origin?
     private let timeouts: Timeouts

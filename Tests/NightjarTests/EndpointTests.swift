@@ -34,6 +34,25 @@ extension Endpoint where Response == Void {
         transport.log.withLock { $0.heads.map { String($0.prefix { $0 != "\r\n" }) } }
     }
 
+    @Test func whatRequiresALoginIsNotAskedWithoutOne() throws {
+        let transport = ScriptedTransport([answer, answer])
+        var operation = Operation("me", .get, "/me")
+        operation.requiresAuth = true
+        let endpoint = Endpoint<Article>(operation)
+        let error = #expect(throws: NightjarError.self) { try client(transport).sendBlocking(endpoint) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(
+            error?.message
+                == #"endpoint "me" requires a login, and there is none; set the client's option auth, or give "#
+                + "the request a header field with credentials")
+        #expect(sent(transport).isEmpty)
+        _ = try client(transport) { $0.auth = .bearer("t") }.sendBlocking(endpoint)
+        var own = endpoint
+        try own.request.headers.set("X-API-Key", "k")
+        _ = try client(transport).sendBlocking(own)
+        #expect(sent(transport).count == 2)
+    }
+
     @Test func anEndpointKnowsWhatItIsAnswered() async throws {
         let transport = ScriptedTransport([answer, answer])
         let api = try client(transport)

@@ -12,15 +12,30 @@ extension Client {
         _ operation: Operation, _ arguments: Arguments, to request: inout Request
     ) throws(NightjarError) {
         let accepts = request.headers.firstIndex(of: "Accept") != nil
-        try operation.apply(arguments, to: &request)
-        settle(&request, accepts: accepts)
+        var made = request
+        try operation.apply(arguments, to: &made)
+        try checkLogin(operation, made)
+        settle(&made, accepts: accepts)
+        request = made
     }
 
     private func request<Response>(_ endpoint: Endpoint<Response>) throws(NightjarError) -> Request {
         let accepts = endpoint.request.headers.firstIndex(of: "Accept") != nil
         var request = try endpoint.makeRequest()
+        try checkLogin(endpoint.operation, request)
         settle(&request, accepts: accepts)
         return request
+    }
+
+    /// What needs a login would be answered with 401; cookies may be one.
+    private func checkLogin(_ operation: Operation, _ request: borrowing Request) throws(NightjarError) {
+        guard operation.requiresAuth == true, auth == nil, queryKey == nil, cookies == nil, !template.hasCredentials,
+            !request.carriesCredentials
+        else { return }
+        throw NightjarError(
+            .invalidRequest,
+            "endpoint \(quoted(operation.name)) requires a login, and there is none; set the client's option auth, or give "
+                + "the request a header field with credentials")
     }
 
     private func settle(_ request: inout Request, accepts: Bool) {

@@ -46,7 +46,9 @@ enum BodyText {
                 value = .string(try ParameterText.text(value))
             }
             let style = encoding?.style ?? .form
-            let text = ParameterText(member.name, style, explodes: encoding?.explodes ?? (style == .form), .form)
+            let text = ParameterText(
+                member.name, style, explodes: encoding?.explodes ?? (style == .form),
+                encoding?.allowsReserved == true ? .reserved : .form)
             items += try text.items(value)
         }
         return ByteBuffer(string: items.joined(separator: "&"))

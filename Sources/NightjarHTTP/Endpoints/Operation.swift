@@ -17,7 +17,8 @@ public struct Operation: Sendable {
     public var answers: [AnswerDescription] = []
     /// What is done about answers that are not as described; nil: as the client has it.
     public var responseValidation: ResponseValidation?
-    /// False: it is asked without the client's credentials. Nil: as the client does.
+    /// True: without credentials, of the client or the request, it is not asked at all. False: it is asked without the
+    /// client's. Nil: as the client does.
     public var requiresAuth: Bool?
     /// Asking twice is asking once, whatever its method says: it may be tried again.
     public var isIdempotent = false

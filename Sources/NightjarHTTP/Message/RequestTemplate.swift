@@ -85,6 +85,9 @@ public final class RequestTemplate: Sendable {
     package var sensitiveNames: [String] { sensitive }
 
     /// Whether each request has a field of this name that does not set its own.
+    /// Whether one of the default fields goes to the origin of ``base`` alone.
+    package var hasCredentials: Bool { fields.count > publicFields.count }
+
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
     /// False: no default field has this name.
