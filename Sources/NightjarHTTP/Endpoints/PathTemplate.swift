@@ -17,16 +17,19 @@ struct PathTemplate {
     init(_ template: String) {
         var rest = template.utf8[...]
         var text: [UInt8] = []
+        // Behind a brace that nothing closes no other is closed, and none needs to be looked for again.
+        var mayClose = true
         while let byte = rest.first {
             switch byte {
             case UInt8(ascii: "{"):
-                if let end = rest.firstIndex(of: UInt8(ascii: "}")) {
+                if mayClose, let end = rest.firstIndex(of: UInt8(ascii: "}")) {
                     append(&text)
                     let name = rest[..<end].dropFirst()
                     segments[segments.count - 1].append(.parameter(String(decoding: name, as: UTF8.self)))
                     rest = rest[end...].dropFirst()
                     continue
                 }
+                mayClose = false
                 text.append(byte)
             case UInt8(ascii: "/"):
                 append(&text)

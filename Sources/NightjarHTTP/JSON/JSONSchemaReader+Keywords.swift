@@ -265,15 +265,18 @@ extension JSONSchemaReader {
         }
         var discriminator = JSONSchema.Discriminator(property: property)
         let destinations = schemas.map { destination(of: $0)?.place }
+        var byPlace: [SchemaPlace: Int] = [:]
+        var byName: [String: Int] = [:]
+        for (branch, destination) in destinations.enumerated().reversed() {
+            guard let destination else { continue }
+            byPlace[destination] = branch
+            if let name = destination.pointer.tokens.last { byName[name] = branch }
+        }
         if case .object(let members) = value["mapping"] {
             for member in members {
                 guard case .string(let target) = member.value else { continue }
-                let place = destination(of: target)
-                let branch = destinations.firstIndex { destination in
-                    guard let destination else { return false }
-                    return destination == place || destination.pointer.tokens.last == target
-                }
-                guard let branch, discriminator.branches[member.name] == nil else { continue }
+                let branches = [destination(of: target).flatMap { byPlace[$0] }, byName[target]].compactMap { $0 }
+                guard let branch = branches.min(), discriminator.branches[member.name] == nil else { continue }
                 discriminator.branches[member.name] = branch
                 discriminator.names.append(member.name)
             }

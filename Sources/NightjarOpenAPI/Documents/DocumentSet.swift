@@ -143,7 +143,12 @@ extension DocumentSet: SchemaSource {
         guard let number = byName[document] else {
             throw NightjarError(.invalidArgument, "there is no document \(quoted(document))")
         }
-        return schemaPlace(try place(of: reference, in: number))
+        let led = try place(of: reference, in: number)
+        let (_, fragment) = try target(of: reference, in: number)
+        let decoded = try PercentEncoded.decoded(fragment[...])
+        guard decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/") else { return schemaPlace(led) }
+        // As it is written: to find out where a node is, all beside it would be counted, for each reference anew.
+        return SchemaPlace(document: documents[led.document].name, pointer: try JSONPointer(decoded))
     }
 
     func schemaPlace(_ place: DocumentPlace) -> SchemaPlace {
