@@ -289,10 +289,10 @@ local registry = {
   paginate = function() return { collect = function() return { "a", "b" } end } end,
   get = function(_, path) return { json = answers[path] } end,
 }
-local folder = debug.getinfo(1, "S").source:match "^@(.*)/Tests/Lua/[^/]*$"
+local root = debug.getinfo(1, "S").source:match "^@(.-)Tests/Lua/[^/]*$"
 local printed
 package.loaded.nightjar = setmetatable({ client = function() return registry end }, { __index = nightjar })
-local ok, why = pcall(assert(loadfile(folder .. "/scripts/examples/lua/registry.lua", "t",
+local ok, why = pcall(assert(loadfile(root .. "scripts/examples/lua/registry.lua", "t",
   setmetatable({ print = function(text) printed = text end }, { __index = _G }))), "http://127.0.0.1")
 package.loaded.nightjar = nightjar
 assert(ok, why)
