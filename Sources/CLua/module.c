@@ -20,7 +20,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_client(L);
   njl_open_cookies(L);
   njl_open_cache(L);
-  njl_open_paginate(L);
+  njl_open_list(L);
   njl_open_endpoints(L);
   njl_open_explain(L);
   njl_open_debounce(L);

@@ -7,7 +7,8 @@
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
- *   paginate.c   lists in pages
+ *   paginate.c   paginate: the options of a list
+ *   list.c       lists in pages: what is taken from them
  *   debounce.c   debounce, throttle
  *   coroutine.c  coroutine.resume and wrap that let a script's own generators wait
  *   client.c     client{...} and the verbs
@@ -282,7 +283,12 @@ void njl_hear_of_refresh(lua_State *L, int index);
 
 /* paginate.c */
 int njl_paginate(lua_State *L);
-void njl_open_paginate(lua_State *L);
+
+/* list.c */
+void njl_list_push(lua_State *L, njl_host *host);              /* of the client at index 1; closed as yet */
+void njl_list_decide_by(lua_State *L, int index);              /* pops the function that says how the list goes on */
+void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives it its pages, to own */
+void njl_open_list(lua_State *L);
 
 /* request.c */
 /* Reads the option table at `options` (0: there is none) into `request`, whose pointers then go to strings and

@@ -5,7 +5,7 @@ import Synchronization
 extension Client {
     /// Sends and suspends the Swift task; cancelling that cancels the call.
     public func send(_ request: Request) async throws(NightjarError) -> Response {
-        let pending = PendingTask()
+        let pending = Pending<ClientTask>()
         let result: Result<Response, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 do throws(NightjarError) {
@@ -24,7 +24,7 @@ extension Client {
     /// Sends and returns when the head of the answer is there, the body still to come.
     public func stream(_ request: Request) async throws(NightjarError) -> StreamedResponse {
         let (parts, source) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
-        let pending = PendingTask()
+        let pending = Pending<ClientTask>()
         let result: Result<ResponseHead, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let head = OneAnswer(continuation)
@@ -65,11 +65,11 @@ public struct StreamedResponse: Sendable {
         public typealias Element = ByteBuffer
 
         fileprivate let parts: AsyncThrowingStream<ByteBuffer, any Error>
-        fileprivate let pending: PendingTask
+        fileprivate let pending: Pending<ClientTask>
 
         public final class AsyncIterator: AsyncIteratorProtocol {
             private var parts: AsyncThrowingStream<ByteBuffer, any Error>.AsyncIterator
-            private let pending: PendingTask
+            private let pending: Pending<ClientTask>
 
             fileprivate init(_ body: Body) {
                 parts = body.parts.makeAsyncIterator()
@@ -80,46 +80,12 @@ public struct StreamedResponse: Sendable {
 
             public func next() async throws -> ByteBuffer? {
                 let part = try await parts.next()
-                if let part { pending.consumed(part.readableBytes) }
+                if let part { pending.work?.consumed(part.readableBytes) }
                 return part
             }
         }
 
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
-    }
-}
-
-/// The task of a call that may be cancelled before `start` has returned it.
-final class PendingTask: Sendable {
-    private enum State {
-        case none
-        case started(ClientTask)
-        case cancelled
-    }
-
-    private let state = Mutex(State.none)
-
-    func set(_ task: ClientTask) {
-        let isCancelled = state.withLock { state in
-            if case .cancelled = state { return true }
-            state = .started(task)
-            return false
-        }
-        if isCancelled { task.cancel() }
-    }
-
-    func cancel() {
-        let task: ClientTask? = state.withLock { state in
-            defer { state = .cancelled }
-            if case .started(let task) = state { return task }
-            return nil
-        }
-        task?.cancel()
-    }
-
-    func consumed(_ count: Int) {
-        let task: ClientTask? = state.withLock { if case .started(let task) = $0 { task } else { nil } }
-        task?.consumed(count)
     }
 }
 

@@ -62,17 +62,11 @@ extension Client {
     public func logInBlocking(
         within limit: Duration = .seconds(900), prompt: @escaping @Sendable (LoginPrompt) -> Void
     ) throws(NightjarError) {
-        guard !loop.isOnLoop else {
-            throw NightjarError(.reentrant, "a blocking login on the client's own thread would wait for itself")
-        }
+        try checkMayWait()
         let queue = CompletionQueue()
         let outcome = Mutex<Result<Void, NightjarError>?>(nil)
         try logIn(on: queue, within: limit, prompt: prompt) { result in outcome.withLock { $0 = result } }
-        while true {
-            if let result = outcome.withLock({ $0 }) { return try result.get() }
-            queue.poll(timeout: nil)
-            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        }
+        try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
     /// How each origin and group stands with its limits, as of now; those of which there is nothing to say are left out.

@@ -258,10 +258,7 @@ public final class Client: Sendable {
     func sendBlocking(
         _ request: Request, handlers: TaskHandlers? = nil, planting planted: PlantedAnswer?
     ) throws(NightjarError) -> Response {
-        guard !loop.isOnLoop else {
-            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
-        }
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        try checkMayWait()
         guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
             throw NightjarError(
                 .invalidRequest,
@@ -288,13 +285,8 @@ public final class Client: Sendable {
             keep(queue)
             throw error
         }
-        while outcome.result == nil {
-            queue.poll(timeout: nil)
-            // A handler forked, and this is the child, where nothing comes any more.
-            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        }
+        let result = try wait(on: queue) { outcome.result }
         keep(queue)
-        guard let result = outcome.result else { throw Client.forked }
         return try result.get()
     }
 

@@ -106,6 +106,17 @@ import Testing
         #expect(put.content?.choices[0].example == .object([.init("name", .string("Rex"))]))
     }
 
+    @Test func whatIsNotCheckedIsSaid() throws {
+        let catalog = try catalog(
+            paths: "  /a: {get: {parameters: [{name: q, in: query, schema: {type: string, pattern: '('}}]}}")
+        guard case .array(let notes) = catalog.operations[0].json["unchecked"], case .string(let note) = notes.first
+        else {
+            Issue.record("nothing is said: \(catalog.operations[0].json)")
+            return
+        }
+        #expect(note.contains("pattern"), "\(note)")
+    }
+
     @Test func parametersAreWrittenAsTheySay() throws {
         let catalog = try catalog(
             paths: """

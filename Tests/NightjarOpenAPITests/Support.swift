@@ -22,8 +22,8 @@ func message(_ body: () throws -> Void) -> String? {
 }
 
 /// Files by path, the first of which is loaded.
-func catalog(_ files: KeyValuePairs<String, String>, allowedOrigins: Set<String> = []) throws -> Catalog {
-    try CatalogLoader.load(files[0].key, allowedOrigins: allowedOrigins) { path throws(NightjarError) in
+func catalog(_ files: KeyValuePairs<String, String>) throws -> Catalog {
+    try CatalogLoader.load(files[0].key) { path throws(NightjarError) in
         guard let file = files.first(where: { $0.key == path }) else {
             throw NightjarError(.storage, "there is no \(path)")
         }

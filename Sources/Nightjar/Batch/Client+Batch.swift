@@ -78,7 +78,7 @@ extension Client {
         _ requests: [Request], concurrency: Int, collectsErrors: Bool
     ) async throws(NightjarError) -> (end: Result<Void, NightjarError>, answers: BatchAnswers) {
         let answers = BatchAnswers(requests.count)
-        let pending = PendingBatch()
+        let pending = Pending<Batch>()
         let calls = requests.map { BatchCall($0) }
         let end: Result<Result<Void, NightjarError>, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -102,25 +102,16 @@ extension Client {
     private func runBlocking(
         _ calls: [BatchCall], concurrency: Int, collectsErrors: Bool
     ) throws(NightjarError) -> (end: Result<Void, NightjarError>, answers: BatchAnswers) {
-        guard !loop.isOnLoop else {
-            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
-        }
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        try checkMayWait()
         let queue = takeQueue()
         let answers = BatchAnswers(calls.count)
         let end = Mutex<Result<Void, NightjarError>?>(nil)
         let handlers = BatchHandlers(ended: { answers.keep($3, at: $1) }) { _, result in end.withLock { $0 = result } }
         let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
         batch.goOn(delivers: true)
-        while true {
-            if let end = end.withLock({ $0 }) {
-                keep(queue)
-                return (end, answers)
-            }
-            queue.poll(timeout: nil)
-            // A handler forked, and this is the child, where nothing comes any more.
-            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        }
+        let told = try wait(on: queue) { end.withLock { $0 } }
+        keep(queue)
+        return (told, answers)
     }
 }
 
@@ -141,26 +132,5 @@ private final class BatchAnswers: Sendable {
         var responses: [Response] = []
         for result in results() { responses.append(try result.get()) }
         return responses
-    }
-}
-
-/// A batch that may be cancelled before it has begun.
-private final class PendingBatch: Sendable {
-    private let state = Mutex<(batch: Batch?, isCancelled: Bool)>((nil, false))
-
-    func set(_ batch: Batch) {
-        let isCancelled = state.withLock { state in
-            state.batch = batch
-            return state.isCancelled
-        }
-        if isCancelled { batch.cancel() }
-    }
-
-    func cancel() {
-        let batch = state.withLock { state in
-            state.isCancelled = true
-            return state.batch
-        }
-        batch?.cancel()
     }
 }

@@ -14,7 +14,7 @@ extension Client {
     /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read; what a
     ///   call throws.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
-        let pending = PendingTask()
+        let pending = Pending<ClientTask>()
         let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 do throws(NightjarError) {
@@ -32,19 +32,13 @@ extension Client {
 
     /// The same, waiting on this thread.
     public func loadCatalogBlocking(from location: String) throws(NightjarError) -> Catalog {
-        guard !loop.isOnLoop else {
-            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
-        }
+        try checkMayWait()
         let queue = CompletionQueue()
         // Runs here what is left of calls that an error has ended.
         defer { queue.close() }
         let outcome = Mutex<Result<Catalog, NightjarError>?>(nil)
         try startLoadingCatalog(from: location, on: queue) { result in outcome.withLock { $0 = result } }
-        while true {
-            if let result = outcome.withLock({ $0 }) { return try result.get() }
-            queue.poll(timeout: nil)
-            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        }
+        return try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
     /// The same without waiting.

@@ -60,22 +60,15 @@ public final class Pager: Sendable {
 
     /// - Parameter queue: polled meanwhile; of this thread alone.
     public func nextPageBlocking(on queue: CompletionQueue) throws(NightjarError) -> Page? {
-        guard !client.loop.isOnLoop else {
-            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
-        }
+        try client.checkMayWait()
         let outcome = Outcome()
         nextPage(on: queue) { outcome.result = $0 }
-        while outcome.result == nil {
-            queue.poll(timeout: nil)
-            guard !Fork.hasHappened(since: client.birth) else { throw Client.forked }
-        }
-        guard let result = outcome.result else { throw Client.forked }
-        return try result.get()
+        return try client.wait(on: queue) { outcome.result }.get()
     }
 
     /// The next page; nil behind the last. Cancelling the Swift task ends the wait, and the load where nobody else waits.
     public func nextPage() async throws(NightjarError) -> Page? {
-        let pending = PendingAsk()
+        let pending = Pending<PageAsk>()
         let result: Result<Page?, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let ask = PageAsk(walker, on: nil) { continuation.resume(returning: $0) }

@@ -31,7 +31,8 @@ extension Operation {
         return lines.joined(separator: "\n")
     }
 
-    /// An object of `name`, `method`, `path`, `parameters`, `body`, `answers` and what else is said of it.
+    /// An object of `name`, `method`, `path`, `parameters` and `body`, both with examples, `answers`, `unchecked` (what of its
+    /// schemas no value is checked against, and where) and what else is said of it.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("name", .string(name)), .init("method", .string(method.name)), .init("path", .string(path)),
@@ -51,11 +52,34 @@ extension Operation {
                 .init("content_types", .array(content.choices.map { .string($0.mediaType) })),
             ]
             body.add("documentation", content.documentation)
+            if let choice = content.choices.first, let example = choice.example ?? choice.schema?.example {
+                body.append(.init("example", example))
+            }
             members.append(.init("body", .object(body)))
         }
         members.append(.init("answers", .array(answers.map(\.json))))
+        let notes = unchecked
+        if !notes.isEmpty { members.append(.init("unchecked", .array(notes.map { .string($0) }))) }
         return .object(members)
     }
+
+    private var unchecked: [String] {
+        let schemas =
+            parameters.map(\.schema) + (content?.choices.map(\.schema) ?? [])
+            + answers.flatMap { $0.schemas.map(\.schema) }
+        var unchecked: [String] = []
+        var seen: Set<String> = []
+        for schema in schemas {
+            for note in (try? schema?.get().notes) ?? [] where seen.insert(note).inserted {
+                guard unchecked.count < Operation.maximumNotes else { return unchecked }
+                unchecked.append(note)
+            }
+        }
+        return unchecked
+    }
+
+    /// Of one endpoint; who has that many reads no more.
+    private static let maximumNotes = 100
 }
 
 extension Parameter {
@@ -72,9 +96,14 @@ extension Parameter {
         members.append(.init("explode", .bool(explodes)))
         members.add("documentation", documentation)
         members.append(.init("deprecated", .bool(isDeprecated)))
-        if let example { members.append(.init("example", example)) }
+        if let example = example ?? schema?.example { members.append(.init("example", example)) }
         return .object(members)
     }
+}
+
+extension DeferredSchema {
+    /// A value to send.
+    fileprivate var example: JSONValue? { (try? get())?.example(use: .request) }
 }
 
 extension AnswerDescription {

@@ -57,11 +57,20 @@ extension PagePlan {
             style = .next
             next = url.pointer
             guessed.append("the URL of the next page is at \(quoted(url.pointer.description))")
+            heedFlag(hints, &guessed)
         } else if let cursor, cursor.goesOn || hints.moreFlag() == nil {
             adopt(cursor.pointer, options.parameter ?? cursor.parameter, &guessed)
+            heedFlag(hints, &guessed)
         } else if !guessLastItem(options, hints, &guessed), !guessNumbers(options, hints, &guessed) {
             try endAfterOne(hints, &guessed)
         }
+    }
+
+    /// Beside a cursor that is there on the last page too, the flag alone tells the end: Relay's connections.
+    private mutating func heedFlag(_ hints: PageHints, _ guessed: inout [String]) {
+        guard more == nil, let flag = hints.moreFlag() else { return }
+        more = flag
+        guessed.append("\(quoted(flag.description)) tells whether more follows")
     }
 
     private mutating func adopt(_ pointer: JSONPointer, _ parameter: String, _ guessed: inout [String]) {

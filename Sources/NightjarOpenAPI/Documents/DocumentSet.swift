@@ -14,12 +14,6 @@ struct DocumentSet: Sendable {
     private var byName: [String: Int] = [:]
     /// Why documents are not here.
     private var failures: [String: NightjarError] = [:]
-    /// Origins besides its own that a document may refer to.
-    let allowedOrigins: Set<String>
-
-    init(allowedOrigins: Set<String> = []) {
-        self.allowedOrigins = Set(allowedOrigins.map { (try? RequestURL($0))?.origin.description ?? $0 })
-    }
 
     // MARK: Documents
 
@@ -53,13 +47,13 @@ struct DocumentSet: Sendable {
         let here = documents[document].location
         if hash == reference.startIndex { return (here, fragment) }
         let location = try here.resolving(String(reference[..<hash]))
-        if let origin = location.origin, origin != here.origin, !allowedOrigins.contains(origin.description) {
+        if let origin = location.origin, origin != here.origin {
             let rule = here.origin == nil ? "and files refer to files" : "another origin than its document's"
             throw NightjarError(
                 .invalidArgument,
                 """
-                the reference \(quoted(reference)) leads to \(origin), \(rule); allow that origin, or load the \
-                document and its parts from one place
+                the reference \(quoted(reference)) leads to \(origin), \(rule); load the document and its parts \
+                from one place
                 """)
         }
         return (location, fragment)

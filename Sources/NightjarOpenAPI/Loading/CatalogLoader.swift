@@ -6,18 +6,13 @@ import NightjarHTTP
 ///
 /// OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to others of its own origin, and a file to files.
 public struct CatalogLoader: Sendable {
-    private var set: DocumentSet
+    private var set = DocumentSet()
     private var walk = ReferenceWalk()
     private var bytes = 0
     private var asked = 1
 
-    /// - Parameters:
-    ///   - location: an absolute file path, or an absolute URL.
-    ///   - allowedOrigins: others that documents may refer to: `https://example.com`.
-    public init(_ location: String, allowedOrigins: Set<String> = []) {
-        wanted = [location]
-        set = DocumentSet(allowedOrigins: allowedOrigins)
-    }
+    /// - Parameter location: an absolute file path, or an absolute URL.
+    public init(_ location: String) { wanted = [location] }
 
     /// Documents not received yet: absolute paths and URLs. Empty: ``catalog()`` can be called.
     public private(set) var wanted: [String]
@@ -95,10 +90,9 @@ public struct CatalogLoader: Sendable {
     /// - Parameter read: gives the bytes of a path or URL.
     /// - Throws: what `read` throws, unless only a part cannot be had and will not be had later either.
     public static func load(
-        _ location: String, allowedOrigins: Set<String> = [],
-        read: (String) throws(NightjarError) -> [UInt8]
+        _ location: String, read: (String) throws(NightjarError) -> [UInt8]
     ) throws(NightjarError) -> Catalog {
-        var loader = CatalogLoader(location, allowedOrigins: allowedOrigins)
+        var loader = CatalogLoader(location)
         while !loader.wanted.isEmpty {
             for location in loader.wanted {
                 let bytes: [UInt8]

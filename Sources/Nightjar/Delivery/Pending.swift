@@ -1,0 +1,35 @@
+import NightjarHTTP
+import Synchronization
+
+/// Something under way that can be given up.
+protocol Cancellable: Sendable {
+    func cancel()
+}
+
+extension ClientTask: Cancellable {}
+extension Batch: Cancellable {}
+extension PageAsk: Cancellable {}
+
+/// Work that may be cancelled before what begins it has returned it.
+final class Pending<Work: Cancellable>: Sendable {
+    private let state = Mutex((work: Work?.none, isCancelled: false))
+
+    /// Nil before it has begun.
+    var work: Work? { state.withLock { $0.work } }
+
+    func set(_ work: Work) {
+        let isCancelled = state.withLock { state in
+            state.work = work
+            return state.isCancelled
+        }
+        if isCancelled { work.cancel() }
+    }
+
+    func cancel() {
+        let work = state.withLock { state in
+            state.isCancelled = true
+            return state.work
+        }
+        work?.cancel()
+    }
+}
