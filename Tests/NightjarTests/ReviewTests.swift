@@ -354,4 +354,30 @@ import Testing
         #expect(try store.load()?.token.refresh == "r0")
         #expect(try store.load()?.pending != nil)
     }
+
+    // MARK: Limits
+
+    /// Each that is let in ends at once and lets the next in: in a loop, and not within each other.
+    @Test(.timeLimit(.minutes(2))) func aLongLineThatEndsAtOnceNeedsNoDeepStack() throws {
+        let transport = Answering { line, _ in line == "GET /held" ? nil : .status(200) }
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test"
+        configuration.limits.concurrency = 1
+        configuration.limits.maximumWaiting = 30_000
+        let client = try Client(configuration) { _ in transport }
+        let queue = CompletionQueue()
+        let held = try client.start(Request(.get, "/held"), on: queue, TaskHandlers { _, _ in })
+        let answered = Atomic<Int>(0)
+        for _ in 0..<30_000 {
+            _ = try client.start(
+                Request(.get, "/next"), on: queue,
+                TaskHandlers { _, result in
+                    if case .success = result { answered.add(1, ordering: .relaxed) }
+                })
+        }
+        held.cancel()
+        while answered.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
+        #expect(client.limitStates().allSatisfy { $0.inside == 0 && $0.waiting == 0 })
+        client.close()
+    }
 }
