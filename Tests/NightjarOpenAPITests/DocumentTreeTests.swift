@@ -115,7 +115,8 @@ import Testing
 
     @Test func aLongWayIsFound() throws {
         let depth = DocumentTree.maximumDepth - 1
-        let text = String(repeating: "{\"a\":[],\"b\":[", count: depth / 2) + "1" + String(repeating: "]}", count: depth / 2)
+        let text =
+            String(repeating: "{\"a\":[],\"b\":[", count: depth / 2) + "1" + String(repeating: "]}", count: depth / 2)
         let tree = try tree(text, "api.json")
         let index = UInt32(tree.nodes.count - 1)
         var looks = 0

@@ -30,7 +30,9 @@ import Testing
         #expect(library.count == 2 + 5)
         #expect(one.properties.first?.schema.root == user.root)
         #expect(two.elements?.root == user.root)
-        #expect(two.mismatch(in: try JSONValue(parsing: #"[{"id":1,"friends":[{}]}]"#))?.path.description == "/0/friends/0/id")
+        #expect(
+            two.mismatch(in: try JSONValue(parsing: #"[{"id":1,"friends":[{}]}]"#))?.path.description
+                == "/0/friends/0/id")
     }
 
     @Test func eachSchemaTellsOfWhatItReaches() throws {
@@ -39,9 +41,12 @@ import Testing
         let one = try library.schema(at: place("/one"))
         let two = try library.schema(at: place("/two"))
         let late = try library.schema(at: place("/Late"))
-        #expect(user.notes == [#"the schema at "#/User": the pattern "(" is none at offset 1: missing closing parenthesis"#])
+        #expect(
+            user.notes == [
+                ##"the schema at "#/User": the pattern "(" is none at offset 1: missing closing parenthesis"##
+            ])
         #expect(one.notes == user.notes)
-        #expect(two.notes == [#"the schema at "#/two": "format" must be a string, found an integer"#] + user.notes)
+        #expect(two.notes == [##"the schema at "#/two": "format" must be a string, found an integer"##] + user.notes)
         #expect(late.notes == [##"the schema at "#/Late": "requried" is no keyword; did you mean "required"?"##])
     }
 
@@ -81,7 +86,8 @@ import Testing
 
     /// Who checks looks into the arena while others add to it.
     @Test func schemasAreUsedWhileOthersAreRead() async throws {
-        let members = (0..<2000).map { #""s\#($0)":{"items":{"$ref":"#/s0"},"maxItems":\#($0)}"# }.joined(separator: ",")
+        let members = (0..<2000).map { ##""s\##($0)":{"items":{"$ref":"#/s0"},"maxItems":\##($0)}"## }.joined(
+            separator: ",")
         let library = try library("{\(members)}", maximum: 10_000)
         let document = try JSONValue(parsing: "[[],[]]")
         let wrong = await withTaskGroup(of: Int.self) { group in
