@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NightjarHTTP
 import Synchronization
@@ -19,8 +20,13 @@ import Testing
             }
         }
 
+        private func isBefore(_ end: timespec) -> Bool { timespec.monotonic(after: .zero).tv_sec < end.tv_sec }
+
         func wait() {
-            monitor.withLock { while !isOpen.load(ordering: .sequentiallyConsistent) { monitor.wait(until: nil) } }
+            let end = timespec.monotonic(after: .seconds(30))
+            monitor.withLock {
+                while !isOpen.load(ordering: .sequentiallyConsistent), isBefore(end) { monitor.wait(until: end) }
+            }
         }
     }
 

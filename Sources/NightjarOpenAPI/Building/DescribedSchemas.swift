@@ -1,20 +1,25 @@
 import NightjarHTTP
+import Synchronization
 
 /// The schemas of a description, which are read when somebody needs them. Operations share what they refer to.
 final class DescribedSchemas: Sendable {
     let set: DocumentSet
     let dialect: JSONSchema.Dialect
-    private let library: SchemaLibrary
+    /// Who reads a schema for the first time holds the lock.
+    private let library: Mutex<SchemaLibrary>
 
     init(_ set: DocumentSet, _ dialect: JSONSchema.Dialect) {
         self.set = set
         self.dialect = dialect
         let values = set.documents.reduce(0) { $0 + $1.tree.nodes.count }
-        library = SchemaLibrary(set, dialect: dialect, maximum: max(values, DescribedSchemas.leastMaximum))
+        library = Mutex(SchemaLibrary(set, dialect: dialect, maximum: max(values, DescribedSchemas.leastMaximum)))
     }
 
     func deferred(_ place: DocumentPlace) -> DeferredSchema {
-        DeferredSchema { [library, set] () throws(NightjarError) in try library.schema(at: set.schemaPlace(place)) }
+        DeferredSchema { [self] () throws(NightjarError) in
+            let place = set.schemaPlace(place)
+            return try library.withLock { library throws(NightjarError) in try library.schema(at: place) }
+        }
     }
 
     /// Schemas that may be kept of small documents. Of others it is one for each value that is written: a schema has three
