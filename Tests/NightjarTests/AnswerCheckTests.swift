@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
 import Synchronization
@@ -20,13 +19,8 @@ import Testing
             }
         }
 
-        private func isBefore(_ end: timespec) -> Bool { timespec.monotonic(after: .zero).tv_sec < end.tv_sec }
-
         func wait() {
-            let end = timespec.monotonic(after: .seconds(30))
-            monitor.withLock {
-                while !isOpen.load(ordering: .sequentiallyConsistent), isBefore(end) { monitor.wait(until: end) }
-            }
+            monitor.withLock { while !isOpen.load(ordering: .sequentiallyConsistent) { monitor.wait(until: nil) } }
         }
     }
 
