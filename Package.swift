@@ -237,5 +237,8 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             name: "MeasureOpenAPI",
             dependencies: ["NightjarHTTP", "NightjarOpenAPI", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Measure/OpenAPI"),
+        .executableTarget(
+            name: "MeasureAnswers", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/Answers"),
     ]
 }
