@@ -116,6 +116,11 @@ extension JSONSchema {
         var examples: [JSONValue] = []
         var mediaType: String?
         var encoding: String?
+
+        var saysNothing: Bool {
+            description == nil && format == nil && defaultValue == nil && examples.isEmpty && mediaType == nil
+                && encoding == nil
+        }
     }
 
     struct Bounds: Sendable {
