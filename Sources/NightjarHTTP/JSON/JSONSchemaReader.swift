@@ -18,7 +18,7 @@ struct JSONSchemaReader {
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena
     /// Of what is in the arena, and may be asked for again.
-    private let known: [SchemaPlace: JSONSchema.Index]
+    private var known: [SchemaPlace: JSONSchema.Index] = [:]
     /// Those that the arena may hold.
     private let maximum: Int
     /// What comes behind those in the arena; nil: waiting to be read.
@@ -45,13 +45,11 @@ struct JSONSchemaReader {
     }
 
     private init(
-        _ source: any SchemaSource, _ dialect: JSONSchema.Dialect?, _ arena: JSONSchema.Arena,
-        _ known: [SchemaPlace: JSONSchema.Index], maximum: Int
+        _ source: any SchemaSource, _ dialect: JSONSchema.Dialect?, _ arena: JSONSchema.Arena, maximum: Int
     ) {
         self.source = source
         self.dialect = dialect
         self.arena = arena
-        self.known = known
         self.maximum = maximum
         room = max(JSONSchemaReader.maximumNotes - arena.noteCount, 0)
     }
@@ -75,23 +73,28 @@ struct JSONSchemaReader {
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
         _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int
     ) throws(NightjarError) -> JSONSchema.Index {
-        var reader = JSONSchemaReader(source, dialect, arena, known, maximum: maximum)
-        reader.place = place
-        let root = try reader.subschema(schema, at: place, depth: 0)
+        var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum)
+        // Lent, or it would be copied for each schema.
+        swap(&known, &reader.known)
+        defer { swap(&known, &reader.known) }
+        return try reader.read(schema, at: place)
+    }
+
+    private mutating func read(_ schema: JSONValue, at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
+        self.place = place
+        let root = try subschema(schema, at: place, depth: 0)
         var next = 0
-        while next < reader.queue.count {
-            try reader.read(reader.queue[next])
+        while next < queue.count {
+            try read(queue[next])
             next += 1
             // Those that are done are let go now and then.
             if next == 4096 {
-                reader.queue.removeFirst(next)
+                queue.removeFirst(next)
                 next = 0
             }
         }
         let any = arena[JSONSchema.Arena.any]
-        arena.add(reader.nodes.map { $0 ?? any })
-        let (places, targets) = (reader.places, reader.targets)
-        _ = consume reader  // or `known` would be copied
+        arena.add(nodes.map { $0 ?? any })
         for target in targets { known[target] = places[target] }
         return root
     }
