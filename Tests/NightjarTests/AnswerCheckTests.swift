@@ -109,7 +109,7 @@ import Testing
         request.schema = try JSONSchema(parsing: Self.schema)
         #expect(try api.sendBlocking(request).status == 200)
         let error = #expect(throws: NightjarError.self) { try api.sendBlocking(request) }
-        #expect(error?.message == #"at "/1000/id": expected an integer, found nothing"#)
+        #expect(error?.message == #"the JSON is not as expected: at "/1000/id": expected an integer, found nothing"#)
         #expect(error?.status == 200)
         #expect(try api.sendBlocking(request).status == 200)
     }
@@ -189,7 +189,9 @@ import Testing
         var request = request(DeferredSchema(try JSONSchema(parsing: Self.schema)), .warn)
         request.schema = try JSONSchema(parsing: #"{"maxItems":0}"#)
         let error = #expect(throws: NightjarError.self) { try api.sendBlocking(request) }
-        #expect(error?.message.hasPrefix("expected an array of at most 0 elements, found one of") == true)
+        #expect(
+            error?.message.hasPrefix(
+                "the JSON is not as expected: expected an array of at most 0 elements, found one of") == true)
         #expect(error?.decisions.count == 1)
     }
 }
