@@ -57,6 +57,8 @@ final class ClientLoop: @unchecked Sendable {
     let log: LogSink?
     /// For what blocks.
     let workers: WorkerThreads
+    /// For what takes a processor long. Files do not wait for it.
+    let checkers: WorkerThreads
     private var spareMail: [Message] = []
     private var calls: [Call] = []
     /// Told when the client is closed: what waits and is no call.
@@ -80,6 +82,7 @@ final class ClientLoop: @unchecked Sendable {
         self.transport = transport
         self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
+        checkers = WorkerThreads(ClientLoop.checkerCount, for: thread.loop)
     }
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
@@ -200,6 +203,7 @@ final class ClientLoop: @unchecked Sendable {
         endCalls { _ in true }
         transport.shutDown()
         workers.shutDown()
+        checkers.shutDown()
         tokens?.shutDown()
         monitor.withLock {
             isShutDown = true
@@ -335,6 +339,8 @@ final class ClientLoop: @unchecked Sendable {
     private static let finestWatch = TimeAmount.milliseconds(2)
     /// Disks seldom gain by more, and one that hangs should not hold up all files.
     private static let workerCount = 2
+    /// A client has one thread for all else, so more would gain little: few answers are large.
+    private static let checkerCount = 2
     /// Token endpoints answer in a few kilobytes.
     private static let largestInnerBody = 1 << 20
     /// How long a client that is closed waits for a new token. A server that has not answered by then has lost it.
