@@ -47,6 +47,17 @@ extension RequestURL {
         return url
     }
 
+    /// The same with these query items behind the others, none of which has a name of theirs.
+    ///
+    /// - Throws: `invalid_url` when the target becomes too long.
+    package func replacing(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
+        let others = queryParts.filter { part in !items.contains { RequestURL.isPart(part, named: $0.name) } }
+        return try withQuery(others).joined("", query: items)
+    }
+
+    /// Whether the values of query items of this name are kept out of logs.
+    package func isSecret(name: String) -> Bool { Redaction.isSecret(name: name[...].utf8, sensitive: sensitive) }
+
     /// The value of the first query item of this name, decoded.
     func queryValue(_ name: String) -> String? {
         queryParts.first { RequestURL.isPart($0, named: name) }.map { part in
