@@ -68,7 +68,7 @@ int njl_caller_raise(lua_State *L, int index) {
   return lua_error(L);
 }
 
-/* What was raised, at the top, becomes the error of the errand. Never nil: Lua has a text in its place. */
+/* What was raised, at the top, becomes the error of the errand. */
 static void fail(lua_State *L, njl_errand *errand) {
   int value = lua_gettop(L), number = 0;
   if (njl_push_numbered(L, (lua_Integer)njl_errand_caller(errand))) {

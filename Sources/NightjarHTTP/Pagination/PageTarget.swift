@@ -28,12 +28,7 @@ extension RequestURL {
     func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
         var parts = queryParts
         for (name, value) in items {
-            try RequestTarget.checkLength(name.utf8.count + value.utf8.count)
-            var text = ByteBuffer()
-            PercentEncoding.writeComponent(name, into: &text)
-            text.writeInteger(UInt8(ascii: "="))
-            PercentEncoding.writeComponent(value, into: &text)
-            let part = Substring(String(buffer: text))
+            let part = try RequestURL.part(name, value)
             let place = parts.firstIndex { RequestURL.isPart($0, named: name) }
             if let place {
                 parts[place] = part
@@ -51,8 +46,20 @@ extension RequestURL {
     ///
     /// - Throws: `invalid_url` when the target becomes too long.
     package func replacing(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
-        let others = queryParts.filter { part in !items.contains { RequestURL.isPart(part, named: $0.name) } }
-        return try withQuery(others).joined("", query: items)
+        var parts = queryParts.filter { part in !items.contains { RequestURL.isPart(part, named: $0.name) } }
+        for (name, value) in items { parts.append(try RequestURL.part(name, value)) }
+        let url = withQuery(parts)
+        try RequestTarget.checkLength(url.target.utf8.count)
+        return url
+    }
+
+    private static func part(_ name: String, _ value: String) throws(NightjarError) -> Substring {
+        try RequestTarget.checkLength(name.utf8.count + value.utf8.count)
+        var text = ByteBuffer()
+        PercentEncoding.writeComponent(name, into: &text)
+        text.writeInteger(UInt8(ascii: "="))
+        PercentEncoding.writeComponent(value, into: &text)
+        return Substring(String(buffer: text))
     }
 
     /// Whether the values of query items of this name are kept out of logs.
