@@ -15,7 +15,8 @@ struct ParameterNames {
     /// - Parameter count: names that are to be found.
     init(_ parameters: [Parameter], for count: Int) {
         self.parameters = parameters
-        guard count.multipliedReportingOverflow(by: parameters.count).partialValue > ParameterNames.fewComparisons else {
+        guard count.multipliedReportingOverflow(by: parameters.count).partialValue > ParameterNames.fewComparisons
+        else {
             return
         }
         for (index, parameter) in parameters.enumerated() {

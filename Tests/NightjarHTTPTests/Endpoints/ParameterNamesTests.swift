@@ -20,7 +20,10 @@ import Testing
         }
         let bound = try BoundArguments(Arguments(values), of: operation, parameters) { _ in false }
         #expect(bound.values.count == count)
-        #expect(bound.values.enumerated().allSatisfy { $1.parameter.name == "p\($0)" && $1.value == .integer(Int64($0)) })
+        let areInOrder = bound.values.enumerated().allSatisfy { index, bound in
+            bound.parameter.name == "p\(index)" && bound.value == .integer(Int64(index))
+        }
+        #expect(areInOrder)
     }
 
     @Test func manyAndFewAreFoundAlike() throws {

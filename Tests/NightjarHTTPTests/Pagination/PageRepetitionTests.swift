@@ -121,7 +121,8 @@ import Testing
                     continue
                 }
                 let response = Response(
-                    head: ResponseHead(status: status), body: ByteBuffer(), url: try RequestURL("https://api.example/list"))
+                    head: ResponseHead(status: status), body: ByteBuffer(),
+                    url: try RequestURL("https://api.example/list"))
                 for action in walk.failed(NightjarError(.client, "no", response: response)) {
                     if case .end = action { hasEnded = true }
                     if case .fail = action { hasFailed = true }
