@@ -107,22 +107,19 @@ import Testing
     }
 
     @Test func thereIsNoSuchPageIsAnEndBehindTheEnd() throws {
+        let url = try RequestURL("https://api.example/list")
         for (status, ends) in [(404, true), (416, true), (503, false)] {
-            var walk = try PageWalk(
-                .plain(.offset) { $0.total = try JSONPointer("/total") }, first: RequestURL("https://api.example/list"))
+            var walk = try PageWalk(.plain(.offset) { $0.total = try JSONPointer("/total") }, first: url)
             var hasEnded = false
             var hasFailed = false
             for number in 1...3 {
                 _ = walk.wantsPage()
                 guard number == 3 else {
                     _ = walk.answered(
-                        Headers(), body: ByteBuffer(string: #"{"items":[1,1],"total":4}"#),
-                        at: try RequestURL("https://api.example/list"))
+                        Headers(), body: ByteBuffer(string: #"{"items":[1,1],"total":4}"#), at: url)
                     continue
                 }
-                let response = Response(
-                    head: ResponseHead(status: status), body: ByteBuffer(),
-                    url: try RequestURL("https://api.example/list"))
+                let response = Response(head: ResponseHead(status: status), body: ByteBuffer(), url: url)
                 for action in walk.failed(NightjarError(.client, "no", response: response)) {
                     if case .end = action { hasEnded = true }
                     if case .fail = action { hasFailed = true }
