@@ -157,7 +157,7 @@ static void end(lua_State *L, njl_task *task) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
-    njl_task_drop_question(task);
+    njl_task_drop_errands(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
@@ -306,6 +306,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
     njl_ask_logins(L, host);
     if (most > 0) njl_write_log(L, host);
   }
+  if (host->callers > 0) njl_run_errands(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);

@@ -16,6 +16,7 @@
  *   cache.c      a client's cache by hand
  *   endpoints.c  what a client's API can do, by name
  *   refresh.c    stored answers that are fetched anew: refreshed, on_refresh
+ *   errand.c     calls that lists and documents need, between the hooks of their client
  *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
@@ -46,7 +47,6 @@
 #include "njl_host.h"
 #include "njl_script.h"
 
-typedef struct njl_task njl_task;
 typedef struct njl_host njl_host;
 
 /* Nanoseconds of the monotonic clock. */
@@ -105,6 +105,7 @@ struct njl_task {
   njl_wait *group;   /* told of its end, see group.c */
   lua_Integer place; /* in the group */
   njl_question *question; /* that it answers, of login.c; its end releases it */
+  njl_errand *errand;     /* whose call it makes, of errand.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
@@ -128,7 +129,8 @@ struct njl_host {
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
-  size_t listeners;         /* clients that have been numbered */
+  size_t listeners;         /* what has been numbered: clients, and callers of errand.c */
+  size_t callers;           /* of errand.c, ever made */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
@@ -189,7 +191,7 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
-void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
+void njl_task_drop_errands(njl_task *task);              /* the question and the errand, which fail unless they were answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
 bool njl_is_callable(lua_State *L, int index);
@@ -231,8 +233,8 @@ void njl_open_debounce(lua_State *L);
 /* client.c */
 /* That at index 1, or raises: what it is not, or that it is closed. */
 njl_client *njl_check_client(lua_State *L);
-/* A number for the client at `index`, by which it is found as long as somebody else keeps it. */
-lua_Integer njl_number_client(lua_State *L, njl_host *host, int index);
+/* A number for the userdata at `index`, by which it is found as long as somebody else keeps it. */
+lua_Integer njl_number(lua_State *L, njl_host *host, int index);
 bool njl_push_numbered(lua_State *L, lua_Integer number); /* false: it has gone, and nothing is pushed */
 int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
@@ -252,6 +254,17 @@ void njl_ask_logins(lua_State *L, njl_host *host);
 int njl_sign_in(lua_State *L);
 int njl_sign_out(lua_State *L);
 int njl_log_in(lua_State *L);
+
+/* errand.c */
+/* Pushes what makes calls through the hooks of the client at index 1, if that has any, and else nil. The options of each call are
+ * those at `options`; 0: there are none. Returns its number; 0: there is none. */
+lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options);
+/* Whether the running task makes one of its calls, or belongs to one that does. */
+bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
+/* Raises the error at the top; where a hook of a call of the caller at `caller` has raised another, that. */
+int njl_caller_raise(lua_State *L, int caller);
+/* Begins a task for each errand that has come in, and cancels those of calls that nobody wants any more. */
+void njl_run_errands(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L);
@@ -287,6 +300,7 @@ int njl_paginate(lua_State *L);
 /* list.c */
 void njl_list_push(lua_State *L, njl_host *host);              /* of the client at index 1; closed as yet */
 void njl_list_decide_by(lua_State *L, int index);              /* pops the function that says how the list goes on */
+void njl_list_call_by(lua_State *L, int index);                /* pops its caller of errand.c, or nil */
 void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives it its pages, to own */
 void njl_open_list(lua_State *L);
 
@@ -420,6 +434,7 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_CALLER "nightjar.caller"
 #define NJL_LIST "nightjar.list"
 #define NJL_PAGE "nightjar.page"
 #define NJL_DECISION "nightjar.decision"

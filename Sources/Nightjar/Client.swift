@@ -207,15 +207,6 @@ public final class Client: Sendable {
             hooks: hooks)
     }
 
-    /// The URL that a request asks for, without what the client puts into its query.
-    func url(of request: Request) throws(NightjarError) -> RequestURL {
-        var question = request
-        question.method = .get
-        question.body = .none
-        question.compresses = false
-        return try PreparedRequest(question, request.usesAuth ? template : anonymousTemplate).url
-    }
-
     /// Names of fields that the configuration calls credentials.
     var sensitiveNames: [String] { template.sensitiveNames }
 
