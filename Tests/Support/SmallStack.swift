@@ -36,7 +36,7 @@ public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable (
 }
 
 /// Whether this program is built with AddressSanitizer or ThreadSanitizer, whose runtime is then linked into it.
-private let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+public let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
 private final class Answered<Answer: Sendable>: Sendable {
     let result = Mutex<Result<Answer, any Error>?>(nil)
