@@ -270,7 +270,7 @@ import Testing
     // MARK: Bounds
 
     /// A host may call on a thread of its own making; 256 KiB is what some give one.
-    @Test func depthIsBoundedAndNeedsLittleStack() {
+    @Test func depthIsBoundedAndNeedsLittleStack() throws {
         func nested(_ levels: Int) -> String {
             String(repeating: #"{"items":"#, count: levels) + "{}" + String(repeating: "}", count: levels)
         }
