@@ -62,6 +62,7 @@ static client *push_client(lua_State *L, njl_host *host) {
   client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
   *self = (client){.host = host};
   luaL_setmetatable(L, NJL_CLIENT);
+  njl_own(L);
   return self;
 }
 

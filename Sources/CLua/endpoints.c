@@ -25,6 +25,7 @@ static endpoints *push_endpoints(lua_State *L) {
   endpoints *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (endpoints){0};
   luaL_setmetatable(L, NJL_ENDPOINTS);
+  njl_own(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
   return self;

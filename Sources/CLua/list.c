@@ -77,6 +77,7 @@ static page_box *push_page_box(lua_State *L) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
   return box;
 }
 
@@ -86,6 +87,7 @@ void njl_list_push(lua_State *L, njl_host *host) {
   list *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (list){.host = host};
   luaL_setmetatable(L, NJL_LIST);
+  njl_own(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
 }
@@ -247,6 +249,7 @@ static decision *push_decision(lua_State *L, list *self) {
     luaL_setfuncs(L, meta, 0);
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
   return mine;
 }
 

@@ -144,6 +144,10 @@ struct njl_host {
 
 /* host.c */
 bool njl_host_is_open(lua_State *L);
+
+/* For each userdata with a finalizer, on top of the stack, before there is anything in it. Lua finalizes nothing that a
+ * finalizer makes while its state closes (manual, section 2.5.3): the host, which goes last, does it then. */
+void njl_own(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);

@@ -199,6 +199,7 @@ import Testing
         let transport = Answering { _, _ in .status(401) }
         let api = try client(transport, store: store)
         let queue = CompletionQueue()
+        defer { queue.close() }
         _ = try api.start(Request(.get, "/a"), on: queue, TaskHandlers { _, _ in })
         for _ in 0..<400 where transport.all.isEmpty { queue.poll(timeout: .milliseconds(5)) }
         queue.poll(timeout: .milliseconds(50))
@@ -215,6 +216,7 @@ import Testing
         let transport = Answering { _, _ in .status(401) }
         let api = try client(transport, store: store)
         let queue = CompletionQueue()
+        defer { queue.close() }
         _ = try api.start(Request(.get, "/a"), on: queue, TaskHandlers { _, _ in })
         for _ in 0..<400 where store.underLock.withLock({ $0 }) > 0 { queue.poll(timeout: .milliseconds(5)) }
         api.close()
@@ -258,6 +260,7 @@ import Testing
         let transport = Answering { _, _ in nil }
         let api = try client(transport, .oauth2(OAuth2(tokenURL: "/token")), old) { $0.coalesces = true }
         let queue = CompletionQueue()
+        defer { queue.close() }
         _ = try api.start(Request(.get, "/me"), on: queue, TaskHandlers { _, _ in })
         try api.signIn(Token(access: "b0"))
         _ = try api.start(Request(.get, "/me"), on: queue, TaskHandlers { _, _ in })
