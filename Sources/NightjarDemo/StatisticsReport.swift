@@ -45,6 +45,7 @@ extension DemoStatistics.Auth {
             "refresh_reuses": .int(refreshReuses),
             "revoked_families": .int(revokedFamilies),
             "refused": .int(refused),
+            "scope": .string(scope),
         ]
     }
 }

@@ -227,6 +227,8 @@ final class PageWalker: @unchecked Sendable {
         }
         request.usesAuth = false
         request.usesCookies = false
+        request.cookies = []
+        request.schemes = []
         request.headers = request.headers.withoutCredentials
         for name in client.sensitiveNames + ["Host", "Referer"] { request.headers.remove(name) }
         return request
