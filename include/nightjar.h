@@ -1277,8 +1277,9 @@ NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
 /** The name of the endpoint at `index`, in the order of the description; NULL: there are fewer. */
 NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
 /** An endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent, parameters (each
- * with name, in, required, type, default, example, documentation), security (scopes by scheme, one way in after the other), body (with an example, the document's or one that is made),
- * answers, and unchecked: what of its schemas no value is checked against. NULL: there is none of that name. */
+ * with name, in, required, type, default, example, documentation), security (scopes by scheme, one way in after the other),
+ * body (with an example, the document's or one that is made), answers, and unchecked: what of its schemas no value is checked
+ * against. NULL: there is none of that name. */
 NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
 /** All of it as a JSON object: title, version, documentation, servers, tags, security (names of schemes), scopes (what the
  * endpoints ask of OAuth 2.0, by scheme), endpoints (names), and notes: what of a document was passed over, and why. */

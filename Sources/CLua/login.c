@@ -318,8 +318,8 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
   return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
 }
 
-/* api:log_in{ prompt = function(info) end, scheme = } - by a code or with the browser, as the grant says; otherwise by what a call
- * would wait for */
+/* api:log_in{ prompt = function(info) end, scheme = } - by a code or with the browser, as the grant says; otherwise by what
+ * a call would wait for */
 int njl_log_in(lua_State *L) {
   static const char *const known[] = {"prompt", "scheme", NULL};
   njl_client *client = check_login(L, "log_in");

@@ -249,12 +249,22 @@ import Testing
                 return exchange
             }
             if case .bytes(let form) = request.body { state.withLock { $0.forms.append(String(buffer: form)) } }
+            if path.hasSuffix("/device/token") {
+                answer(
+                    receiver, 200,
+                    #"{"device_code":"d","user_code":"u","verification_uri":"http://a/","expires_in":60,"interval":0.01}"#
+                )
+                return exchange
+            }
             let name = path.contains("one") ? "one" : "two"
             let number = state.withLock { state in
                 state.issued[name, default: 0] += 1
                 return state.issued[name] ?? 0
             }
-            answer(receiver, 200, #"{"access_token":"\#(name)\#(number)","token_type":"Bearer","expires_in":3600}"#)
+            answer(
+                receiver, 200,
+                #"{"access_token":"\#(name)\#(number)","refresh_token":"r\#(number)","token_type":"Bearer","expires_in":3600}"#
+            )
             return exchange
         }
 
@@ -303,6 +313,38 @@ import Testing
                 "/a Bearer two1", "/a Bearer t", "/a Bearer one1", "/a Bearer two1", "/two/token -", "/a Bearer two2",
             ])
         #expect(server.state.withLock { $0.forms[0].contains("scope=read") && !$0.forms[1].contains("scope") })
+    }
+
+    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: whoever lets the program in sees what for; a refresh keeps that.
+    @Test(arguments: ["client_credentials", "device_code"]) func theScopesOfADocumentAreAskedFor(grant: String) throws {
+        let server = Server()
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test"
+        var catalog = Catalog()
+        catalog.security = [
+            SecurityScheme(
+                "OAuth", .oauth2(flow: .clientCredentials, authorizationURL: nil, tokenURL: nil, scopes: []))
+        ]
+        for scope in ["read", "write:all"] {
+            var operation = operation([SecurityRequirement([.init("OAuth", scopes: [scope])])])
+            operation.name = scope
+            catalog.set(operation)
+        }
+        configuration.catalog = catalog
+        try configuration.merge(
+            json: #"""
+                {"auth": {"scheme": "OAuth", "client_id": "i", "client_secret": "s", "grant": "\#(grant)",
+                 "token_url": "/one/token", "device_url": "/device/token"}}
+                """#)
+        let api = try Client(configuration) { _ in server }
+        try api.logInBlocking { _ in }
+        server.state.withLock { $0.refused = ["Bearer one1"] }
+        _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(nil)))
+        let forms = server.state.withLock { $0.forms }
+        #expect(forms.first?.contains("scope=read+write%3Aall") == true)
+        #expect(forms.last?.contains("grant_type=refresh_token") == true)
+        #expect(forms.dropFirst().allSatisfy { !$0.contains("scope") })
+        #expect(forms.count == (grant == "device_code" ? 3 : 2))
     }
 
     @Test func signingOutIsOfOneLogin() throws {

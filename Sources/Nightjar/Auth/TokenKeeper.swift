@@ -2,7 +2,8 @@ import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
-/// Keeps the token of one login of a client, on its loop: who may go, who waits, and when a new one is got, `TokenRefresh` decides.
+/// Keeps the token of one login of a client, on its loop: who may go, who waits, and when a new one is got,
+/// `TokenRefresh` decides.
 final class TokenKeeper: @unchecked Sendable {
     private let login: TokenLogin
     /// Of the client's logins.

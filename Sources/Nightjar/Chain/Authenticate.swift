@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Sends the token of the call's login to the origin it is for; where that refuses it (401), waits for a new one and sends the call
-/// again, once.
+/// Sends the token of the call's login to the origin it is for; where that refuses it (401), waits for a new one and
+/// sends the call again, once.
 ///
 /// A call with an Authorization of its own, or none by its own wish, is left alone.
 final class Authenticate: Stage, @unchecked Sendable {
