@@ -99,7 +99,7 @@ public func nj_client_sign_in_to(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let scheme = try optional(scheme, "scheme")
+        let scheme = try optionalText(scheme, "scheme")
         try client.signIn(try Token(json: try document(json, length)), scheme: scheme)
     }
 }
@@ -115,11 +115,11 @@ public func nj_client_sign_out_of(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        try client.signOut(scheme: try optional(scheme, "scheme"))
+        try client.signOut(scheme: try optionalText(scheme, "scheme"))
     }
 }
 
 /// NULL is nil; bad UTF-8 is refused.
-func optional(_ pointer: UnsafePointer<CChar>?, _ name: String) throws(NightjarError) -> String? {
+func optionalText(_ pointer: UnsafePointer<CChar>?, _ name: String) throws(NightjarError) -> String? {
     pointer == nil ? nil : try required(text(pointer), name)
 }
