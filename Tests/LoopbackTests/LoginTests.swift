@@ -189,7 +189,8 @@ import Testing
         #expect(page.withLock { $0 }.contains("&scope=read+write&"))
         #expect(try status(person, "/me") == 200)
         #expect(demo.auth.scope == "")  // of the code's exchange: section 4.1.3 has none
-        let itself = try client(#"{"client_id":"demo","client_secret":"demo-secret"}"#)
+        let itself = try client(
+            #"{"client_id":"demo","client_secret":"demo-secret","grant":"client_credentials"}"#)
         #expect(try status(itself, "/me") == 200)
         #expect(demo.auth.scope == "read write")
     }
@@ -216,7 +217,7 @@ import Testing
         }
         #expect(demo.auth.refreshes == 2 && demo.auth.logins == 2 && demo.auth.refreshReuses == 0)
         #expect(try await api.send(request("/api-key", "key")).status == 200)
-        #expect(try await api.send(Request(.get, "/echo")).status == 200)
+        #expect(try await api.send(Request(.get, "http://127.0.0.1:\(demo.port)/echo")).status == 200)
     }
 
     @Test func aLoginCanBeCancelled() throws {

@@ -111,7 +111,7 @@ import Testing
         let auth = try #require(stats["auth"] as? [String: Int])
         #expect(
             Set(auth.keys) == [
-                "logins", "logouts", "client_credentials", "refreshes", "refresh_replays", "refresh_reuses", "scope",
+                "logins", "logouts", "client_credentials", "refreshes", "refresh_replays", "refresh_reuses",
                 "revoked_families", "refused",
             ])
         #expect(stats["limited"] as? Int == 0)

@@ -70,7 +70,7 @@ import Testing
         let api = try jarClient(transport)
         try send(api)
         try send(api)
-        #expect(cookies(transport)[1] == ["theme=dark; new=1; sid=own"])
+        #expect(cookies(transport)[1] == ["new=1; theme=dark; sid=own"])
     }
 
     @Test func aCookieHeaderOfTheCallersTurnsTheJarOff() throws {
