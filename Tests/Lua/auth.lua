@@ -315,7 +315,7 @@ equal(several.endpoints.me().json.client_id, "demo")
 several:sign_in { access_token = log_in().access_token, scheme = "oauth" }
 equal(several.endpoints.me().json.handle, "ada")
 misuse("sign_out: scheme must be a string, got number", several.sign_out, several, { scheme = 1 })
-misuse("sign_out: unknown option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
+misuse("sign_out: there is no option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
 
 -- Two logins, each with a refresh of its own, however many calls wait.
 control { reset = true }
