@@ -139,10 +139,10 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Logins
 
-    func logIn(_ client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         outcome.task = try client.logIn(
-            on: queue,
+            scheme: scheme, on: queue,
             prompt: { [self] prompt in
                 outcome.show(prompt)
                 tell(outcome)

@@ -29,6 +29,8 @@ extension Client {
     package func removeCredentials(from request: inout Request) {
         request.usesAuth = false
         request.usesCookies = false
+        request.cookies = []
+        request.schemes = []
         request.headers = request.headers.withoutCredentials
         for name in sensitiveNames + ["Host", "Referer"] { request.headers.remove(name) }
     }

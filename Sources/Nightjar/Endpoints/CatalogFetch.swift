@@ -66,8 +66,7 @@ extension Client {
         // Of the call that stands for it; it is never sent.
         let request = try PreparedRequest(Request(.get, "http://localhost/"), anonymousTemplate)
         let options = CallOptions(
-            timeouts: Timeouts(), maximumBody: 0, expectedStatuses: [], decompresses: false, usesCookies: false,
-            usesLogin: false)
+            timeouts: Timeouts(), maximumBody: 0, expectedStatuses: [], decompresses: false, usesCookies: false)
         let handlers = TaskHandlers { _, result in
             switch result {
             case .success: finished(.success(fetch.catalog))
