@@ -20,8 +20,23 @@ typedef struct module {
 /* #embed is of C23; clang has it for C17. */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc23-extensions"
+static const unsigned char args_source[] = {
+#embed "modules/args.lua"
+};
 static const unsigned char csv_source[] = {
 #embed "modules/csv.lua"
+};
+static const unsigned char env_source[] = {
+#embed "modules/env.lua"
+};
+static const unsigned char log_source[] = {
+#embed "modules/log.lua"
+};
+static const unsigned char time_source[] = {
+#embed "modules/time.lua"
+};
+static const unsigned char url_source[] = {
+#embed "modules/url.lua"
 };
 #pragma clang diagnostic pop
 
@@ -30,8 +45,15 @@ static const unsigned char csv_source[] = {
 enum { UNSAFE = false, SAFE = true };
 
 static const module modules[] = {
+    {"args", NULL, SOURCE(args), UNSAFE},
     {"base64", njl_open_base64, NO_SOURCE, SAFE},
     {"csv", NULL, SOURCE(csv), SAFE},
+    {"env", njl_open_env, SOURCE(env), UNSAFE},
+    {"hash", njl_open_hash, NO_SOURCE, SAFE},
+    {"log", njl_open_log, SOURCE(log), SAFE},
+    {"time", njl_open_time, SOURCE(time), SAFE},
+    {"url", njl_open_url, SOURCE(url), SAFE},
+    {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
 };
 
 #define PREFIX "nightjar."

@@ -26,6 +26,7 @@
  *   hooks.c      functions that see calls: before, after, at redirects and failed attempts
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
+ *   json_pointer.c nightjar.json.pointer
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
@@ -35,6 +36,12 @@
  *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
  *   natives.c    what they all have of C
  *   base64.c     nightjar.base64
+ *   hash.c       nightjar.hash
+ *   uuid.c       nightjar.uuid
+ *   moment.c     what nightjar.time has of C
+ *   url.c        what nightjar.url has of C
+ *   script_log.c what nightjar.log has of C
+ *   environment.c what nightjar.env has of C
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
  * Swift (never raises), then push, yield or raise. */
@@ -429,8 +436,23 @@ bool njl_push_module(lua_State *L, const char *name); /* "nightjar.NAME"; false:
 /* natives.c */
 void njl_push_natives(lua_State *L);
 
+/* base64.c */
+void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding);
+
+/* json_pointer.c */
+int njl_json_pointer(lua_State *L);
+
+/* environment.c */
+int njl_is_secret(lua_State *L); /* lua_CFunction */
+
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);
+int njl_open_hash(lua_State *L);
+int njl_open_uuid(lua_State *L);
+int njl_open_time(lua_State *L);
+int njl_open_url(lua_State *L);
+int njl_open_log(lua_State *L);
+int njl_open_env(lua_State *L);
 
 /* module.c */
 int luaopen_nightjar(lua_State *L);
@@ -456,5 +478,6 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_HASH "nightjar.hash"
 
 #endif
