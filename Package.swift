@@ -93,7 +93,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson", .product(name: "DequeModule", package: "swift-collections"),
+                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson",
+                .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         .target(

@@ -37,10 +37,12 @@ static int fail(lua_State *L) {
   return njl_raise(L, kinds[kind], 0, "%s", luaL_checkstring(L, 2));
 }
 
-/* The name at `index`, if it is nearer than `least` and near at all, takes the place of the one at `best`. */
+/* The name at `index`, if it is nearer than `least` and near at all, takes the place of the one at `best`. One that goes on
+ * behind what was written is near. */
 static void keep_nearest(lua_State *L, int index, const char *name, size_t length, size_t *least, int best) {
   if (lua_type(L, index) != LUA_TSTRING) return;
-  size_t edits = njl_edits(name, length, lua_tostring(L, index));
+  const char *known = lua_tostring(L, index);
+  size_t edits = length > 2 && strncmp(known, name, length) == 0 ? 1 : njl_edits(name, length, known);
   if (edits >= *least || edits >= length / 3 + 2) return;
   *least = edits;
   lua_pushvalue(L, index);

@@ -22,5 +22,5 @@ equal(err.kind, "invalid_argument")
 
 check.misuse("env.get: a name expected, got no value", function() env.get() end)
 check.misuse('env.get: "a=b" is no name of an environment variable', function() env.get "a=b" end)
-check.misuse('env.require: there is no kind "int"; did you mean "list"?', function() env.require("PATH", "int") end)
+check.misuse('env.require: there is no kind "int"; did you mean "integer"?', function() env.require("PATH", "int") end)
 check.misuse("env.list: the separator must be one byte", function() env.list("PATH", nil, "::") end)

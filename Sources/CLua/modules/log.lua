@@ -8,7 +8,7 @@ local nightjar, native = ...
 local misuse, write, is_secret = native.misuse, native.write, native.is_secret
 local time = nightjar.time
 local type, tostring, ipairs, next, pairs = type, tostring, ipairs, next, pairs
-local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
+local byte, find, format, gsub, lower, sub = string.byte, string.find, string.format, string.gsub, string.lower, string.sub
 local concat, sort = table.concat, table.sort
 local pcall, redact = pcall, nightjar.url.redact
 local null = nightjar.null
@@ -80,8 +80,14 @@ local function table_text(value, depth)
   return "{" .. concat(parts, " ") .. "}"
 end
 
+-- That there is a credential is no secret, nor is a number that is called code.
+local function is_hidden(name, value)
+  if type(name) ~= "string" or type(value) == "boolean" or value == null then return false end
+  return is_secret(name) and not (type(value) == "number" and find(lower(name), "code$"))
+end
+
 function show(name, value, depth)
-  if type(name) == "string" and is_secret(name) and value ~= null then return "***" end
+  if is_hidden(name, value) then return "***" end
   if type(value) == "string" then return string_text(value, depth > 0) end
   if type(value) == "table" then return table_text(value, depth + 1) end
   if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
