@@ -10,6 +10,9 @@ typedef struct running {
   njl_hash *hash; /* owned; NULL: it has been finished */
 } running;
 
+/* What BoringSSL allocates for one, at most: an HMAC keeps three contexts of 200 bytes and more. */
+enum { COST = 1024 };
+
 static void push_hex(lua_State *L, const uint8_t *bytes, size_t length) {
   static const char digits[] = "0123456789abcdef";
   luaL_Buffer buffer;
@@ -49,16 +52,29 @@ static running *push_running(lua_State *L, njl_hash_function function, const njl
   running *new = lua_newuserdatauv(L, sizeof *new, 0);
   new->hash = NULL;
   luaL_setmetatable(L, NJL_HASH);
+  if (!njl_charge_memory(L, COST)) {
+    lua_gc(L, LUA_GCCOLLECT); /* Hashes that nobody holds any more give theirs back. */
+    if (!njl_charge_memory(L, COST)) luaL_error(L, "not enough memory");
+  }
   new->hash = njl_hash_new(function, key);
-  if (new->hash == NULL) luaL_error(L, "not enough memory");
+  if (new->hash == NULL) {
+    njl_discharge_memory(L, COST);
+    luaL_error(L, "not enough memory");
+  }
   return new;
+}
+
+static void release(lua_State *L, running *running) {
+  if (running->hash == NULL) return;
+  njl_hash *hash = running->hash;
+  running->hash = NULL;
+  njl_hash_release(hash);
+  njl_discharge_memory(L, COST);
 }
 
 static int finish(lua_State *L, running *running, int form) {
   push_digest(L, running->hash, form);
-  njl_hash *hash = running->hash;
-  running->hash = NULL;
-  njl_hash_release(hash);
+  release(L, running);
   return 1;
 }
 
@@ -119,10 +135,7 @@ static int unknown_method(lua_State *L) {
 }
 
 static int gc(lua_State *L) {
-  running *running = lua_touserdata(L, 1);
-  njl_hash *hash = running->hash;
-  running->hash = NULL;
-  njl_hash_release(hash);
+  release(L, lua_touserdata(L, 1));
   return 0;
 }
 

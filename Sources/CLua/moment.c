@@ -28,7 +28,8 @@ static int parse(lua_State *L) {
   njl_bytes text;
   text.data = luaL_checklstring(L, 1, &text.length);
   njl_timestamp moment;
-  if (!njl_timestamp_parse(text, check_form(L, 2), (int64_t)time(NULL), &moment)) return 0;
+  enum { LONGEST = 256 }; /* No moment is longer, unless by zeros. */
+  if (text.length > LONGEST || !njl_timestamp_parse(text, check_form(L, 2), (int64_t)time(NULL), &moment)) return 0;
   if (moment.nanoseconds == 0) lua_pushinteger(L, (lua_Integer)moment.seconds);
   else lua_pushnumber(L, (lua_Number)moment.seconds + (lua_Number)moment.nanoseconds * 1e-9);
   return 1;

@@ -127,6 +127,24 @@ local function row_reader(next_piece, options)
         end
       end
 
+      if state == "start" and count == 0 then -- most rows are a line without quotes
+        local stop = find(text, "[\r\n]", at)
+        local whole = stop and stop - at <= most and sub(text, at, stop - 1)
+        if whole and whole ~= "" and not find(whole, quote, 1, true) then
+          local from = 1
+          while true do
+            local comma = find(whole, separator, from, true)
+            count = count + 1
+            if not comma then break end
+            fields[count] = sub(whole, from, comma - 1)
+            from = comma + 1
+          end
+          fields[count] = sub(whole, from)
+          at, line, skips_newline = stop + 1, line + 1, byte(text, stop) == 13
+          return fields, began
+        end
+      end
+
       if state == "start" then
         field_began = line
         if byte(text, at) == quote_byte then

@@ -44,22 +44,20 @@ local function escaped(text) return (gsub(text, "[%c\"\\]", function(c) return E
 -- A message goes to a terminal or a log as it is, less what would begin another line or command the terminal.
 local function on_one_line(text) return (gsub(text, "%c", function(c) return ESCAPES[c] or format("\\x%02x", byte(c)) end)) end
 
-local function cut(text)
-  if #text <= LONGEST_VALUE then return text end
-  return sub(text, 1, LONGEST_VALUE) .. format("... (%d bytes)", #text)
-end
-
--- The URLs in a text as they may be shown.
-local function without_secrets(text)
-  if not find(text, "://", 1, true) then return text end
-  return (gsub(text, "%f[%a]https?://[^%s\"'<>]+", function(found)
-    local ok, shown = pcall(redact, found)
-    return ok and shown or "http***"
-  end))
+-- The beginning of a text, with the URLs in it as they may be shown.
+local function shown_text(text)
+  local head = sub(text, 1, LONGEST_VALUE)
+  if find(head, "://", 1, true) then
+    head = gsub(head, "%f[%a]https?://[^%s\"'<>]+", function(found)
+      local ok, shown = pcall(redact, found)
+      return ok and shown or "http***"
+    end)
+  end
+  return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head
 end
 
 local function string_text(text, is_inside)
-  text = cut(without_secrets(text))
+  text = shown_text(text)
   if is_inside or text == "" or find(text, "[%c%s\"\\=]") then return '"' .. escaped(text) .. '"' end
   return text
 end
@@ -105,7 +103,9 @@ local function fields_text(fields)
   sort(names)
   for place, name in ipairs(names) do
     local shown = find(name, "[%c%s\"\\=]") and string_text(name) or name
-    parts[place] = " " .. shown .. "=" .. cut(show(name, fields[name], 0))
+    local value = show(name, fields[name], 0)
+    if #value > 2 * LONGEST_VALUE then value = sub(value, 1, LONGEST_VALUE) .. format("... (%d bytes)", #value) end
+    parts[place] = " " .. shown .. "=" .. value
   end
   return concat(parts)
 end
@@ -115,7 +115,7 @@ local function emit(level, message, fields, bound)
   if fields ~= nil and type(fields) ~= "table" then
     misuse(format("log.%s: the fields must be a table, got %s", level, type(fields)))
   end
-  local text = on_one_line(cut(without_secrets(type(message) == "string" and message or tostring(message))))
+  local text = on_one_line(shown_text(type(message) == "string" and message or tostring(message)))
     .. bound .. (fields and fields_text(fields) or "")
   write(level, text, format("%s %-5s %s\n", time.format(time.now(), { digits = 3 }), level, text))
 end

@@ -233,7 +233,9 @@ function time.duration(value)
 end
 
 -- Digits without those of the binary fraction that nobody meant.
-local function decimal(number) return (gsub(gsub(format("%.9f", number), "0+$", ""), "%.$", "")) end
+local function decimal(number, digits)
+  return (gsub(gsub(format("%." .. (digits or 9) .. "f", number), "(%..-)0+$", "%1"), "%.$", ""))
+end
 
 -- time.format_duration(seconds, "short" or "iso") -> "1h30m", "PT1H30M"
 function time.format_duration(seconds, form)
@@ -245,8 +247,8 @@ function time.format_duration(seconds, form)
   local sign = seconds < 0 and "-" or ""
   if seconds < 0 then seconds = -seconds end
   if not is_iso and seconds > 0 and seconds < 1 then
-    for _, unit in ipairs { { "ms", 1e3 }, { "us", 1e6 }, { "ns", 1e9 } } do
-      if seconds * unit[2] >= 0.9999999 then return sign .. decimal(seconds * unit[2]) .. unit[1] end
+    for _, unit in ipairs { { "ms", 1e3, 6 }, { "us", 1e6, 3 }, { "ns", 1e9, 0 } } do
+      if seconds * unit[2] >= 0.9999999 then return sign .. decimal(seconds * unit[2], unit[3]) .. unit[1] end
     end
   end
   local text = { sign, is_iso and "P" or "" }
