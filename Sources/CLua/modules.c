@@ -100,6 +100,11 @@ static void push(lua_State *L, const module *wanted) {
     lua_pop(L, 1);
     if (wanted->source != NULL) load_text(L, wanted);
     else load_c(L, wanted);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE); /* where messages look for the names of functions */
+    lua_pushfstring(L, PREFIX "%s", wanted->name);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, wanted->name);
   }

@@ -32,12 +32,15 @@ function url.encode(text)
   return (gsub(check_text(text, "url.encode"), "[^%w%-._~]", escape))
 end
 
+-- Where a % is that begins none.
+local function broken_escape(text) return find(gsub(text, "%%%x%x", "..."), "%", 1, true) end
+
 -- url.decode(text, {plus = false}) -> the text without escapes; with plus, a + is a space
 function url.decode(text, options)
   check_text(text, "url.decode")
   options = check_options("url.decode", options, { plus = "boolean" })
   if options.plus then text = gsub(text, "%+", " ") end
-  local broken = find(gsub(text, "%%%x%x", "..."), "%", 1, true)
+  local broken = broken_escape(text)
   if broken then
     fail("decoding", format("the text is not percent-encoded: the %% at position %d has not two hexadecimal digits behind it", broken))
   end
@@ -143,6 +146,10 @@ local function check_url(text, name)
     fail("decoding", format("the URL has a character at position %d that none can have; write it as %%%02X", place,
       byte(text, place)))
   end
+  place = broken_escape(text)
+  if place then fail("decoding", format("the URL has a %% at position %d without two hexadecimal digits; write %%25", place)) end
+  place = find(text, "#.*#")
+  if place then fail("decoding", "the URL has a second #; write %23") end
   return text
 end
 
