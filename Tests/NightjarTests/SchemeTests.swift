@@ -352,7 +352,9 @@ import Testing
         let api = try make(server, ["a": oauth("one"), "b": oauth("two"), "k": .bearer("t")])
         #expect(
             message { try api.signOut() } == #"the client has several logins: "a", "b"; say by "scheme" which one"#)
-        #expect(message { try api.signOut(scheme: "k") } == #"the client has no login for the scheme "k"; did you mean "a"?"#)
+        #expect(
+            message { try api.signOut(scheme: "k") }
+                == #"the client has no login for the scheme "k"; did you mean "a"?"#)
         try api.signIn(Token(access: "mine"), scheme: "b")
         try send(api, [SecurityRequirement("b")])
         try api.signOut(scheme: "a")
