@@ -1,6 +1,6 @@
 -- nightjar.csv: tables as text, a row a line. RFC 4180.
 local nightjar, native = ...
-local misuse, fail, check_options = native.misuse, native.fail, native.options
+local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local null = nightjar.null
 local type, tostring, tonumber, pairs, ipairs, math_type = type, tostring, tonumber, pairs, ipairs, math.type
 local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
@@ -48,7 +48,7 @@ local function pieces_of(source, name, lines)
       type(source)))
   end
   if type(source) ~= "function" then
-    misuse(format("%s: a string or a function expected, got %s", name, source == nil and "no value" or type(source)))
+    misuse(format("%s: a string or a function expected, got %s", name, got(source)))
   end
   return function()
     local text = source()
@@ -241,8 +241,8 @@ function csv.rows(source, options)
     if not fields then return nil end
     if not names then return fields end
     if #fields ~= #names and not ragged then
-      fail("decoding", format("the text is not CSV: the row at line %d has %d fields, and the header has %d%s", line, #fields,
-        #names, "; give ragged = true to take it as it is"))
+      fail("decoding", format("the text is not CSV: the row at line %d has %d fields, and the header has %d"
+        .. "; give ragged = true to take it as it is", line, #fields, #names))
     end
     local record = {}
     for place, name in ipairs(names) do record[name] = fields[place] end
@@ -253,7 +253,7 @@ end
 -- csv.parse(text, options) -> all rows
 function csv.parse(text, options)
   if type(text) ~= "string" then
-    misuse(format("csv.parse: a string expected, got %s; csv.rows reads from a function", text == nil and "no value" or type(text)))
+    misuse(format("csv.parse: a string expected, got %s; csv.rows reads from a function", got(text)))
   end
   check_options("csv.parse", options, READING)
   local rows, count = {}, 0
@@ -384,7 +384,7 @@ function csv.write(rows, options)
   elseif type(rows) == "table" then
     for place, row in ipairs(rows) do lines[place] = write(row) end
   else
-    misuse(format("csv.write: a list of rows or a function expected, got %s", rows == nil and "no value" or type(rows)))
+    misuse(format("csv.write: a list of rows or a function expected, got %s", got(rows)))
   end
   if #lines == 0 and options.columns and options.header ~= false then
     return line_writer("csv.write", options)(options.columns, #options.columns)
@@ -395,7 +395,7 @@ end
 -- csv.writer(put, options) -> a function that gives the text of each row that it is called with to `put`
 function csv.writer(put, options)
   if type(put) ~= "function" then
-    misuse(format("csv.writer: a function expected, got %s", put == nil and "no value" or type(put)))
+    misuse(format("csv.writer: a function expected, got %s", got(put)))
   end
   local write = row_writer("csv.writer", check_options("csv.writer", options, WRITING))
   return function(row) put(write(row)) end
