@@ -1,7 +1,7 @@
 -- nightjar.csv: tables as text, a row a line. RFC 4180.
 local nightjar, native = ...
 local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
-local null = nightjar.null
+local read_row, null = native.row, nightjar.null
 local type, tostring, tonumber, pairs, ipairs, math_type = type, tostring, tonumber, pairs, ipairs, math.type
 local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
 local concat, sort = table.concat, table.sort
@@ -127,21 +127,11 @@ local function row_reader(next_piece, options)
         end
       end
 
-      if state == "start" and count == 0 then -- most rows are a line without quotes
-        local stop = find(text, "[\r\n]", at)
-        local whole = stop and stop - at <= most and sub(text, at, stop - 1)
-        if whole and whole ~= "" and not find(whole, quote, 1, true) then
-          local from = 1
-          while true do
-            local comma = find(whole, separator, from, true)
-            count = count + 1
-            if not comma then break end
-            fields[count] = sub(whole, from, comma - 1)
-            from = comma + 1
-          end
-          fields[count] = sub(whole, from)
-          at, line, skips_newline = stop + 1, line + 1, byte(text, stop) == 13
-          return fields, began
+      if state == "start" and count == 0 then
+        local whole, behind, lines, ends_in_cr = read_row(text, at, separator, quote, most)
+        if whole then
+          at, line, skips_newline = behind, line + lines, ends_in_cr
+          return whole, began
         end
       end
 
