@@ -12,7 +12,7 @@ local function check_name(name, called)
   if type(name) ~= "string" then
     misuse(format("%s: a name expected, got %s", called, got(name)))
   end
-  if name == "" or find(name, "[=%z]") then misuse(format("%s: %q is no name of an environment variable", called, name)) end
+  if name == "" or find(name, "[=\0]") then misuse(format("%s: %q is no name of an environment variable", called, name)) end
   return name
 end
 
