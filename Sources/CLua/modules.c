@@ -47,7 +47,7 @@ enum { UNSAFE = false, SAFE = true };
 static const module modules[] = {
     {"args", NULL, SOURCE(args), UNSAFE},
     {"base64", njl_open_base64, NO_SOURCE, SAFE},
-    {"csv", NULL, SOURCE(csv), SAFE},
+    {"csv", njl_open_csv, SOURCE(csv), SAFE},
     {"env", njl_open_env, SOURCE(env), UNSAFE},
     {"hash", njl_open_hash, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},

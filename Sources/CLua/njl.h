@@ -37,6 +37,7 @@
  *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
  *   natives.c    what they all have of C
  *   base64.c     nightjar.base64
+ *   csv.c        what nightjar.csv has of C
  *   hash.c       nightjar.hash
  *   uuid.c       nightjar.uuid
  *   moment.c     what nightjar.time has of C
@@ -465,6 +466,7 @@ int njl_is_secret(lua_State *L); /* lua_CFunction */
 
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);
+int njl_open_csv(lua_State *L);
 int njl_open_hash(lua_State *L);
 int njl_open_uuid(lua_State *L);
 int njl_open_time(lua_State *L);
