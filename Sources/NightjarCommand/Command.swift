@@ -1,3 +1,4 @@
+import CCommand
 import Glibc
 import Nightjar
 import NightjarDemo
@@ -27,6 +28,7 @@ struct Command {
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
         HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends with head
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
+        try interpreter.open(njc_open)
         if invocation.traces { interpreter.observe(by: TraceOutput().show) }
         if let path = invocation.archive {
             let archive = try ArchiveFile(path: path, showsSecrets: invocation.archivesSecrets)
@@ -46,7 +48,7 @@ struct Command {
         let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
         if invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal {
             if !invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }
-            Prompt(interpreter).run()
+            return try interpreter.runProgram("nightjar.command.prompt")
         } else if hasNothingToDo {
             try interpreter.runFile(nil)
         }

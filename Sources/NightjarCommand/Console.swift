@@ -24,15 +24,6 @@ enum Console {
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// The next line of standard input with its newline, by the buffer that scripts read from, too; nil at the end.
-    static func readLine() -> [UInt8]? {
-        var line: UnsafeMutablePointer<CChar>?
-        var capacity = 0
-        defer { free(line) }
-        let count = getline(&line, &capacity, stdin)
-        return count < 0 ? nil : Array(UnsafeRawBufferPointer(start: line, count: count))
-    }
-
     /// Writes at once, behind what scripts have printed.
     static func write(_ text: String, to stream: Stream) {
         fflush(nil)
