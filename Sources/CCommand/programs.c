@@ -8,8 +8,41 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+static const char complete[] = {
+#embed "programs/complete.lua"
+};
+static const char help[] = {
+#embed "programs/help.lua"
+};
+static const char hints[] = {
+#embed "programs/hints.lua"
+};
+static const char history[] = {
+#embed "programs/history.lua"
+};
+static const char keep[] = {
+#embed "programs/keep.lua"
+};
+static const char lexer[] = {
+#embed "programs/lexer.lua"
+};
+static const char progress[] = {
+#embed "programs/progress.lua"
+};
 static const char prompt[] = {
 #embed "programs/prompt.lua"
+};
+static const char reference[] = {
+#embed "programs/reference.lua"
+};
+static const char secrets[] = {
+#embed "programs/secrets.lua"
+};
+static const char show[] = {
+#embed "programs/show.lua"
+};
+static const char text[] = {
+#embed "programs/text.lua"
 };
 
 typedef struct program {
@@ -19,7 +52,9 @@ typedef struct program {
 } program;
 
 static const program programs[] = {
-    {"prompt", prompt, sizeof prompt},
+#define PROGRAM(name) {#name, name, sizeof name}
+    PROGRAM(complete), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(keep), PROGRAM(lexer),
+    PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(text),
 };
 
 /* By the upvalue: the place of the program. What the chunk returns is the module. */
@@ -34,7 +69,8 @@ static int load_program(lua_State *L) {
 }
 
 int njc_open(lua_State *L) {
-  static const luaL_Reg libraries[] = {{"nightjar.command.session", njl_open_session},
+  static const luaL_Reg libraries[] = {{"nightjar.command.editor", njc_open_editor},
+                                       {"nightjar.command.session", njl_open_session},
                                        {"nightjar.command.terminal", njc_open_terminal},
                                        {NULL, NULL}};
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);

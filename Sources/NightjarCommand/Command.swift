@@ -29,7 +29,10 @@ struct Command {
         HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends with head
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
         try interpreter.open(njc_open)
-        if invocation.traces { interpreter.observe(by: TraceOutput().show) }
+        njc_set_traces(invocation.traces)
+        let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
+        let hasPrompt = invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal
+        if invocation.traces || hasPrompt { interpreter.observe(by: TraceOutput().show) }
         if let path = invocation.archive {
             let archive = try ArchiveFile(path: path, showsSecrets: invocation.archivesSecrets)
             interpreter.observe(by: archive.add)
@@ -45,8 +48,7 @@ struct Command {
         case .standardInput: try interpreter.runFile(nil)
         case .none, .demo: break
         }
-        let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
-        if invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal {
+        if hasPrompt {
             if !invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }
             return try interpreter.runProgram("nightjar.command.prompt")
         } else if hasNothingToDo {

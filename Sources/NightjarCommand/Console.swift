@@ -1,3 +1,4 @@
+import CCommand
 @preconcurrency import Glibc
 
 /// The command's arguments and its three standard streams.
@@ -29,12 +30,7 @@ enum Console {
         fflush(nil)
         var text = text
         text.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)
-            while !rest.isEmpty {
-                let count = Glibc.write(stream.rawValue, rest.baseAddress, rest.count)
-                guard count > 0 || errno == EINTR else { return }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(count, 0)))
-            }
+            njc_write(stream.rawValue, bytes.baseAddress, bytes.count)
         }
     }
 
