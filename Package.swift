@@ -40,6 +40,10 @@ let package = Package(
         // Lua 5.4 and each call into it that may raise or yield.
         .target(
             name: "CLua", dependencies: ["CSimdjson"], exclude: ["modules"], linkerSettings: [.linkedLibrary("lua5.4")]),
+        // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
+        .target(
+            name: "CCommand", dependencies: ["CLua"], exclude: ["programs"],
+            linkerSettings: [.linkedLibrary("edit"), .linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
@@ -117,7 +121,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: ["Nightjar", "NightjarLua", "NightjarDemo"]
+            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 

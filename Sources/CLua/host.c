@@ -115,6 +115,14 @@ void njl_release_anchor(lua_State *L, njl_task *task) {
   lua_pop(L, 1);
 }
 
+bool njl_push_anchored(lua_State *L, njl_task *task) {
+  push_anchors(L);
+  bool is_anchored = lua_rawgetp(L, -1, task) == LUA_TUSERDATA;
+  lua_remove(L, -2);
+  if (!is_anchored) lua_pop(L, 1);
+  return is_anchored;
+}
+
 void njl_make_ready(njl_task *task) {
   if (task->is_ready) return;
   njl_host *host = task->host;
@@ -185,6 +193,7 @@ static void forget_children(lua_State *L, njl_task *task) {
 
 /* Ends the task if its function is over and its children have ended; then perhaps its parent, and so on. */
 static void end(lua_State *L, njl_task *task) {
+  njl_host *host = task->host;
   while (task != NULL && task->state == NJL_ENDING && task->unended == 0) {
     adopt_failure(L, task);
     forget_children(L, task);
@@ -199,6 +208,8 @@ static void end(lua_State *L, njl_task *task) {
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);
+    } else if (host->is_session && parent == host->script) {
+      njl_session_task_failed(host, parent); /* Which lets go of it. */
     } else if (parent->failed == NULL) {
       parent->failed = task;
     } else {
@@ -329,6 +340,7 @@ static void poll(njl_host *host, bool is_idle) {
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
   njl_charge(host, 0);
+  njl_take_interrupt(host, false);
   /* What expires may be a wait that blocks, and no task then is ready. */
   bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
   if (is_idle && host->timers == NULL && host->calls == 0) return false;

@@ -30,6 +30,7 @@
  *   json_pointer.c nightjar.json.pointer
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
+ *   session.c    a program that people talk to, and what Ctrl-C ends there
  *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
  *   sigint.c     what Ctrl-C does there
  *   function.c   functions of the host program
@@ -124,6 +125,7 @@ struct njl_task {
   bool is_cancelled;
   bool is_closing;  /* its <close> variables run: they may wait although it is cancelled */
   bool is_observed; /* somebody joined it or will: its error is not lost */
+  bool is_interrupted; /* by Ctrl-C: what is below it raises at each instruction, but for what closes variables */
 };
 
 #define NJL_WAS_CANCELLED (-1)
@@ -151,6 +153,11 @@ struct njl_host {
   uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
+  bool is_session;          /* session.c */
+  atomic_bool is_interrupted; /* Ctrl-C was typed there and nothing has come of it yet */
+  bool was_interrupted;     /* the program is to be told */
+  bool attends;             /* its wait ends then */
+  njl_task *foreground;     /* what it evaluates, kept by the registry; NULL: nothing */
 };
 
 /* host.c */
@@ -179,6 +186,7 @@ void njl_charge(njl_host *host, uint64_t instructions);
 #define NJL_START_CHARGE 100
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
+bool njl_push_anchored(lua_State *L, njl_task *task); /* its userdata; false: it is not anchored, and nothing is pushed */
 
 /* timers.c */
 njl_moment njl_now(void);
@@ -421,12 +429,24 @@ void njl_push_copy(lua_State *L, int table);
 int njl_raise_stopped(lua_State *L, njl_host *host);
 /* What it still runs, its closers, raises that in a while. */
 void njl_arm_stopped(lua_State *L);
+void njl_disarm(lua_State *L); /* What it still runs, its closers, runs on. */
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
+void njl_script_wake(njl_script *script);                  /* any thread */
 
 /* Memory that is not Lua's but a script's doing. False: that would be beyond the limit. */
 bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
+
+/* session.c */
+/* Whether what runs is to end: the host is stopped, or Ctrl-C was typed. */
+bool njl_is_stopped(const njl_host *host);
+/* Sees to it that the Ctrl-C of a session has its effect; `computes`: in the middle of a task. False: there was none. */
+bool njl_take_interrupt(njl_host *host, bool computes);
+void njl_session_task_failed(njl_host *host, const njl_task *parent); /* A child of `parent` has, and nobody has asked for it. */
+
+/* sigint.c */
+void njl_script_catch_again(void); /* what njl_script_catch_interrupt has begun: a Ctrl-C has had its effect */
 
 /* interpreter.c */
 typedef struct njl_warnings {
@@ -436,9 +456,7 @@ typedef struct njl_warnings {
 void njl_warn(void *warnings, const char *piece, int continues); /* a lua_WarnFunction, as lua has it */
 bool njl_set_arguments(lua_State *L, int count, char *const *values, int first); /* false: out of memory */
 void njl_push_requirer(lua_State *L, const char *name);
-bool njl_load_line(lua_State *L, njl_bytes text); /* leaves the chunk or the error */
-bool njl_is_incomplete(lua_State *L, njl_bytes text);
-int njl_print_results(lua_State *L, njl_task *task);
+void njl_push_program(lua_State *L, const char *name, njl_bytes arguments);
 
 /* function.c */
 void njl_push_function(lua_State *L, njl_function *function);
