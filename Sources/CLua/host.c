@@ -298,6 +298,7 @@ static void resume(lua_State *L, njl_task *task) {
 static void step(lua_State *L, njl_task *task) {
   njl_host *host = task->host;
   if (task->state != NJL_NEW && task->state != NJL_SUSPENDED) return;
+  host->burst = 0;
   njl_charge(host, task->state == NJL_NEW ? NJL_START_CHARGE : 0);
   if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
   if (!task->is_cancelled) return resume(L, task);
@@ -339,6 +340,7 @@ static void poll(njl_host *host, bool is_idle) {
 
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
+  host->burst = 0; /* Somebody waits. */
   njl_charge(host, 0);
   njl_take_interrupt(host, false);
   /* What expires may be a wait that blocks, and no task then is ready. */
@@ -368,8 +370,11 @@ void njl_stop(njl_host *host, const char *reason) {
 
 void njl_charge(njl_host *host, uint64_t instructions) {
   host->instructions += instructions;
+  host->burst += instructions;
   if (host->most_instructions != 0 && host->instructions > host->most_instructions) {
     njl_stop(host, "the script ran longer than its limit of instructions");
+  } else if (host->longest_burst != 0 && host->burst > host->longest_burst) {
+    njl_stop(host, "the script computed longer than its limit without waiting");
   } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
     njl_stop(host, "the script ran longer than its limit of time");
   }

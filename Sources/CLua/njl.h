@@ -151,6 +151,7 @@ struct njl_host {
   njl_task *script;         /* what a run in a state of ours began with; NULL: none is in progress, or it is a stock one */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
+  uint64_t burst, longest_burst;            /* likewise, since something was last waited for */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
   bool is_session;          /* session.c */

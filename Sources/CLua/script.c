@@ -143,7 +143,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
-  if (options->instructions != 0 || options->seconds > 0) script->options.is_interruptible = true;
+  if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
   script->L = lua_newstate(allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
@@ -245,6 +245,8 @@ static int run(lua_State *L) {
   atomic_store(&host->is_stopped, false);
   host->instructions = 0;
   host->most_instructions = script->options.instructions;
+  host->burst = 0;
+  host->longest_burst = script->options.burst;
   host->limit = script->options.seconds > 0 ? njl_deadline_after(script->options.seconds) : NJL_NEVER;
 
   if (!load(L, job)) {

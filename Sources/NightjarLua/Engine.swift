@@ -12,6 +12,8 @@ final class Engine: @unchecked Sendable {
     let questions: Questions
     /// What they want the script to send.
     let errands: Errands
+    /// Where the host lets its script go; nil: anywhere.
+    var allowedOrigins: AllowedOrigins?
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
@@ -70,9 +72,17 @@ final class Engine: @unchecked Sendable {
                 return .later
             }
         }
-        outcome.task = try client.start(request, on: queue, handlers)
+        outcome.task = try client.start(confined(request), on: queue, handlers)
         add(outcome)
         return outcome
+    }
+
+    /// The request, that goes nowhere but where the script may.
+    func confined(_ request: Request) -> Request {
+        guard let allowedOrigins else { return request }
+        var request = request
+        request.allowedOrigins = allowedOrigins
+        return request
     }
 
     private func add(_ outcome: Outcome) {
@@ -85,7 +95,7 @@ final class Engine: @unchecked Sendable {
     /// Ends with neither response nor error where nothing is stored.
     func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.lookUp(request, on: queue) { [self] in completed(outcome, $0) }
+        outcome.task = try client.lookUp(confined(request), on: queue) { [self] in completed(outcome, $0) }
         add(outcome)
         return outcome
     }
@@ -103,7 +113,7 @@ final class Engine: @unchecked Sendable {
         }
         let outcome = Outcome(wait: wait)
         outcome.task = try client.insert(
-            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: request, on: queue
+            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: confined(request), on: queue
         ) { [self] in completed(outcome, $0.map { nil }) }
         add(outcome)
         return outcome
