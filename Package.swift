@@ -92,7 +92,9 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "CLua", "CSimdjson", .product(name: "DequeModule", package: "swift-collections"),
+                "Nightjar", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         .target(

@@ -179,6 +179,12 @@ void njl_wait_drop(njl_wait *wait);
  * return njl_await(...). `k` may run with the wait still pending, when somebody resumed the coroutine out of turn: it
  * then calls njl_await again. A wait that was cancelled raises here and never comes to `k`. */
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k);
+/* Suspends the calling C function until the descriptor can be read (or written), or is broken, then goes on in `k` with the
+ * wait as its context: its state is NJL_DONE, or NJL_EXPIRED when the deadline came first. Call it last. `k` begins with
+ * njl_check_work, which raises what the wait has failed with: after a fork nothing is waited for. Who closes a descriptor ends
+ * the waits for it before. */
+int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline, lua_KFunction k);
+void njl_check_work(lua_State *L, njl_wait *wait);
 bool njl_is_token(lua_State *L, int index);
 void njl_push_token(lua_State *L);
 

@@ -395,6 +395,13 @@ const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status
 #define NJL_KEY_LENGTH 36
 void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
 
+/* --- Descriptors and blocking work --- */
+
+/* An outcome, the caller's to release, that a poll tells `wait` of when the descriptor can be read (or written) without
+ * blocking, or is broken; what cannot be waited for, as a regular file, is always ready. The descriptor is neither changed
+ * nor kept: end the wait before it is closed. NULL: `*error` says why not. Abandoned as a call is. */
+njl_outcome *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_outcome **error);
+
 /* --- Lists in pages --- */
 
 /* A list that a server gives in pages, and where in it the script is; the caller's to release, which ends what it loads. */
