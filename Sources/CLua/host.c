@@ -266,7 +266,7 @@ static void step(lua_State *L, njl_task *task) {
 /* False: none was due. */
 static bool expire_timers(njl_host *host) {
   if (host->timers == NULL) return false;
-  njl_moment now = njl_now();
+  njl_moment now = njl_host_now(host);
   bool is_due = host->timers->deadline <= now;
   while (host->timers != NULL && host->timers->deadline <= now) njl_wait_end(host->timers, NJL_EXPIRED);
   return is_due;
@@ -280,7 +280,9 @@ static void poll(njl_host *host, bool is_idle) {
   if (is_idle) {
     timeout = -1;
     njl_moment next = host->limit;
-    if (host->timers != NULL && host->timers->deadline < next) next = host->timers->deadline;
+    /* A clock for tests stands still while something is under way. */
+    bool has_timers = host->timers != NULL && host->clock == NULL;
+    if (has_timers && host->timers->deadline < next) next = host->timers->deadline;
     if (next != NJL_NEVER) {
       njl_moment now = njl_now();
       timeout = next > now ? (double)(next - now) * 1e-9 : 0;
@@ -299,7 +301,15 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   njl_charge(host, 0);
   /* What expires may be a wait that blocks, and no task then is ready. */
   bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
-  if (is_idle && host->timers == NULL && host->calls == 0) return false;
+  if (is_idle && host->calls == 0) {
+    if (host->clock == NULL) {
+      if (host->timers == NULL) return false;
+    } else {
+      if (!njl_clock_step(host)) return false;
+      is_idle = false;
+      expire_timers(host);
+    }
+  }
   if (is_idle || host->calls > 0) poll(host, is_idle);
   if (is_idle) expire_timers(host);
   if (host->listeners > 0) {
@@ -339,5 +349,10 @@ void njl_run(lua_State *L, njl_host *host, njl_task *task) {
       njl_task_cancel(task);
     }
   }
-  if (is_deadlock) luaL_error(L, "deadlock: each task waits for another");
+  if (is_deadlock) njl_raise_deadlock(L, host);
+}
+
+int njl_raise_deadlock(lua_State *L, const njl_host *host) {
+  if (host->clock == NULL || host->timers == NULL) return luaL_error(L, "deadlock: each task waits for another");
+  return luaL_error(L, "deadlock: all tasks wait, and none advances the clock of nightjar.testing");
 }

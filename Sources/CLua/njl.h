@@ -4,6 +4,12 @@
  *   host.c       one for each Lua state: the loop that polls, resumes and finishes tasks
  *   timers.c     waits with a deadline, earliest first
  *   wait.c       suspending a coroutine, or blocking where it cannot yield
+ *   gate.c       waits that the code of modules ends
+ *   clock.c      the time of nightjar.testing
+ *   work.c       what blocks, on other threads: files
+ *   pipe.c       descriptors that are read and written: standard input, pipes of processes
+ *   process.c    processes of ours
+ *   require.c    a require that may wait
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
@@ -48,6 +54,7 @@
 
 typedef struct njl_task njl_task;
 typedef struct njl_host njl_host;
+typedef struct njl_clock njl_clock;
 
 /* Nanoseconds of the monotonic clock. */
 typedef uint64_t njl_moment;
@@ -127,6 +134,7 @@ struct njl_host {
   njl_task *first_ready, *last_ready;
   size_t ready;
   njl_wait *timers;         /* root of the heap */
+  njl_clock *clock;         /* that the timers go by in place of real time; NULL: none */
   size_t calls;             /* in flight */
   size_t listeners;         /* clients that have been numbered */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
@@ -160,12 +168,16 @@ void njl_stop(njl_host *host, const char *reason); /* any thread, and signal han
 void njl_charge(njl_host *host, uint64_t instructions);
 /* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
 #define NJL_START_CHARGE 100
+int njl_raise_deadlock(lua_State *L, const njl_host *host);
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
 
 /* timers.c */
-njl_moment njl_now(void);
-njl_moment njl_deadline_after(double seconds);
+njl_moment njl_now(void);                       /* real time, */
+njl_moment njl_deadline_after(double seconds);  /* as the limits of a run have it */
+njl_moment njl_host_now(const njl_host *host);  /* the time that timers go by, */
+njl_moment njl_host_deadline_after(const njl_host *host, double seconds); /* as all waits have it */
+void njl_timers_shift(njl_host *host, int64_t span);
 void njl_timer_add(njl_wait *wait);
 void njl_timer_remove(njl_wait *wait);
 
@@ -184,6 +196,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k);
  * njl_check_work, which raises what the wait has failed with: after a fork nothing is waited for. Who closes a descriptor ends
  * the waits for it before. */
 int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline, lua_KFunction k);
+njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes); /* the wait alone */
 void njl_check_work(lua_State *L, njl_wait *wait);
 bool njl_is_token(lua_State *L, int index);
 void njl_push_token(lua_State *L);
@@ -416,6 +429,33 @@ int njl_print_results(lua_State *L, njl_task *task);
 void njl_push_function(lua_State *L, njl_function *function);
 void njl_push_value(lua_State *L, const njl_value *value);
 
+njl_value njl_value_at(lua_State *L, int index);
+
+/* gate.c */
+void njl_add_gates(lua_State *L, int table); /* functions for modules in Lua */
+
+/* clock.c */
+njl_moment njl_clock_now(const njl_clock *clock);
+/* Moves the host's clock to the next moment at which something happens; when all tasks wait and no call is under way. False:
+ * it does not move. */
+bool njl_clock_step(njl_host *host);
+void njl_add_clock(lua_State *L); /* to nightjar.testing, on top */
+
+/* work.c */
+void njl_add_work(lua_State *L, int table);
+
+/* pipe.c */
+void njl_add_pipes(lua_State *L, int table);
+/* Takes over the descriptor. */
+void njl_pipe_push(lua_State *L, njl_host *host);
+void njl_pipe_set(lua_State *L, int index, int descriptor);
+
+/* process.c */
+void njl_add_processes(lua_State *L, int table);
+
+/* require.c */
+void njl_open_require(lua_State *L);
+
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);
 
@@ -443,5 +483,10 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_GATE "nightjar.gate"
+#define NJL_CLOCK "nightjar.clock"
+#define NJL_PIPE "nightjar.pipe"
+#define NJL_PROCESS "nightjar.child"
+#define NJL_RESOURCE "nightjar.resource"
 
 #endif

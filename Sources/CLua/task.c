@@ -220,7 +220,7 @@ int njl_sleep(lua_State *L) {
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");
   lua_settop(L, 1);
   njl_wait *wait = njl_wait_push(L, njl_host_of(L));
-  wait->deadline = njl_deadline_after(seconds);
+  wait->deadline = njl_host_deadline_after(wait->host, seconds);
   njl_timer_add(wait);
   return njl_await(L, wait, slept);
 }
