@@ -38,6 +38,9 @@
  *   sigint.c     what Ctrl-C does there
  *   function.c   functions of the host program
  *   sandbox.c    the libraries of scripts that the host did not write
+ *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
+ *   natives.c    what they all have of C
+ *   base64.c     nightjar.base64
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
  * Swift (never raises), then push, yield or raise. */
@@ -327,8 +330,13 @@ void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknow
 int njl_find_name(lua_State *L, int index, const char *const names[]);
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]); /* raises */
+/* Of one letter (insert, drop, replace, swap with its neighbour), that turn `a` into `b`. */
+size_t njl_edits(const char *a, size_t a_length, const char *b);
 const char *njl_nearest(const char *name, size_t length, const char *const names[]); /* NULL: none is near */
 int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]); /* raises */
+/* Reads options that are true or false from the table at `index`, if there is one, and returns which were given: 1 for the
+ * first, 2 for the second, 4 and so on. Raises what is wrong. */
+unsigned njl_read_flags(lua_State *L, int index, const char *function, const char *const names[], bool *const flags[]);
 void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table: name to index */
 
 /* failure.c */
@@ -458,6 +466,17 @@ void njl_open_require(lua_State *L);
 
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);
+
+/* modules.c */
+void njl_open_modules(lua_State *L);    /* of the table on top, that require "nightjar" returns */
+void njl_preload_modules(lua_State *L); /* for require "nightjar.NAME" */
+bool njl_push_module(lua_State *L, const char *name); /* "nightjar.NAME"; false: there is none, or not for this script */
+
+/* natives.c */
+void njl_push_natives(lua_State *L);
+
+/* What opens the modules, see modules.c. */
+int njl_open_base64(lua_State *L);
 
 /* module.c */
 int luaopen_nightjar(lua_State *L);
