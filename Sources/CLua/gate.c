@@ -51,14 +51,30 @@ static int make(lua_State *L) {
   return 1;
 }
 
-/* now(): seconds of the clock that waits go by, from some moment on. */
+/* now(): nanoseconds of the clock that waits go by, from some moment on. */
 static int now(lua_State *L) {
-  lua_pushnumber(L, (lua_Number)njl_host_now(njl_host_of(L)) * 1e-9);
+  lua_pushinteger(L, (lua_Integer)njl_host_now(njl_host_of(L)));
   return 1;
 }
 
+static int woke(lua_State *L, int status, lua_KContext context) {
+  (void)L, (void)status, (void)context;
+  return 0;
+}
+
+/* sleep_until(moment): as now() tells it */
+static int sleep_until(lua_State *L) {
+  lua_Integer moment = luaL_checkinteger(L, 1);
+  lua_settop(L, 1);
+  njl_wait *wait = njl_wait_push(L, njl_host_of(L));
+  wait->deadline = moment > 0 ? (njl_moment)moment : 0;
+  njl_timer_add(wait);
+  return njl_await(L, wait, woke);
+}
+
 void njl_add_gates(lua_State *L, int table) {
-  static const luaL_Reg functions[] = {{"gate", make}, {"now", now}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"gate", make}, {"now", now}, {"sleep_until", sleep_until}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"wait", wait_at}, {"open", open_gate}, {NULL, NULL}};
   table = lua_absindex(L, table);
   if (njl_new_metatable(L, NJL_GATE)) {

@@ -420,6 +420,7 @@ void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that
 bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
+size_t njl_memory_left(lua_State *L); /* SIZE_MAX: there is no limit */
 
 /* interpreter.c */
 typedef struct njl_warnings {
@@ -477,6 +478,11 @@ void njl_push_natives(lua_State *L);
 
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);
+int njl_open_channels(lua_State *L);
+int njl_open_fs(lua_State *L);
+int njl_open_stdin(lua_State *L);
+int njl_open_process(lua_State *L);
+int njl_open_testing(lua_State *L);
 
 /* module.c */
 int luaopen_nightjar(lua_State *L);
