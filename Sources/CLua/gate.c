@@ -2,7 +2,9 @@
  *
  *   gate = gate()                a userdata, shut
  *   gate:wait(seconds or nil)    waits until it is opened: true, or false when the time was over first; then it is shut again
- *   gate:open()                  once is enough, also before somebody waits */
+ *   gate:open()                  once is enough, also before somebody waits
+ *
+ * Beside it what such code has no other way to: the time that waits go by, and errors of our kinds. */
 #include "njl.h"
 
 static njl_wait *check_gate(lua_State *L) { return luaL_checkudata(L, 1, NJL_GATE); }
@@ -72,9 +74,19 @@ static int sleep_until(lua_State *L) {
   return njl_await(L, wait, woke);
 }
 
+/* raise(kind, message): raises an error object. */
+static int raise(lua_State *L) {
+  static const char *const names[] = {"closed", "timeout", "too_large", "storage", "script", NULL};
+  static const njl_kind kinds[] = {NJL_KIND_CLOSED, NJL_KIND_TIMEOUT, NJL_KIND_TOO_LARGE, NJL_KIND_STORAGE,
+                                   NJL_KIND_SCRIPT};
+  int kind = luaL_checkoption(L, 1, NULL, names);
+  int phase = kinds[kind] == NJL_KIND_TIMEOUT ? NJL_PHASE_TOTAL : 0;
+  return njl_raise(L, kinds[kind], phase, "%s", luaL_checkstring(L, 2));
+}
+
 void njl_add_gates(lua_State *L, int table) {
   static const luaL_Reg functions[] = {
-      {"gate", make}, {"now", now}, {"sleep_until", sleep_until}, {NULL, NULL}};
+      {"gate", make}, {"now", now}, {"sleep_until", sleep_until}, {"raise", raise}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"wait", wait_at}, {"open", open_gate}, {NULL, NULL}};
   table = lua_absindex(L, table);
   if (njl_new_metatable(L, NJL_GATE)) {
@@ -88,4 +100,10 @@ void njl_add_gates(lua_State *L, int table) {
   lua_pushlightuserdata(L, njl_host_open(L));
   luaL_setfuncs(L, functions, 1);
   lua_pop(L, 1);
+}
+
+/* Adds to the table at index 1 what the text of nightjar.channels, and of nightjar.timers, has of C. */
+int njl_open_channels(lua_State *L) {
+  njl_add_gates(L, 1);
+  return 0;
 }

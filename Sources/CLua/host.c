@@ -1,12 +1,16 @@
 /* host.c - one host for each Lua state: the loop that polls for what has ended and resumes the tasks that waited for
  * it. Only resume() here resumes a task; what ends a wait merely puts its task into the ready list. */
+#include <string.h>
+
 #include "njl.h"
 
 /* Registry key of the host. */
 static char host_key;
 
-/* User value 1 of the host: tasks that have not ended, by their address. */
-enum { ANCHORS = 1 };
+/* User values of the host: tasks that have not ended, by their address; the tracebacks of threads that failed, which it does
+ * not keep; and the error that was told last to another task, with its traceback, likewise. */
+enum { ANCHORS = 1, TRACEBACKS, TOLD, VALUES = TOLD };
+enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
 
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
@@ -24,6 +28,14 @@ bool njl_host_is_open(lua_State *L) {
   return is_open;
 }
 
+static void push_weak_table(lua_State *L, const char *mode) {
+  lua_createtable(L, TOLD_TRACEBACK, 0);
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
 njl_host *njl_host_open(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA) {
     njl_host *known = lua_touserdata(L, -1);
@@ -31,13 +43,17 @@ njl_host *njl_host_open(lua_State *L) {
     return known;
   }
   lua_pop(L, 1);
-  njl_host *host = lua_newuserdatauv(L, sizeof *host, 1);
+  njl_host *host = lua_newuserdatauv(L, sizeof *host, VALUES);
   *host = (njl_host){.stop_reason = "interrupted", .limit = NJL_NEVER};
   host->root.host = host;
   host->root.state = NJL_RUNNING;
   host->current = &host->root;
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
+  push_weak_table(L, "k");
+  lua_setiuservalue(L, -2, TRACEBACKS);
+  push_weak_table(L, "v");
+  lua_setiuservalue(L, -2, TOLD);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, host_gc);
   lua_setfield(L, -2, "__gc");
@@ -61,10 +77,18 @@ bool njl_is_deeper(const njl_host *host, size_t bytes) {
 
 njl_host *njl_host_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
-static void push_anchors(lua_State *L) {
+static void push_value(lua_State *L, int place) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key);
-  lua_getiuservalue(L, -1, ANCHORS);
+  lua_getiuservalue(L, -1, place);
   lua_replace(L, -2);
+}
+
+static void push_anchors(lua_State *L) { push_value(L, ANCHORS); }
+
+/* Pushes the key of the table of tracebacks on top of it: its thread. */
+static void push_thread(lua_State *L, lua_State *thread) {
+  lua_pushthread(thread);
+  lua_xmove(thread, L, 1);
 }
 
 void njl_anchor(lua_State *L, njl_task *task, int index) {
@@ -200,13 +224,57 @@ static void close_thread(njl_task *task) {
 
 /* --- Running --- */
 
+/* Of tracebacks, in bytes: that of a task, which Lua shortens to 22 lines, with those of the tasks that it asked. */
+#define LONGEST_TRACEBACK (16 * 1024)
+
+/* The traceback of the task; behind that of the one that its error came from, where it had asked for it. */
+static void push_traceback(lua_State *L, const njl_task *task) {
+  static const char title[] = "stack traceback:";
+  luaL_traceback(L, task->thread, NULL, 0);
+  size_t length;
+  const char *own = lua_tostring(L, -1);
+  push_value(L, TOLD);
+  lua_rawgeti(L, -1, TOLD_ERROR);
+  if (lua_gettop(task->thread) == 0) {
+    lua_pop(L, 2);
+    return;
+  }
+  lua_pushvalue(task->thread, -1);
+  lua_xmove(task->thread, L, 1);
+  bool is_told = !lua_isnil(L, -1) && lua_rawequal(L, -1, -2);
+  lua_rawgeti(L, -3, TOLD_TRACEBACK);
+  const char *told = lua_tolstring(L, -1, &length);
+  if (is_told && told != NULL && length < LONGEST_TRACEBACK && strncmp(own, title, sizeof title - 1) == 0) {
+    lua_pushfstring(L, "%s\nasked for by:%s", told, own + sizeof title - 1);
+    lua_replace(L, -6);
+  }
+  lua_pop(L, 4);
+}
+
 static int make_traceback(lua_State *L) {
   njl_task *task = lua_touserdata(L, 1);
+  if (!lua_checkstack(task->thread, 1)) return 0;
   push_anchors(L);
   lua_rawgetp(L, -1, task);
-  luaL_traceback(L, task->thread, NULL, 0);
-  lua_setiuservalue(L, -2, NJL_TASK_TRACEBACK);
+  push_value(L, TRACEBACKS);
+  push_thread(L, task->thread);
+  push_traceback(L, task);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, -5, NJL_TASK_TRACEBACK);
+  lua_rawset(L, -3);
   return 0;
+}
+
+/* Both places are there, so nothing is allocated. */
+void njl_remember_told(lua_State *L, lua_State *thread) {
+  push_value(L, TOLD);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, TOLD_ERROR);
+  push_value(L, TRACEBACKS);
+  push_thread(L, thread);
+  lua_rawget(L, -2);
+  lua_rawseti(L, -3, TOLD_TRACEBACK);
+  lua_pop(L, 2);
 }
 
 static void keep_traceback(lua_State *L, njl_task *task) {

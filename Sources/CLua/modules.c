@@ -23,6 +23,21 @@ typedef struct module {
 static const unsigned char csv_source[] = {
 #embed "modules/csv.lua"
 };
+static const unsigned char channels_source[] = {
+#embed "modules/channels.lua"
+};
+static const unsigned char fs_source[] = {
+#embed "modules/fs.lua"
+};
+static const unsigned char process_source[] = {
+#embed "modules/process.lua"
+};
+static const unsigned char stdin_source[] = {
+#embed "modules/stdin.lua"
+};
+static const unsigned char timers_source[] = {
+#embed "modules/timers.lua"
+};
 #pragma clang diagnostic pop
 
 #define NO_SOURCE NULL, 0
@@ -31,7 +46,13 @@ enum { UNSAFE = false, SAFE = true };
 
 static const module modules[] = {
     {"base64", njl_open_base64, NO_SOURCE, SAFE},
+    {"channels", njl_open_channels, SOURCE(channels), SAFE},
     {"csv", NULL, SOURCE(csv), SAFE},
+    {"fs", njl_open_fs, SOURCE(fs), UNSAFE},
+    {"process", njl_open_process, SOURCE(process), UNSAFE},
+    {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
+    {"testing", njl_open_testing, NO_SOURCE, SAFE},
+    {"timers", njl_open_channels, SOURCE(timers), SAFE},
 };
 
 #define PREFIX "nightjar."

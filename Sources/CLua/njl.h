@@ -9,6 +9,7 @@
  *   work.c       what blocks, on other threads: files
  *   pipe.c       descriptors that are read and written: standard input, pipes of processes
  *   process.c    processes of ours
+ *   testing.c    nightjar.testing
  *   require.c    a require that may wait
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
@@ -171,6 +172,8 @@ void njl_stop(njl_host *host, const char *reason); /* any thread, and signal han
 void njl_charge(njl_host *host, uint64_t instructions);
 /* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
 #define NJL_START_CHARGE 100
+/* The error on top, of the task with that thread, is told to another: both tracebacks are shown should it end that one. */
+void njl_remember_told(lua_State *L, lua_State *thread);
 int njl_raise_deadlock(lua_State *L, const njl_host *host);
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
@@ -455,6 +458,7 @@ void njl_add_work(lua_State *L, int table);
 
 /* pipe.c */
 void njl_add_pipes(lua_State *L, int table);
+void njl_add_reader(lua_State *L, int table); /* reading by line */
 /* Takes over the descriptor. */
 void njl_pipe_push(lua_State *L, njl_host *host);
 void njl_pipe_set(lua_State *L, int index, int descriptor);

@@ -260,8 +260,9 @@ static const char reader_source[] = {
 };
 #pragma clang diagnostic pop
 
-/* reader(source, name, limit): how modules read by line; `table` has the functions that its text is given. */
-static void add_reader(lua_State *L, int table) {
+/* reader(source, name): how modules read by line. Its text is given what `table` has so far. */
+void njl_add_reader(lua_State *L, int table) {
+  table = lua_absindex(L, table);
   if (luaL_loadbufferx(L, reader_source, sizeof reader_source, "=nightjar.reader", "t") != LUA_OK) lua_error(L);
   lua_pushvalue(L, table);
   lua_call(L, 1, 1);
@@ -281,5 +282,12 @@ void njl_add_pipes(lua_State *L, int table) {
   lua_pushlightuserdata(L, njl_host_open(L));
   lua_pushcclosure(L, standard_input, 1);
   lua_setfield(L, table, "standard_input");
-  add_reader(L, table);
+}
+
+/* Adds to the table at index 1 what the text of nightjar.stdin has of C. */
+int njl_open_stdin(lua_State *L) {
+  njl_add_gates(L, 1);
+  njl_add_pipes(L, 1);
+  njl_add_reader(L, 1);
+  return 0;
 }

@@ -97,19 +97,8 @@ static int memory_left(lua_State *L) {
   return 1;
 }
 
-/* raise(kind, message): raises an error object. */
-static int raise(lua_State *L) {
-  static const char *const names[] = {"closed", "timeout", "too_large", "storage", "script", NULL};
-  static const njl_kind kinds[] = {NJL_KIND_CLOSED, NJL_KIND_TIMEOUT, NJL_KIND_TOO_LARGE, NJL_KIND_STORAGE,
-                                   NJL_KIND_SCRIPT};
-  int kind = luaL_checkoption(L, 1, NULL, names);
-  int phase = kinds[kind] == NJL_KIND_TIMEOUT ? NJL_PHASE_TOTAL : 0;
-  return njl_raise(L, kinds[kind], phase, "%s", luaL_checkstring(L, 2));
-}
-
 void njl_add_work(lua_State *L, int table) {
-  static const luaL_Reg functions[] = {
-      {"work", work}, {"memory_left", memory_left}, {"raise", raise}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"work", work}, {"memory_left", memory_left}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", close_resource}, {"__close", close_resource}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"read", read_resource}, {"close", close_resource}, {NULL, NULL}};
   table = lua_absindex(L, table);
@@ -123,4 +112,12 @@ void njl_add_work(lua_State *L, int table) {
   lua_pushlightuserdata(L, njl_host_open(L));
   luaL_setfuncs(L, functions, 1);
   lua_pop(L, 1);
+}
+
+/* Adds to the table at index 1 what the text of nightjar.fs has of C. */
+int njl_open_fs(lua_State *L) {
+  njl_add_gates(L, 1);
+  njl_add_work(L, 1);
+  njl_add_reader(L, 1);
+  return 0;
 }

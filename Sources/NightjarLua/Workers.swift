@@ -49,6 +49,7 @@ enum WorkValue: Sendable {
     case nothing
     case one(ScriptValue)
     case many([ScriptValue])
+    case resource(Resource, ScriptValue)
 }
 
 extension Engine {
