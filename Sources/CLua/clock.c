@@ -66,7 +66,7 @@ static int advance(lua_State *L) {
 /* clock:now() - seconds since it was made */
 static int now(lua_State *L) {
   const njl_clock *self = check_clock(L);
-  lua_pushnumber(L, (lua_Number)(self->now - self->start) * 1e-9);
+  lua_pushnumber(L, (lua_Number)(self->now - self->start) / 1e9);
   return 1;
 }
 
@@ -94,7 +94,7 @@ static int close_clock(lua_State *L) {
 static int describe(lua_State *L) {
   const njl_clock *self = luaL_checkudata(L, 1, NJL_CLOCK);
   if (self->host == NULL) lua_pushliteral(L, NJL_CLOCK ": closed");
-  else lua_pushfstring(L, NJL_CLOCK ": %f s", (lua_Number)(self->now - self->start) * 1e-9);
+  else lua_pushfstring(L, NJL_CLOCK ": %f s", (lua_Number)(self->now - self->start) / 1e9);
   return 1;
 }
 

@@ -1,7 +1,7 @@
 /* gate.c - a wait that a script's own code ends: what channels and other meeting points of tasks in modules/ are made of.
  *
  *   gate = gate()                a userdata, shut
- *   gate:wait(seconds or nil)    waits until it is opened: true, or false when the time was over first; then it is shut again
+ *   gate:wait(moment or nil)     waits until it is opened: true, or false when that moment came first; then it is shut again
  *   gate:open()                  once is enough, also before somebody waits
  *
  * Beside it what such code has no other way to: the time that waits go by, and errors of our kinds. */
@@ -21,14 +21,14 @@ static int waited(lua_State *L, int status, lua_KContext context) {
 
 static int wait_at(lua_State *L) {
   njl_wait *gate = check_gate(L);
-  lua_Number seconds = luaL_optnumber(L, 2, -1);
+  lua_Integer moment = luaL_optinteger(L, 2, -1);
   if (gate->task != NULL) return luaL_error(L, "another task waits here");
   if (gate->state == NJL_CANCELLED || gate->state == NJL_EXPIRED) {
     njl_wait_init(gate, gate->host);
     gate->needs_tasks = true;
   }
-  if (gate->state == NJL_PENDING && seconds >= 0) {
-    gate->deadline = njl_host_deadline_after(gate->host, seconds);
+  if (gate->state == NJL_PENDING && moment >= 0) {
+    gate->deadline = (njl_moment)moment;
     njl_timer_add(gate);
   }
   lua_settop(L, 1);

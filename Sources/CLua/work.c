@@ -26,6 +26,13 @@ static void push_result(lua_State *L, const njl_wait *wait, size_t index) {
   njl_push_value(L, &value);
 }
 
+/* What it came to is Lua's from here on. */
+static int forget_work(njl_wait *wait) {
+  njl_outcome_release(wait->call);
+  wait->call = NULL;
+  return 1;
+}
+
 static int finished(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
@@ -35,7 +42,7 @@ static int finished(lua_State *L, int status, lua_KContext context) {
   bool is_list = njl_work_is_list(wait->call);
   if (!is_list) {
     push_result(L, wait, 0);
-    if (!njl_work_has_resource(wait->call)) return 1;
+    if (!njl_work_has_resource(wait->call)) return forget_work(wait);
     resource *made = lua_newuserdatauv(L, sizeof *made, 0);
     *made = (resource){.host = wait->host};
     luaL_setmetatable(L, NJL_RESOURCE);
@@ -47,7 +54,7 @@ static int finished(lua_State *L, int status, lua_KContext context) {
     push_result(L, wait, index);
     lua_rawseti(L, -2, (lua_Integer)index + 1);
   }
-  return 1;
+  return forget_work(wait);
 }
 
 /* `error` lies on top of `wait`. */

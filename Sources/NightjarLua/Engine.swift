@@ -318,7 +318,9 @@ final class Engine: @unchecked Sendable {
     func wake() { queue.wake() }
 
     func close() {
-        if !isForked {
+        if isForked {
+            workers.leave()
+        } else {
             descriptors.close()
             workers.close()
         }

@@ -32,8 +32,13 @@ final class Workers {
         return threads
     }
 
-    /// Not waited for: what blocks, as the opening of a named pipe, has no way to be interrupted. Not in a forked child, which
-    /// has none of the threads.
+    /// In a forked child, which has none of the threads: they cannot be ended there, so the pool is left as it is.
+    func leave() {
+        if let threads { _ = Unmanaged.passRetained(threads) }
+        threads = nil
+    }
+
+    /// Not waited for: what blocks, as the opening of a named pipe, has no way to be interrupted.
     func close() {
         threads?.shutdownGracefully { _ in }
         threads = nil

@@ -142,7 +142,7 @@ kept = file.path
 file:remove()
 file:remove()
 equal(fs.exists(kept), false)
-kept = fs.temp_dir().path
+kept = nightjar.spawn(function() return fs.temp_dir().path end):join()
 for _ = 1, 3 do collectgarbage() end
 equal(fs.exists(kept), false)
 

@@ -151,7 +151,7 @@ task:cancel()
 fails("cancelled", "the task was cancelled", task.join, task)
 
 -- One that nobody holds any more, too.
-pid = spawn({ "sleep", 100 }).pid
+pid = nightjar.spawn(function() return spawn({ "sleep", 100 }).pid end):join()
 for _ = 1, 3 do collectgarbage() end
 assert(gone(pid), "a process that nobody holds is there")
 

@@ -145,7 +145,7 @@ assert(text:find("stack traceback:\n.*in upvalue 'inner'.*\nasked for by:\n.*in 
 text = failure [[
 local nightjar = require "nightjar"
 nightjar.map({1, 2}, function(n) nightjar.timeout(5, function() error("deep " .. n, 0) end) end)]]
-assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*asked for by:\n.*'timeout'.*asked for by:\n.*'map'", text)
+assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*asked for by:\n.*timeout'.*asked for by:\n.*map'", text)
 -- An error that was made anew has one place alone.
 text = failure [[
 local nightjar = require "nightjar"

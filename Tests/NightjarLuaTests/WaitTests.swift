@@ -37,6 +37,21 @@ import Testing
         #expect(ContinuousClock.now - began < .seconds(20))
     }
 
+    @Test func whoWaitsForNobodyIsTold() throws {
+        let script = try Script()
+        func failure(_ source: String) -> String? {
+            do throws(NightjarError) {
+                try script.run("local nightjar = require 'nightjar' \(source)")
+                return nil
+            } catch { return error.message }
+        }
+        #expect(failure("nightjar.channel(1):receive()") == "deadlock: each task waits for another")
+        #expect(
+            failure("clock = nightjar.testing.clock() nightjar.sleep(1)")
+                == "deadlock: all tasks wait, and none advances the clock of nightjar.testing")
+        #expect(failure("clock:close() nightjar.sleep(0.001)") == nil)
+    }
+
     @Test func aStateIsClosedWhileItsThreadsWait() throws {
         for _ in 0..<5 {
             let script = try Script(limits: ScriptLimits(time: .milliseconds(20)))

@@ -4,9 +4,8 @@
 -- who waits has a place in a list of the channel; who is woken and does not take what it was woken for wakes the next.
 local nightjar, native = ...
 local gate, now, raise, misuse = native.gate, native.now, native.raise, native.misuse
-local type, setmetatable, getmetatable, rawget, select, ipairs, pairs, tostring, format =
-  type, setmetatable, getmetatable, rawget, select, ipairs, pairs, tostring, string.format
-local math_type, max = math.type, math.max
+local type, setmetatable, ipairs, pairs, tostring, format = type, setmetatable, ipairs, pairs, tostring, string.format
+local math_type = math.type
 
 -- What a channel may hold. Who sends faster than others receive has to wait, or memory would be the only limit.
 local MOST_CAPACITY = 1000000
@@ -107,13 +106,13 @@ local Receiving = {
   end,
 }
 
--- Waits at all of the channels. False: so many seconds have passed first.
+-- Waits at all of the channels. False: that moment came first.
 local function wait_at(turn, deadline)
   for index, self in ipairs(turn.channels) do
     unlink(turn[index])
     append(self.receivers, turn[index])
   end
-  return turn.gate:wait(deadline and max(0, deadline - now()) * 1e-9)
+  return turn.gate:wait(deadline)
 end
 
 local function new_turn(channels)
@@ -216,7 +215,7 @@ function channels.select(cases)
   local place, value = look(list)
   if place then return cases[place], value end
   if timeout == 0 then return nil end
-  local deadline = timeout and now() + timeout * 1e9
+  local deadline = timeout and now() + (timeout * 1e9 // 1 | 0)
   local turn <close> = new_turn(list)
   while true do
     local is_woken = wait_at(turn, deadline)

@@ -55,7 +55,7 @@ function fs.append(path, text) work("append", path_of(path, "append", 1), text_o
 -- fs.exists(path) -> "file", "folder" or another kind of stat; false
 function fs.exists(path)
   local found = work("stat", path_of(path, "exists", 1), true)
-  return found and found[1]
+  return found and found[1] or false
 end
 
 -- fs.stat(path, {follow = true}) -> {kind, size, modified, mode}; nil: there is nothing
