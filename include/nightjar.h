@@ -1691,7 +1691,9 @@ NJ_API void nj_page_free(nj_page *page);
 
 /**
  * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
- * and coroutines run on the thread that calls nj_script_run.
+ * and coroutines run on the thread that calls nj_script_run. Files and descriptors that it waits for are looked after by
+ * threads of its own, which begin with the first and end with it; the processes that it starts (`nightjar.process`) are
+ * ended with it, and it never waits for another child of yours.
  *
  * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
  */
@@ -1701,7 +1703,8 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
+ * Before the script is used: without io, os, debug, package and print, nor files, processes and standard input by the
+ * modules of `nightjar`, and text is all that `load` takes; and where it was
  * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. For scripts that you
  * did not write, together with the limits below.
  *

@@ -43,6 +43,8 @@ static pipe_end *check_pipe(lua_State *L) {
   return self;
 }
 
+static const char *name_of(const pipe_end *self) { return self->is_ours ? "the pipe" : "standard input"; }
+
 static bool is_taken(lua_State *L, int place) {
   lua_getiuservalue(L, 1, place);
   const njl_wait *wait = lua_touserdata(L, -1);
@@ -125,7 +127,7 @@ static int try_read(lua_State *L) {
   lua_settop(L, 2);
   if (count == 0) return 0;
   if (code == EAGAIN || code == EINTR) return await_pipe(L, self, READER, readable);
-  return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot read: %s", strerror(code));
+  return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot read %s: %s", name_of(self), strerror(code));
 }
 
 static int read_pipe(lua_State *L) {
@@ -185,7 +187,7 @@ static int try_write(lua_State *L) {
       lua_pushboolean(L, false);
       return 1;
     } else if (errno != EINTR) {
-      return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot write: %s", strerror(errno));
+      return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot write to %s: %s", name_of(self), strerror(errno));
     }
   }
   lua_pushboolean(L, true);

@@ -87,6 +87,10 @@ end
 equal(script('print(select(2, pcall(stdin.line, 10)))', { input = "longer than ten bytes" }),
   "a line of standard input is longer than 10 bytes, the limit that it is read with\n")
 
+-- None at all.
+equal(process.run { "sh", "-c", 'exec "$0" -e "$1" <&-', interpreter,
+  'print(select(2, pcall(require "nightjar".stdin.line)))' }.stdout, "cannot read standard input: Bad file descriptor\n")
+
 -- What the shell shares with us stays as it is: not non-blocking.
 equal(process.run { "sh", "-c",
   '{ sleep 0.05; echo one; echo two; } | { "$0" -e "$1"; cat; }', interpreter,

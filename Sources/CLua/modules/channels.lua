@@ -69,6 +69,7 @@ local function take(self)
       put(self, sender.value)
       sender.is_sent = true
       sender.gate:open()
+      wake_first(self.receivers)
     end
     return value
   end
@@ -92,7 +93,8 @@ function Channel.send(channel, value)
   end
   local turn <close> = setmetatable({ value = value, gate = gate() }, Sending)
   append(self.senders, turn)
-  wake_first(self.receivers)
+  -- For each value that lies in the channel one has been woken.
+  if self.count == 0 then wake_first(self.receivers) end
   turn.gate:wait()
   if not turn.is_sent then raise("closed", "send: the channel was closed while a value waited to be sent") end
 end
@@ -124,8 +126,13 @@ end
 -- channel:receive() -> the next value; nil when the channel is closed and empty
 function Channel.receive(channel)
   local self = inside(channel)
-  local value = take(self)
-  if value ~= nil or self.is_closed then return value end
+  local receivers, value = self.receivers, nil
+  -- Behind those who wait already: for what is there, one of them has been woken.
+  if receivers.next == receivers then
+    value = take(self)
+    if value ~= nil then return value end
+  end
+  if self.is_closed then return take(self) end
   local turn <close> = new_turn { self }
   repeat
     wait_at(turn)
