@@ -7,9 +7,9 @@
 /* Registry key of the host. */
 static char host_key;
 
-/* User values of the host: tasks that have not ended, by their address; the tracebacks of threads that failed, which it does
- * not keep; and the error that was told last to another task, with its traceback, likewise. */
-enum { ANCHORS = 1, TRACEBACKS, TOLD, VALUES = TOLD };
+/* User values of the host: tasks that have not ended, by their address; and the error that was told last to another task,
+ * which it does not keep, with its traceback. */
+enum { ANCHORS = 1, TOLD, VALUES = TOLD };
 enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
 
 static int host_gc(lua_State *L) {
@@ -28,10 +28,10 @@ bool njl_host_is_open(lua_State *L) {
   return is_open;
 }
 
-static void push_weak_table(lua_State *L, const char *mode) {
+static void push_told(lua_State *L) {
   lua_createtable(L, TOLD_TRACEBACK, 0);
   lua_createtable(L, 0, 1);
-  lua_pushstring(L, mode);
+  lua_pushliteral(L, "v");
   lua_setfield(L, -2, "__mode");
   lua_setmetatable(L, -2);
 }
@@ -50,9 +50,7 @@ njl_host *njl_host_open(lua_State *L) {
   host->current = &host->root;
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
-  push_weak_table(L, "k");
-  lua_setiuservalue(L, -2, TRACEBACKS);
-  push_weak_table(L, "v");
+  push_told(L);
   lua_setiuservalue(L, -2, TOLD);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, host_gc);
@@ -84,12 +82,6 @@ static void push_value(lua_State *L, int place) {
 }
 
 static void push_anchors(lua_State *L) { push_value(L, ANCHORS); }
-
-/* Pushes the key of the table of tracebacks on top of it: its thread. */
-static void push_thread(lua_State *L, lua_State *thread) {
-  lua_pushthread(thread);
-  lua_xmove(thread, L, 1);
-}
 
 void njl_anchor(lua_State *L, njl_task *task, int index) {
   index = lua_absindex(L, index);
@@ -151,10 +143,12 @@ static void adopt_failure(lua_State *L, njl_task *parent) {
     while (child != NULL && (child->status <= LUA_OK || child->is_observed)) child = child->next;
     if (child == NULL) return;
   }
-  if (!lua_checkstack(parent->thread, 1) || !lua_checkstack(child->thread, 1)) return;
+  int moved = child->has_traceback ? 2 : 1;
+  if (!lua_checkstack(parent->thread, moved) || !lua_checkstack(child->thread, moved)) return;
   lua_settop(parent->thread, 0);
-  lua_pushvalue(child->thread, -1);
-  lua_xmove(child->thread, parent->thread, 1);
+  for (int index = 0; index < moved; index++) lua_pushvalue(child->thread, -moved);
+  lua_xmove(child->thread, parent->thread, moved);
+  parent->has_traceback = child->has_traceback;
   parent->status = child->status;
   parent->results = 1;
   child->is_observed = true;
@@ -256,25 +250,36 @@ static int make_traceback(lua_State *L) {
   if (!lua_checkstack(task->thread, 1)) return 0;
   push_anchors(L);
   lua_rawgetp(L, -1, task);
-  push_value(L, TRACEBACKS);
-  push_thread(L, task->thread);
   push_traceback(L, task);
-  lua_pushvalue(L, -1);
-  lua_setiuservalue(L, -5, NJL_TASK_TRACEBACK);
-  lua_rawset(L, -3);
+  lua_setiuservalue(L, -2, NJL_TASK_TRACEBACK);
   return 0;
 }
 
+/* Under the error on the thread, for those who ask for that. */
+static void put_traceback(lua_State *L, njl_task *task) {
+  lua_State *thread = task->thread;
+  if (lua_gettop(thread) == 0 || !lua_checkstack(thread, 1)) return;
+  push_anchors(L);
+  lua_rawgetp(L, -1, task);
+  task->has_traceback = lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK) == LUA_TSTRING;
+  lua_xmove(L, thread, 1);
+  lua_insert(thread, -2);
+  lua_pop(L, 2);
+}
+
 /* Both places are there, so nothing is allocated. */
-void njl_remember_told(lua_State *L, lua_State *thread) {
+void njl_remember_told(lua_State *L, const njl_task *task) {
   push_value(L, TOLD);
   lua_pushvalue(L, -2);
   lua_rawseti(L, -2, TOLD_ERROR);
-  push_value(L, TRACEBACKS);
-  push_thread(L, thread);
-  lua_rawget(L, -2);
-  lua_rawseti(L, -3, TOLD_TRACEBACK);
-  lua_pop(L, 2);
+  if (task->has_traceback && lua_checkstack(task->thread, 1)) {
+    lua_pushvalue(task->thread, -2);
+    lua_xmove(task->thread, L, 1);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_rawseti(L, -2, TOLD_TRACEBACK);
+  lua_pop(L, 1);
 }
 
 static void keep_traceback(lua_State *L, njl_task *task) {
@@ -314,6 +319,7 @@ static void resume(lua_State *L, njl_task *task) {
     keep_traceback(L, task);
     close_thread(task);
     if (!is_intact) lua_settop(thread, task->results = 0);
+    else put_traceback(L, task);
     if (task->status == LUA_OK) task->status = status;
     if (task->is_cancelled) task->status = NJL_WAS_CANCELLED;
   }

@@ -122,6 +122,7 @@ struct njl_task {
   bool is_ready; /* in the ready list */
   bool is_cancelled;
   bool is_closing;  /* its <close> variables run: they may wait although it is cancelled */
+  bool has_traceback; /* it lies under the error on the thread */
   bool is_observed; /* somebody joined it or will: its error is not lost */
 };
 
@@ -172,8 +173,8 @@ void njl_stop(njl_host *host, const char *reason); /* any thread, and signal han
 void njl_charge(njl_host *host, uint64_t instructions);
 /* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
 #define NJL_START_CHARGE 100
-/* The error on top, of the task with that thread, is told to another: both tracebacks are shown should it end that one. */
-void njl_remember_told(lua_State *L, lua_State *thread);
+/* The error on top, of that task, is told to another: both tracebacks are shown should it end that one. */
+void njl_remember_told(lua_State *L, const njl_task *task);
 int njl_raise_deadlock(lua_State *L, const njl_host *host);
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);

@@ -109,7 +109,7 @@ void njl_task_push_error(lua_State *L, njl_task *task) {
   } else {
     lua_pushvalue(task->thread, -1);
     lua_xmove(task->thread, L, 1);
-    njl_remember_told(L, task->thread);
+    njl_remember_told(L, task);
   }
 }
 
