@@ -93,7 +93,7 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                "Nightjar", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]

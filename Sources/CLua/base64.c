@@ -6,22 +6,9 @@
 static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-typedef struct style {
-  bool is_url, has_padding, allows_space;
-} style;
-
-/* base64.encode(bytes, {url = false, padding = not url}) -> text */
-static int encode(lua_State *L) {
-  static const char *const names[] = {"url", "padding", NULL};
-  style style = {.has_padding = true};
-  bool *const flags[] = {&style.is_url, &style.has_padding};
-  size_t length;
-  luaL_checktype(L, 1, LUA_TSTRING);
-  const uint8_t *bytes = (const uint8_t *)lua_tolstring(L, 1, &length);
-  unsigned given = njl_read_flags(L, 2, "base64.encode", names, flags);
-  if (style.is_url && (given & 2) == 0) style.has_padding = false;
-  if (length > SIZE_MAX / 4) return luaL_error(L, "base64.encode: the text would be too long");
-  const char *alphabet = style.is_url ? for_urls : standard;
+void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding) {
+  if (length > SIZE_MAX / 4) luaL_error(L, "the base64 of %I bytes would be too long", (LUAI_UACINT)length);
+  const char *alphabet = is_url ? for_urls : standard;
   luaL_Buffer buffer;
   char *text = luaL_buffinitsize(L, &buffer, (length + 2) / 3 * 4);
   size_t at = 0, place = 0;
@@ -38,9 +25,22 @@ static int encode(lua_State *L) {
     text[at++] = alphabet[group >> 18];
     text[at++] = alphabet[group >> 12 & 63];
     if (rest == 2) text[at++] = alphabet[group >> 6 & 63];
-    for (size_t missing = 3 - rest; style.has_padding && missing > 0; missing--) text[at++] = '=';
+    for (size_t missing = 3 - rest; has_padding && missing > 0; missing--) text[at++] = '=';
   }
   luaL_pushresultsize(&buffer, at);
+}
+
+/* base64.encode(bytes, {url = false, padding = not url}) -> text */
+static int encode(lua_State *L) {
+  static const char *const names[] = {"url", "padding", NULL};
+  bool is_url = false, has_padding = true;
+  bool *const flags[] = {&is_url, &has_padding};
+  size_t length;
+  luaL_checktype(L, 1, LUA_TSTRING);
+  const uint8_t *bytes = (const uint8_t *)lua_tolstring(L, 1, &length);
+  unsigned given = njl_read_flags(L, 2, "base64.encode", names, flags);
+  if (is_url && (given & 2) == 0) has_padding = false;
+  njl_push_base64(L, bytes, length, is_url, has_padding);
   return 1;
 }
 
@@ -59,7 +59,8 @@ static bool is_space(uint8_t letter) { return letter == ' ' || letter == '\t' ||
 static int refuse(lua_State *L, uint8_t letter, size_t place, bool is_url) {
   const char *hint = "";
   if (value_of(letter, !is_url) >= 0) {
-    hint = is_url ? "; it is of the standard alphabet: leave out url = true" : "; it is of the alphabet for URLs: give url = true";
+    hint = is_url ? "; it is of the standard alphabet: leave out url = true"
+                  : "; it is of the alphabet for URLs: give url = true";
   } else if (is_space(letter)) {
     hint = "; give spaces = true to skip white space";
   }
@@ -75,8 +76,8 @@ static int refuse(lua_State *L, uint8_t letter, size_t place, bool is_url) {
 /* base64.decode(text, {url = false, spaces = false}) -> bytes; padding may be left out, but not in part */
 static int decode(lua_State *L) {
   static const char *const names[] = {"url", "spaces", NULL};
-  style style = {.is_url = false};
-  bool *const flags[] = {&style.is_url, &style.allows_space};
+  bool is_url = false, allows_space = false;
+  bool *const flags[] = {&is_url, &allows_space};
   size_t length;
   luaL_checktype(L, 1, LUA_TSTRING);
   const uint8_t *text = (const uint8_t *)lua_tolstring(L, 1, &length);
@@ -87,13 +88,13 @@ static int decode(lua_State *L) {
   size_t letters = 0, at = 0, padding = 0;
   for (size_t place = 0; place < length; place++) {
     uint8_t letter = text[place];
-    if (style.allows_space && is_space(letter)) continue;
+    if (allows_space && is_space(letter)) continue;
     if (letter == '=') {
       padding++;
       continue;
     }
-    int value = value_of(letter, style.is_url);
-    if (value < 0) return refuse(L, letter, place + 1, style.is_url);
+    int value = value_of(letter, is_url);
+    if (value < 0) return refuse(L, letter, place + 1, is_url);
     if (padding > 0) return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not base64: it goes on behind its padding");
     group = group << 6 | (uint32_t)value;
     if (++letters % 4 != 0) continue;

@@ -20,6 +20,9 @@ typedef struct module {
 /* #embed is of C23; clang has it for C17. */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc23-extensions"
+static const unsigned char args_source[] = {
+#embed "modules/args.lua"
+};
 static const unsigned char csv_source[] = {
 #embed "modules/csv.lua"
 };
@@ -38,6 +41,18 @@ static const unsigned char stdin_source[] = {
 static const unsigned char timers_source[] = {
 #embed "modules/timers.lua"
 };
+static const unsigned char env_source[] = {
+#embed "modules/env.lua"
+};
+static const unsigned char log_source[] = {
+#embed "modules/log.lua"
+};
+static const unsigned char time_source[] = {
+#embed "modules/time.lua"
+};
+static const unsigned char url_source[] = {
+#embed "modules/url.lua"
+};
 #pragma clang diagnostic pop
 
 #define NO_SOURCE NULL, 0
@@ -45,14 +60,21 @@ static const unsigned char timers_source[] = {
 enum { UNSAFE = false, SAFE = true };
 
 static const module modules[] = {
+    {"args", NULL, SOURCE(args), UNSAFE},
     {"base64", njl_open_base64, NO_SOURCE, SAFE},
     {"channels", njl_open_channels, SOURCE(channels), SAFE},
-    {"csv", NULL, SOURCE(csv), SAFE},
+    {"csv", njl_open_csv, SOURCE(csv), SAFE},
+    {"env", njl_open_env, SOURCE(env), UNSAFE},
     {"fs", njl_open_fs, SOURCE(fs), UNSAFE},
+    {"hash", njl_open_hash, NO_SOURCE, SAFE},
+    {"log", njl_open_log, SOURCE(log), SAFE},
     {"process", njl_open_process, SOURCE(process), UNSAFE},
     {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
     {"testing", njl_open_testing, NO_SOURCE, SAFE},
+    {"time", njl_open_time, SOURCE(time), SAFE},
     {"timers", njl_open_channels, SOURCE(timers), SAFE},
+    {"url", njl_open_url, SOURCE(url), SAFE},
+    {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
 };
 
 #define PREFIX "nightjar."
@@ -99,6 +121,11 @@ static void push(lua_State *L, const module *wanted) {
     lua_pop(L, 1);
     if (wanted->source != NULL) load_text(L, wanted);
     else load_c(L, wanted);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE); /* where messages look for the names of functions */
+    lua_pushfstring(L, PREFIX "%s", wanted->name);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, wanted->name);
   }
@@ -123,10 +150,10 @@ static int index_modules(lua_State *L) {
 bool njl_push_module(lua_State *L, const char *name) {
   if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) return false;
   name += strlen(PREFIX);
-  const module *wanted = find(L, name, strlen(name));
-  if (wanted == NULL) return false;
   luaL_requiref(L, "nightjar", luaopen_nightjar, 0);
   lua_pop(L, 1);
+  const module *wanted = find(L, name, strlen(name));
+  if (wanted == NULL) return false;
   push(L, wanted);
   return true;
 }
@@ -163,3 +190,20 @@ void njl_open_modules(lua_State *L) {
   lua_setfield(L, -2, "__metatable");
   lua_setmetatable(L, -2);
 }
+
+/* A stock interpreter that is asked for "nightjar.csv" first looks for luaopen_nightjar_csv in the library of "nightjar". */
+#define OPENER(name) \
+  int luaopen_nightjar_##name(lua_State *L); \
+  int luaopen_nightjar_##name(lua_State *L) { \
+    njl_push_module(L, PREFIX #name); \
+    return 1; \
+  }
+OPENER(args)
+OPENER(base64)
+OPENER(csv)
+OPENER(env)
+OPENER(hash)
+OPENER(log)
+OPENER(time)
+OPENER(url)
+OPENER(uuid)

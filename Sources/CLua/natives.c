@@ -29,6 +29,12 @@ static int misuse(lua_State *L) {
   return raise_misuse(L);
 }
 
+/* got(value) -> what messages call what was given */
+static int got(lua_State *L) {
+  lua_pushstring(L, lua_isnoneornil(L, 1) ? "no value" : luaL_typename(L, 1));
+  return 1;
+}
+
 /* fail(kind, message): raises an error object. */
 static int fail(lua_State *L) {
   static const char *const names[] = {"invalid_argument", "decoding", NULL};
@@ -37,10 +43,12 @@ static int fail(lua_State *L) {
   return njl_raise(L, kinds[kind], 0, "%s", luaL_checkstring(L, 2));
 }
 
-/* The name at `index`, if it is nearer than `least` and near at all, takes the place of the one at `best`. */
+/* The name at `index`, if it is nearer than `least` and near at all, takes the place of the one at `best`. One that goes on
+ * behind what was written is near. */
 static void keep_nearest(lua_State *L, int index, const char *name, size_t length, size_t *least, int best) {
   if (lua_type(L, index) != LUA_TSTRING) return;
-  size_t edits = njl_edits(name, length, lua_tostring(L, index));
+  const char *known = lua_tostring(L, index);
+  size_t edits = length > 2 && strncmp(known, name, length) == 0 ? 1 : njl_edits(name, length, known);
   if (edits >= *least || edits >= length / 3 + 2) return;
   *least = edits;
   lua_pushvalue(L, index);
@@ -103,6 +111,6 @@ static int options(lua_State *L) {
 
 void njl_push_natives(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"misuse", misuse}, {"fail", fail}, {"nearest", nearest}, {"options", options}, {NULL, NULL}};
+      {"misuse", misuse}, {"fail", fail}, {"got", got}, {"nearest", nearest}, {"options", options}, {NULL, NULL}};
   luaL_newlib(L, functions);
 }

@@ -33,6 +33,7 @@
  *   hooks.c      functions that see calls: before, after, at redirects and failed attempts
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
+ *   json_pointer.c nightjar.json.pointer
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
@@ -42,6 +43,13 @@
  *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
  *   natives.c    what they all have of C
  *   base64.c     nightjar.base64
+ *   csv.c        what nightjar.csv has of C
+ *   hash.c       nightjar.hash
+ *   uuid.c       nightjar.uuid
+ *   moment.c     what nightjar.time has of C
+ *   url.c        what nightjar.url has of C
+ *   script_log.c what nightjar.log has of C
+ *   environment.c what nightjar.env has of C
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
  * Swift (never raises), then push, yield or raise. */
@@ -481,6 +489,15 @@ bool njl_push_module(lua_State *L, const char *name); /* "nightjar.NAME"; false:
 /* natives.c */
 void njl_push_natives(lua_State *L);
 
+/* base64.c */
+void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding);
+
+/* json_pointer.c */
+int njl_json_pointer(lua_State *L);
+
+/* environment.c */
+int njl_is_secret(lua_State *L); /* lua_CFunction */
+
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);
 int njl_open_channels(lua_State *L);
@@ -488,6 +505,13 @@ int njl_open_fs(lua_State *L);
 int njl_open_stdin(lua_State *L);
 int njl_open_process(lua_State *L);
 int njl_open_testing(lua_State *L);
+int njl_open_csv(lua_State *L);
+int njl_open_hash(lua_State *L);
+int njl_open_uuid(lua_State *L);
+int njl_open_time(lua_State *L);
+int njl_open_url(lua_State *L);
+int njl_open_log(lua_State *L);
+int njl_open_env(lua_State *L);
 
 /* module.c */
 int luaopen_nightjar(lua_State *L);
@@ -518,5 +542,6 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_PIPE "nightjar.pipe"
 #define NJL_PROCESS "nightjar.child"
 #define NJL_RESOURCE "nightjar.resource"
+#define NJL_HASH "nightjar.hash"
 
 #endif
