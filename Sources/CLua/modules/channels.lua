@@ -1,7 +1,8 @@
 -- nightjar.channel and nightjar.select: values from one task to another, in order.
 --
 -- A value belongs to the channel until the receiver that takes it runs: who is cancelled while it waits takes none along. Each
--- who waits has a place in a list of the channel; who is woken and does not take what it was woken for wakes the next.
+-- who waits has a place in a list of the channel, and for each value one of them is woken; who does not take what it was woken
+-- for wakes the next.
 local nightjar, native = ...
 local gate, now, raise, misuse = native.gate, native.now, native.raise, native.misuse
 local type, setmetatable, ipairs, pairs, tostring, format = type, setmetatable, ipairs, pairs, tostring, string.format
@@ -32,6 +33,7 @@ local function wake_first(list)
   local node = list.next
   if node == list then return end
   unlink(node)
+  node.is_woken = true
   node.gate:open()
 end
 
@@ -102,8 +104,13 @@ end
 local Receiving = {
   __close = function(turn)
     for index, self in ipairs(turn.channels) do
-      unlink(turn[index])
-      if is_ready(self) then wake_first(self.receivers) end
+      local node = turn[index]
+      unlink(node)
+      if node.is_woken and turn.taken == self then
+        turn.taken = nil
+      elseif node.is_woken and is_ready(self) then
+        wake_first(self.receivers)
+      end
     end
   end,
 }
@@ -112,6 +119,7 @@ local Receiving = {
 local function wait_at(turn, deadline)
   for index, self in ipairs(turn.channels) do
     unlink(turn[index])
+    turn[index].is_woken = false
     append(self.receivers, turn[index])
   end
   return turn.gate:wait(deadline)
@@ -138,6 +146,7 @@ function Channel.receive(channel)
     wait_at(turn)
     value = take(self)
   until value ~= nil or self.is_closed
+  if value ~= nil then turn.taken = self end
   return value
 end
 
@@ -227,7 +236,10 @@ function channels.select(cases)
   while true do
     local is_woken = wait_at(turn, deadline)
     place, value = look(list)
-    if place then return cases[place], value end
+    if place then
+      if value ~= nil then turn.taken = list[place] end
+      return cases[place], value
+    end
     if not is_woken then return nil end
   end
 end
