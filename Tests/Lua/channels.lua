@@ -189,3 +189,66 @@ end)
 local sum = 0
 for number in tail:values() do sum = sum + number end
 equal(sum, 1000 * 1001 // 2 + 10 * 1000)
+
+-- However senders, receivers and choosers come, wait and give up: what was sent is received, once, and nobody is forgotten.
+for seed = 1, 40 do
+  local time <close> = nightjar.testing.clock { auto = true }
+  local state = seed
+  local function random(limit)
+    state = (state * 1103515245 + 12345) & 0x7fffffff
+    return (state >> 8) % limit
+  end
+  local left, right = nightjar.channel(random(3)), nightjar.channel(random(3))
+  local were_sent, were_received, isOver = {}, {}, false
+  local function received(value)
+    assert(not were_received[value], "twice")
+    were_received[value] = true
+  end
+  local senders = {}
+  for name = 1, 4 do
+    senders[name] = spawn(function()
+      for number = 1, 25 do
+        sleep(random(3) / 10)
+        local value = name .. "-" .. number
+        local target = random(2) == 0 and left or right
+        if pcall(nightjar.timeout, random(4) / 10, function()
+          target:send(value)
+          were_sent[value] = true
+        end) then assert(were_sent[value]) end
+      end
+    end)
+  end
+  local receivers = {}
+  for name = 1, 5 do
+    receivers[name] = spawn(function()
+      while not isOver do
+        sleep(random(2) / 10)
+        local kind = random(4)
+        if kind == 0 then
+          pcall(nightjar.timeout, random(3) / 10, function() received(left:receive()) end)
+        elseif kind == 1 then
+          pcall(nightjar.timeout, random(3) / 10, function() received(right:receive()) end)
+        elseif kind == 2 then
+          local _, value = nightjar.select { left, right, timeout = random(3) / 10 }
+          if value then received(value) end
+        else
+          local chooser = spawn(function()
+            local _, value = nightjar.select { right, left, right }
+            if value then received(value) end
+          end)
+          sleep(random(2) / 10)
+          chooser:cancel()
+          pcall(chooser.join, chooser)
+        end
+      end
+    end)
+  end
+  for _, task in ipairs(senders) do task:join() end
+  isOver = true
+  for _, task in ipairs(receivers) do task:join() end
+  left:close()
+  right:close()
+  for value in left:values() do received(value) end
+  for value in right:values() do received(value) end
+  for value in pairs(were_sent) do assert(were_received[value], "lost") end
+end
