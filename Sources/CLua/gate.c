@@ -50,6 +50,7 @@ static int make(lua_State *L) {
   njl_wait_init(gate, njl_host_of(L));
   gate->needs_tasks = true;
   luaL_setmetatable(L, NJL_GATE);
+  njl_own(L);
   return 1;
 }
 

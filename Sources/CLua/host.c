@@ -7,13 +7,39 @@
 /* Registry key of the host. */
 static char host_key;
 
-/* User values of the host: tasks that have not ended, by their address; and the error that was told last to another task,
- * which it does not keep, with its traceback. */
-enum { ANCHORS = 1, TOLD, VALUES = TOLD };
+/* User values of the host: tasks that have not ended, by their address; what finalizers have made; and the error that was told
+ * last to another task, which it does not keep, with its traceback. */
+enum { ANCHORS = 1, LATE, TOLD, VALUES = TOLD };
 enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
 
+void njl_own(lua_State *L) {
+  if (lua_gc(L, LUA_GCCOUNT) >= 0) return; /* It answers nothing in finalizers. */
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA && lua_getiuservalue(L, -1, LATE) == LUA_TTABLE) {
+    lua_pushvalue(L, -3);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static int end_late(lua_State *L) {
+  lua_getiuservalue(L, 1, LATE);
+  for (lua_pushnil(L); lua_next(L, 2) != 0;) {
+    lua_pop(L, 1);
+    if (luaL_getmetafield(L, 3, "__gc") == LUA_TNIL) continue;
+    lua_pushvalue(L, 3);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  }
+  return 0;
+}
+
+/* The first that is made, so the last that is finalized where the state ends. */
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
+  lua_pushcfunction(L, end_late);
+  lua_pushvalue(L, 1);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
   njl_engine *engine = host->engine;
   host->engine = NULL;
   njl_engine_free(engine);
@@ -52,6 +78,12 @@ njl_host *njl_host_open(lua_State *L) {
   lua_setiuservalue(L, -2, ANCHORS);
   push_told(L);
   lua_setiuservalue(L, -2, TOLD);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_setiuservalue(L, -2, LATE);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, host_gc);
   lua_setfield(L, -2, "__gc");
@@ -97,6 +129,14 @@ void njl_release_anchor(lua_State *L, njl_task *task) {
   lua_pushnil(L);
   lua_rawsetp(L, -2, task);
   lua_pop(L, 1);
+}
+
+bool njl_push_anchored(lua_State *L, njl_task *task) {
+  push_anchors(L);
+  bool is_anchored = lua_rawgetp(L, -1, task) == LUA_TUSERDATA;
+  lua_remove(L, -2);
+  if (!is_anchored) lua_pop(L, 1);
+  return is_anchored;
 }
 
 void njl_make_ready(njl_task *task) {
@@ -171,11 +211,12 @@ static void forget_children(lua_State *L, njl_task *task) {
 
 /* Ends the task if its function is over and its children have ended; then perhaps its parent, and so on. */
 static void end(lua_State *L, njl_task *task) {
+  njl_host *host = task->host;
   while (task != NULL && task->state == NJL_ENDING && task->unended == 0) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
-    njl_task_drop_question(task);
+    njl_task_drop_errands(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
@@ -185,6 +226,8 @@ static void end(lua_State *L, njl_task *task) {
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);
+    } else if (host->is_session && parent == host->script) {
+      njl_session_task_failed(host, parent); /* Which lets go of it. */
     } else if (parent->failed == NULL) {
       parent->failed = task;
     } else {
@@ -373,6 +416,7 @@ static void poll(njl_host *host, bool is_idle) {
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
   njl_charge(host, 0);
+  njl_take_interrupt(host, false);
   /* What expires may be a wait that blocks, and no task then is ready. */
   bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
   if (is_idle && host->calls == 0) {
@@ -390,6 +434,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
     njl_ask_logins(L, host);
     if (most > 0) njl_write_log(L, host);
   }
+  if (host->callers > 0) njl_run_errands(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);

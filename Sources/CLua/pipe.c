@@ -237,6 +237,7 @@ void njl_pipe_push(lua_State *L, njl_host *host) {
   pipe_end *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (pipe_end){.host = host, .descriptor = -1, .is_ours = true};
   luaL_setmetatable(L, NJL_PIPE);
+  njl_own(L);
 }
 
 void njl_pipe_set(lua_State *L, int index, int descriptor) {

@@ -262,6 +262,7 @@ static int spawn(lua_State *L) {
   child *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (child){.host = host, .handle = -1, .owner = getpid()};
   luaL_setmetatable(L, NJL_PROCESS);
+  njl_own(L);
   for (int number = 0; number < 3; number++) njl_pipe_push(L, host);
   char **arguments = push_strings(L, ARGUMENTS, "the arguments of a process");
   if (arguments[0] == NULL) return luaL_error(L, "a process needs a program");

@@ -46,6 +46,7 @@ static int finished(lua_State *L, int status, lua_KContext context) {
     resource *made = lua_newuserdatauv(L, sizeof *made, 0);
     *made = (resource){.host = wait->host};
     luaL_setmetatable(L, NJL_RESOURCE);
+    njl_own(L);
     made->handle = njl_work_take_resource(wait->call);
     return 2;
   }
