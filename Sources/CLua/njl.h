@@ -196,7 +196,9 @@ void njl_charge(njl_host *host, uint64_t instructions);
 #define NJL_START_CHARGE 100
 /* The error on top, of that task, is told to another: both tracebacks are shown should it end that one. */
 void njl_remember_told(lua_State *L, const njl_task *task);
-int njl_raise_deadlock(lua_State *L, const njl_host *host);
+/* Whether nothing happens although some wait for a moment: nobody advances the clock. */
+bool njl_stands_still(const njl_host *host);
+int njl_raise_deadlock(lua_State *L, bool stands_still);
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
 bool njl_push_anchored(lua_State *L, njl_task *task); /* its userdata; false: it is not anchored, and nothing is pushed */

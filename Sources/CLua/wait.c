@@ -124,8 +124,9 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   }
   njl_leave(host);
   if (is_deadlock) {
+    bool stands_still = njl_stands_still(host);
     njl_wait_end(wait, NJL_CANCELLED);
-    return njl_raise_deadlock(L, host);
+    return njl_raise_deadlock(L, stands_still);
   }
   if (wait->state == NJL_PENDING) return refuse_stopped(L, wait);
   return go_on(L, LUA_OK, (lua_KContext)wait);
