@@ -1722,7 +1722,9 @@ NJ_API void nj_page_free(nj_page *page);
 
 /**
  * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
- * and coroutines run on the thread that calls nj_script_run.
+ * and coroutines run on the thread that calls nj_script_run. Files and descriptors that it waits for are looked after by
+ * threads of its own, which begin with the first and end with it; the processes that it starts (`nightjar.process`) are
+ * ended with it, and it never waits for another child of yours.
  *
  * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
  *               What the script logs by `nightjar.log` goes to the log of that client (nj_config_set_log); without one, to
@@ -1734,10 +1736,10 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
- * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. A script that floods
- * its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since then. For scripts that you did not
- * write, together with the limits below.
+ * Before the script is used: without io, os, debug, package and print, nor the modules of `nightjar` for files, processes and
+ * standard input, and text is all that `load` takes; and where it was given a client, it can make no other, and see neither
+ * its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and
+ * 100 lines or 64 KiB a second since then. For scripts that you did not write, together with the limits below.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */

@@ -66,6 +66,13 @@ void njl_discharge_memory(lua_State *L, size_t bytes) {
   if (script != NULL) script->memory -= bytes;
 }
 
+size_t njl_memory_left(lua_State *L) {
+  const njl_script *script = limited(L);
+  if (script == NULL) return SIZE_MAX;
+  size_t limit = script->options.memory;
+  return limit > script->memory ? limit - script->memory : 0;
+}
+
 /* --- Limits --- */
 
 /* It does not yield: between two waits a script is alone, and may rely on that. */
@@ -135,6 +142,7 @@ static int open_state(lua_State *L) {
     lua_pushcfunction(L, luaopen_nightjar);
     lua_setfield(L, -2, "nightjar");
     njl_preload_modules(L);
+    njl_open_require(L);
   }
   return 0;
 }

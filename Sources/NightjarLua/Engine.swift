@@ -22,6 +22,9 @@ final class Engine: @unchecked Sendable {
     /// Calls under way, for a forked child that will not hear of them. Each knows its place.
     private var underWay: [Outcome] = []
     private let process = getpid()
+    /// Made when they are used first.
+    private(set) lazy var descriptors = Descriptors(queue)
+    private(set) lazy var workers = Workers(queue)
     /// Lines of the logs of this state's clients that no function has got yet.
     private var lines: Deque<(log: Int64, line: LogLine)> = []
     /// The one that C borrows.
@@ -211,7 +214,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    // MARK: Lists
+    // MARK: What is no call
 
     /// One that ``complete(_:)`` ends.
     func pending(for wait: OpaquePointer) -> Outcome {
@@ -221,7 +224,30 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    func complete(_ outcome: Outcome) { completed(outcome, .success(nil)) }
+    /// Once; what has ended, or was dropped, stays as it is.
+    func complete(_ outcome: Outcome, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
+        guard outcome.isPending else { return }
+        switch result {
+        case .success(let value):
+            outcome.value = value
+            completed(outcome, .success(nil))
+        case .failure(let error): completed(outcome, .failure(error))
+        }
+    }
+
+    /// Nobody waits for it any more, and nobody will hear of it.
+    func drop(_ outcome: Outcome) {
+        forget(outcome)
+        outcome.isPending = false
+        outcome.wait = nil
+        outcome.abandon = nil
+    }
+
+    /// - Throws: `forked` in a forked child, whose threads are the parent's.
+    func checkProcess() throws(NightjarError) {
+        guard isForked else { return }
+        throw NightjarError(.forked, "this Lua state belongs to the parent process, which alone can wait in it")
+    }
 
     /// Whether this is a forked child, where nothing comes any more.
     var isForked: Bool { getpid() != process }
@@ -248,6 +274,7 @@ final class Engine: @unchecked Sendable {
         forget(outcome)
         outcome.task = nil
         outcome.isPending = false
+        outcome.abandon = nil
         switch result {
         case .success(let response?): outcome.finish(.success(response))
         case .success(nil): break
@@ -308,6 +335,12 @@ final class Engine: @unchecked Sendable {
     func wake() { queue.wake() }
 
     func close() {
+        if isForked {
+            workers.leave()
+        } else {
+            descriptors.close()
+            workers.close()
+        }
         queue.close()
         errands.close()
         ended = []
