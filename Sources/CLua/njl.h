@@ -16,6 +16,7 @@
  *   cache.c      a client's cache by hand
  *   endpoints.c  what a client's API can do, by name
  *   refresh.c    stored answers that are fetched anew: refreshed, on_refresh
+ *   errand.c     calls that lists and documents need, between the hooks of their client
  *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
@@ -26,6 +27,7 @@
  *   hooks.c      functions that see calls: before, after, at redirects and failed attempts
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
+ *   json_pointer.c nightjar.json.pointer
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   session.c    a program that people talk to, and what Ctrl-C ends there
@@ -33,6 +35,16 @@
  *   sigint.c     what Ctrl-C does there
  *   function.c   functions of the host program
  *   sandbox.c    the libraries of scripts that the host did not write
+ *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
+ *   natives.c    what they all have of C
+ *   base64.c     nightjar.base64
+ *   csv.c        what nightjar.csv has of C
+ *   hash.c       nightjar.hash
+ *   uuid.c       nightjar.uuid
+ *   moment.c     what nightjar.time has of C
+ *   url.c        what nightjar.url has of C
+ *   script_log.c what nightjar.log has of C
+ *   environment.c what nightjar.env has of C
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
  * Swift (never raises), then push, yield or raise. */
@@ -47,7 +59,6 @@
 #include "njl_host.h"
 #include "njl_script.h"
 
-typedef struct njl_task njl_task;
 typedef struct njl_host njl_host;
 
 /* Nanoseconds of the monotonic clock. */
@@ -106,6 +117,7 @@ struct njl_task {
   njl_wait *group;   /* told of its end, see group.c */
   lua_Integer place; /* in the group */
   njl_question *question; /* that it answers, of login.c; its end releases it */
+  njl_errand *errand;     /* whose call it makes, of errand.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
@@ -130,7 +142,8 @@ struct njl_host {
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
-  size_t listeners;         /* clients that have been numbered */
+  size_t listeners;         /* what has been numbered: clients, and callers of errand.c */
+  size_t callers;           /* of errand.c, ever made */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
@@ -149,6 +162,10 @@ struct njl_host {
 
 /* host.c */
 bool njl_host_is_open(lua_State *L);
+
+/* For each userdata with a finalizer, on top of the stack, before there is anything in it. Lua finalizes nothing that a
+ * finalizer makes while its state closes (manual, section 2.5.3): the host, which goes last, does it then. */
+void njl_own(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
@@ -197,7 +214,7 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
-void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
+void njl_task_drop_errands(njl_task *task);              /* the question and the errand, which fail unless they were answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
 bool njl_is_callable(lua_State *L, int index);
@@ -239,8 +256,8 @@ void njl_open_debounce(lua_State *L);
 /* client.c */
 /* That at index 1, or raises: what it is not, or that it is closed. */
 njl_client *njl_check_client(lua_State *L);
-/* A number for the client at `index`, by which it is found as long as somebody else keeps it. */
-lua_Integer njl_number_client(lua_State *L, njl_host *host, int index);
+/* A number for the userdata at `index`, by which it is found as long as somebody else keeps it. */
+lua_Integer njl_number(lua_State *L, njl_host *host, int index);
 bool njl_push_numbered(lua_State *L, lua_Integer number); /* false: it has gone, and nothing is pushed */
 int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
@@ -260,6 +277,17 @@ void njl_ask_logins(lua_State *L, njl_host *host);
 int njl_sign_in(lua_State *L);
 int njl_sign_out(lua_State *L);
 int njl_log_in(lua_State *L);
+
+/* errand.c */
+/* Pushes what makes calls through the hooks of the client at index 1, if that has any, and else nil. The options of each call are
+ * those at `options`; 0: there are none. Returns its number; 0: there is none. */
+lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options);
+/* Whether the running task makes one of its calls, or belongs to one that does. */
+bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
+/* Raises the error at the top; where a hook of a call of the caller at `caller` has raised another, that. */
+int njl_caller_raise(lua_State *L, int caller);
+/* Begins a task for each errand that has come in, and cancels those of calls that nobody wants any more. */
+void njl_run_errands(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L);
@@ -295,6 +323,7 @@ int njl_paginate(lua_State *L);
 /* list.c */
 void njl_list_push(lua_State *L, njl_host *host);              /* of the client at index 1; closed as yet */
 void njl_list_decide_by(lua_State *L, int index);              /* pops the function that says how the list goes on */
+void njl_list_call_by(lua_State *L, int index);                /* pops its caller of errand.c, or nil */
 void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives it its pages, to own */
 void njl_open_list(lua_State *L);
 
@@ -316,8 +345,13 @@ void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknow
 int njl_find_name(lua_State *L, int index, const char *const names[]);
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]); /* raises */
+/* Of one letter (insert, drop, replace, swap with its neighbour), that turn `a` into `b`. */
+size_t njl_edits(const char *a, size_t a_length, const char *b);
 const char *njl_nearest(const char *name, size_t length, const char *const names[]); /* NULL: none is near */
 int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]); /* raises */
+/* Reads options that are true or false from the table at `index`, if there is one, and returns which were given: 1 for the
+ * first, 2 for the second, 4 and so on. Raises what is wrong. */
+unsigned njl_read_flags(lua_State *L, int index, const char *function, const char *const names[], bool *const flags[]);
 void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table: name to index */
 
 /* failure.c */
@@ -431,6 +465,33 @@ void njl_push_value(lua_State *L, const njl_value *value);
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);
 
+/* modules.c */
+void njl_open_modules(lua_State *L);    /* of the table on top, that require "nightjar" returns */
+void njl_preload_modules(lua_State *L); /* for require "nightjar.NAME" */
+bool njl_push_module(lua_State *L, const char *name); /* "nightjar.NAME"; false: there is none, or not for this script */
+
+/* natives.c */
+void njl_push_natives(lua_State *L);
+
+/* base64.c */
+void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding);
+
+/* json_pointer.c */
+int njl_json_pointer(lua_State *L);
+
+/* environment.c */
+int njl_is_secret(lua_State *L); /* lua_CFunction */
+
+/* What opens the modules, see modules.c. */
+int njl_open_base64(lua_State *L);
+int njl_open_csv(lua_State *L);
+int njl_open_hash(lua_State *L);
+int njl_open_uuid(lua_State *L);
+int njl_open_time(lua_State *L);
+int njl_open_url(lua_State *L);
+int njl_open_log(lua_State *L);
+int njl_open_env(lua_State *L);
+
 /* module.c */
 int luaopen_nightjar(lua_State *L);
 
@@ -438,6 +499,7 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_CALLER "nightjar.caller"
 #define NJL_LIST "nightjar.list"
 #define NJL_PAGE "nightjar.page"
 #define NJL_DECISION "nightjar.decision"
@@ -455,5 +517,6 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_HASH "nightjar.hash"
 
 #endif

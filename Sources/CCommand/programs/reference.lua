@@ -23,6 +23,11 @@ return {
       { "throttle", "(seconds: number, f: function): nightjar.throttled", "A function that runs f at most once in so many seconds: at once, and again at the end with the arguments of the last call." },
       { "idempotency_key", "(): string", "A new idempotency key, for calls that a server is to carry out once." },
       { "json", "nightjar.json", "JSON with 64-bit integers, null, and arrays kept apart from objects." },
+      { "csv", "nightjar.csv", "Tables as text." }, { "base64", "nightjar.base64", "Bytes as text." },
+      { "url", "nightjar.url", "What is in a URL." }, { "uuid", "nightjar.uuid", "Identifiers." },
+      { "hash", "nightjar.hash", "Digests and codes." }, { "time", "nightjar.time", "Moments and lengths of time." },
+      { "log", "nightjar.log", "Lines about a script's work." }, { "env", "nightjar.env", "Settings from the environment." },
+      { "args", "nightjar.args", "The command line of a script." },
       { "null", "userdata", "JSON's null: a value of its own, since nil is no value." },
       { "version", "string", "The version of Nightjar." },
     },
@@ -31,7 +36,110 @@ return {
     name = "nightjar.json", kind = "module", text = "JSON with 64-bit integers, null, and arrays kept apart from objects.",
     members = {
       { "decode", "(text: string): any", "The value that the text describes: nightjar.null for null, integers as integers. An error says where the text is wrong." },
-      { "encode", "(value: any): string", "The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it." },
+      { "encode", "(value: any, options?: { pretty?: boolean, indent?: integer, sorted?: boolean }): string", "The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it." },
+      { "pointer", "(value: any, pointer: string): any", "What a JSON Pointer, as \"/items/0/name\", leads to; nil where there is nothing." },
+    },
+  },
+  {
+    name = "nightjar.csv", kind = "module", text = "Tables as text, a row a line, by RFC 4180.",
+    members = {
+      { "rows", "(source: string|function, options?: nightjar.csv_options): function", "An iterator of rows: lists of texts, or, where there is a header, tables by its names. A function gives the text in pieces." },
+      { "parse", "(text: string, options?: nightjar.csv_options): table[]", "All rows of a text." },
+      { "write", "(rows: table[]|function, options?: nightjar.csv_options): string", "The text of rows." },
+      { "writer", "(put: fun(text: string), options?: nightjar.csv_options): fun(row: table)", "A function that gives the text of each row that it is called with to put." },
+    },
+  },
+  {
+    name = "nightjar.csv_options", kind = "options", text = "Options of nightjar.csv.",
+    members = {
+      { "header", "boolean", "The first row has the names." }, { "separator", "string", "Between fields; a comma by default." },
+      { "columns", "string[]", "write: the names, in order." },
+      { "safe", "boolean", "write: keeps a spreadsheet from computing what it finds." },
+      { "lines", "boolean", "rows: the function gives lines, as io.lines does." },
+    },
+  },
+  {
+    name = "nightjar.base64", kind = "module", text = "Bytes as text, by RFC 4648.",
+    members = {
+      { "encode", "(bytes: string, options?: { url?: boolean, padding?: boolean }): string", "The bytes as base64; with url, in the alphabet for URLs." },
+      { "decode", "(text: string, options?: { url?: boolean, spaces?: boolean }): string", "The bytes of the text." },
+    },
+  },
+  {
+    name = "nightjar.url", kind = "module", text = "What is in a URL, by RFC 3986.",
+    members = {
+      { "parse", "(text: string): table", "scheme, user, password, host, port, path, query and fragment." },
+      { "build", "(parts: table): string", "A URL of its parts; the query may be a table." },
+      { "resolve", "(base: string, reference: string): string", "The absolute URL that the reference is at the base." },
+      { "encode", "(text: string): string", "All but the unreserved characters as %XX." },
+      { "decode", "(text: string, options?: { plus?: boolean }): string", "The text without escapes; with plus, a + is a space." },
+      { "parse_query", "(text: string, options?: { lists?: boolean }): table, table", "Values by name, and the items in order." },
+      { "build_query", "(query: table): string", "A query of { name = value }, or of a list of pairs." },
+      { "canonical", "(text: string): string", "The form in which URLs that are alike are the same." },
+      { "redact", "(text: string): string", "The URL without its secrets." },
+    },
+  },
+  {
+    name = "nightjar.uuid", kind = "module", text = "Identifiers, by RFC 9562.",
+    members = {
+      { "v4", "(): string", "One at random." }, { "v7", "(seconds?: number): string", "One that sorts by its time." },
+      { "parse", "(text: string): string, integer, number?", "The text in small letters, its version, and of version 7 its moment." },
+      { "is_valid", "(text: string): boolean", "Whether it is one." },
+    },
+  },
+  {
+    name = "nightjar.hash", kind = "module", text = "Digests and message authentication codes.",
+    members = {
+      { "sha256", "(bytes: string, form?: string): string", "The digest, as \"hex\", \"base64\" and the like." },
+      { "sha384", "(bytes: string, form?: string): string", "The digest." }, { "sha512", "(bytes: string, form?: string): string", "The digest." },
+      { "sha1", "(bytes: string, form?: string): string", "The digest, for what asks for it." },
+      { "md5", "(bytes: string, form?: string): string", "The digest, for what asks for it." },
+      { "hmac", "(name: string, key: string, bytes: string, form?: string): string", "The code of a function, as \"sha256\"." },
+      { "new", "(name: string, key?: string): userdata", "One that takes its bytes in pieces: update(bytes), finish(form)." },
+      { "equal", "(a: string, b: string): boolean", "Whether they are alike, in a time that tells nothing." },
+      { "hex", "(bytes: string): string", "The bytes as hexadecimal digits." }, { "unhex", "(digits: string): string", "The bytes of digits." },
+    },
+  },
+  {
+    name = "nightjar.time", kind = "module", text = "Moments, which are seconds since 1970, and lengths of time in seconds.",
+    members = {
+      { "now", "(): number", "The moment." }, { "monotonic", "(): number", "Seconds of a clock that nobody sets." },
+      { "parse", "(text: string, options?: { offset?: string|number }): number", "A moment in ISO 8601." },
+      { "format", "(moment: number, options?: { offset?: string|number, digits?: integer }): string", "The moment in ISO 8601." },
+      { "parse_http", "(text: string): number", "A date of HTTP." }, { "format_http", "(moment: number): string", "A date of HTTP." },
+      { "parts", "(moment: number, options?: { offset?: string|number }): table", "year, month, day, hour, minute, second, weekday, yearday, offset." },
+      { "from_parts", "(parts: table): number", "The moment of its parts." },
+      { "add", "(moment: number, length: string|number, options?: { offset?: string|number }): number", "The moment so much later; months and years are of the calendar." },
+      { "difference", "(later: number, earlier: number): number", "Seconds between two." },
+      { "duration", "(text: string|number): number", "Seconds of \"1h30m\" or \"PT1H30M\"." },
+      { "format_duration", "(seconds: number, form?: \"short\"|\"iso\"): string", "\"1h30m\", \"PT1H30M\"." },
+    },
+  },
+  {
+    name = "nightjar.log", kind = "module", text = "What a script tells of its work, a line at a time; secrets are shown as ***.",
+    members = {
+      { "debug", "(message: string, fields?: table)", "A line of that level." }, { "info", "(message: string, fields?: table)", "A line of that level." },
+      { "warn", "(message: string, fields?: table)", "A line of that level." }, { "error", "(message: string, fields?: table)", "A line of that level." },
+      { "with", "(fields: table): table", "A logger that adds the fields to each line." },
+      { "set_level", "(level: string)", "Lines up to that level are written." }, { "level", "(): string", "The level." },
+    },
+  },
+  {
+    name = "nightjar.env", kind = "module", text = "Settings from the environment.",
+    members = {
+      { "get", "(name: string, default?: any): string?", "The text, or the default." },
+      { "number", "(name: string, default?: number): number?", "The number." }, { "integer", "(name: string, default?: integer): integer?", "The integer." },
+      { "boolean", "(name: string, default?: boolean): boolean?", "The truth." },
+      { "list", "(name: string, default?: string[], separator?: string): string[]?", "The list." },
+      { "require", "(name: string, kind?: string): any", "The value; raises where it is not set." },
+    },
+  },
+  {
+    name = "nightjar.args", kind = "module", text = "The command line of a script, described once.",
+    members = {
+      { "parse", "(specification: table, words?: string[]): table", "The values; what is wrong ends the script with status 2, and --help prints the help." },
+      { "read", "(specification: table, words?: string[]): table?", "The values, nil where help was asked for; raises what is wrong." },
+      { "help", "(specification: table): string", "The text of --help." },
     },
   },
   {
