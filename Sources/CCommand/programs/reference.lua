@@ -23,6 +23,12 @@ return {
       { "throttle", "(seconds: number, f: function): nightjar.throttled", "A function that runs f at most once in so many seconds: at once, and again at the end with the arguments of the last call." },
       { "idempotency_key", "(): string", "A new idempotency key, for calls that a server is to carry out once." },
       { "json", "nightjar.json", "JSON with 64-bit integers, null, and arrays kept apart from objects." },
+      { "after", "(seconds: number, f: function, ...: any): nightjar.task", "A task that waits so long and then runs f(...)." },
+      { "every", "(seconds: number, f: function, ...: any): nightjar.task", "A task that runs f(...) again and again, until it is cancelled or f returns false." },
+      { "channel", "(capacity?: integer): table", "Values from one task to another, in order: send, receive, values, close." },
+      { "select", "(channels: table): integer?, any", "The first of several channels that has a value, and that; nil in its place, it is closed; nil alone, { timeout = seconds } was over." },
+      { "fs", "nightjar.fs", "Files." }, { "stdin", "nightjar.stdin", "Standard input." },
+      { "process", "nightjar.process", "Programs." }, { "testing", "nightjar.testing", "What scripts are tested with." },
       { "csv", "nightjar.csv", "Tables as text." }, { "base64", "nightjar.base64", "Bytes as text." },
       { "url", "nightjar.url", "What is in a URL." }, { "uuid", "nightjar.uuid", "Identifiers." },
       { "hash", "nightjar.hash", "Digests and codes." }, { "time", "nightjar.time", "Moments and lengths of time." },
@@ -140,6 +146,44 @@ return {
       { "parse", "(specification: table, words?: string[]): table", "The values; what is wrong ends the script with status 2, and --help prints the help." },
       { "read", "(specification: table, words?: string[]): table?", "The values, nil where help was asked for; raises what is wrong." },
       { "help", "(specification: table): string", "The text of --help." },
+    },
+  },
+  {
+    name = "nightjar.fs", kind = "module", text = "Files, which other threads work on while the other tasks go on.",
+    members = {
+      { "read", "(path: string, options?: { max_bytes?: integer }): string", "All of a file." },
+      { "write", "(path: string, text: string, options?: { atomic?: boolean, mode?: integer })", "Replaces what is there: whole, or not at all." },
+      { "append", "(path: string, text: string)", "Writes at the end of a file, which is made where there is none." },
+      { "exists", "(path: string): string|false", "\"file\", \"folder\" or another kind; false." },
+      { "stat", "(path: string, options?: { follow?: boolean }): table?", "kind, size, modified and mode; nil where there is nothing." },
+      { "list", "(path: string): string[], table", "The names in a folder, in order, and their kinds by name." },
+      { "mkdir", "(path: string, options?: { parents?: boolean })", "Makes a folder; one that is there already is right." },
+      { "remove", "(path: string, options?: { recursive?: boolean }): boolean", "Removes it; whether there was something." },
+      { "rename", "(from: string, to: string)", "Replaces a file at the new path." },
+      { "copy", "(from: string, to: string)", "Copies a file, whole or not at all." },
+      { "lines", "(path: string, options?: table): fun(): string?", "for line in nightjar.fs.lines(path) do ... end." },
+      { "temp_file", "(options?: table): table", "A file of its own that is removed when it is closed." },
+      { "temp_dir", "(options?: table): table", "A folder of its own that is removed when it is closed." },
+    },
+  },
+  {
+    name = "nightjar.stdin", kind = "module", text = "Standard input, read while the other tasks go on.",
+    members = {
+      { "line", "(): string?", "The next line; nil at the end." }, { "lines", "(): fun(): string?", "for line in nightjar.stdin.lines() do ... end." },
+      { "read", "(count: integer): string?", "So many bytes, or fewer." }, { "read_all", "(): string", "All that is left." },
+    },
+  },
+  {
+    name = "nightjar.process", kind = "module", text = "Programs that are run while the other tasks go on.",
+    members = {
+      { "run", "(options: table): table", "Runs { cmd, args, input = } to its end: status, signal, ok, stdout, stderr." },
+      { "spawn", "(options: table): table", "Starts one: its pipes, wait, kill and close. It is killed with its task." },
+    },
+  },
+  {
+    name = "nightjar.testing", kind = "module", text = "What scripts are tested with.",
+    members = {
+      { "clock", "(options?: { auto?: boolean }): userdata", "A time for tests: it stands still until clock:advance(seconds)." },
     },
   },
   {
