@@ -160,11 +160,11 @@ help.overview = [[
 api = nightjar.client { base_url = "https://..." }     then  api:get "/path"
 _          the last result                             =x    the same as x
 help(x)    about a function, an object, an endpoint, or a name as "retry_options"
-Tab        completes names, fields, options, headers, endpoints and paths; twice is not needed
+Tab        completes names, fields, options, headers, endpoints and paths
 Ctrl-R     searches the history; Ctrl-C ends the call or drops the line; Ctrl-D leaves
 .help      this                        .trace on|off      each call on standard error
-.save F    what worked, as a script    .save test F       a test that replays the calls
-.load F    runs a script               .quit              leaves]]
+.save F    what worked, as a script    .load F            runs a script
+.quit      leaves]]
 
 -- Options: `colors`, `width`.
 function help.about(value, options)
