@@ -77,9 +77,10 @@ public final class Client: Sendable {
         fresh = configuration.freshAnswers
         hooks = configuration.hooks
         auth = configuration.auth
+        let cassette = try configuration.openCassette()
         let thread = try LoopThread()
         do throws(NightjarError) {
-            let carrier: any HTTPTransport
+            var carrier: any HTTPTransport
             if let transport {
                 carrier = transport(thread.loop)
             } else {
@@ -87,6 +88,7 @@ public final class Client: Sendable {
                 network.userAgent = network.userAgent ?? configuration.userAgent
                 carrier = try NetworkTransport(loop: thread.loop, configuration: network)
             }
+            carrier = configuration.staged(carrier, cassette, on: thread.loop, base: base)
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
                 chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration, base: base?.origin) }),
@@ -97,6 +99,7 @@ public final class Client: Sendable {
                 loop.keepTokens(login, try login.issuer(anonymousTemplate))
             }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
+            cassette?.listen { [weak loop] in _ = loop?.submit(.note($0, $1)) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()
