@@ -28,6 +28,8 @@ public final class Client: Sendable {
     /// The endpoints that it knows; nil: it was given none.
     public let catalog: Catalog?
     let birth = Fork.generation
+    /// What answers in place of servers; nil: they do.
+    public let mock: Mock?
     /// Its cookies; nil: it keeps none.
     public let cookies: CookieStorage?
     /// The number under which the log hears of the cookie file.
@@ -77,6 +79,7 @@ public final class Client: Sendable {
         fresh = configuration.freshAnswers
         hooks = configuration.hooks
         auth = configuration.auth
+        mock = configuration.mock
         let cassette = try configuration.openCassette()
         let thread = try LoopThread()
         do throws(NightjarError) {

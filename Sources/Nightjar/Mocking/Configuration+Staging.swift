@@ -20,7 +20,8 @@ extension Configuration {
         guard let cassette else { return nil }
         guard !isEphemeral || cassette.mode == .replay else {
             throw NightjarError(
-                .invalidArgument, "an ephemeral client leaves nothing on disk, so it can replay a cassette and not record one")
+                .invalidArgument,
+                "an ephemeral client leaves nothing on disk, so it can replay a cassette and not record one")
         }
         return try CassetteDeck(cassette, sensitive: sensitiveHeaders)
     }

@@ -27,7 +27,8 @@ extension CassetteOptions {
             options.mode = mode
         },
         Option(name: "repeat") { value, path, options throws(NightjarError) in options.repeats = try value.flag(path) },
-        Option(name: "timing") { value, path, options throws(NightjarError) in options.keepsTime = try value.flag(path) },
+        Option(name: "timing") { value, path, options throws(NightjarError) in options.keepsTime = try value.flag(path)
+        },
         Option(name: "headers") { value, path, options throws(NightjarError) in
             options.comparison.headers = try value.texts(path)
         },

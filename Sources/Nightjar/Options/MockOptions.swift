@@ -7,7 +7,9 @@ import NightjarHTTP
 extension Mock {
     /// - Throws: `decoding` for what is no JSON; `invalid_argument` for an unknown name or a wrong type; `storage` for a file
     ///   that cannot be read.
-    public convenience init(json: String) throws(NightjarError) { try self.init(option: JSONValue(parsing: json), "mock") }
+    public convenience init(json: String) throws(NightjarError) {
+        try self.init(option: JSONValue(parsing: json), "mock")
+    }
 
     convenience init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init(try MockTable(option: value, path))
@@ -57,7 +59,9 @@ extension MockTable {
             if case .object(let members) = value, members.isEmpty { return [] }
             guard case .array(let items) = value else { throw .mismatch(path, wanted: "a list of routes", value) }
             var routes: [MockRoute] = []
-            for (index, item) in items.enumerated() { routes.append(try MockRoute(option: item, "\(path)[\(index + 1)]")) }
+            for (index, item) in items.enumerated() {
+                routes.append(try MockRoute(option: item, "\(path)[\(index + 1)]"))
+            }
             return routes
         }
     }
@@ -249,7 +253,9 @@ extension Headers {
 
 extension JSONValue {
     /// `{name = wanted, ...}`: a text or a number; a list of them; true for any; false for none.
-    fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(name: String, wanted: RequestPattern.Wanted)] {
+    fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
+        name: String, wanted: RequestPattern.Wanted
+    )] {
         guard case .object(let members) = self else { throw .mismatch(path, wanted: "a table", self) }
         var items: [(name: String, wanted: RequestPattern.Wanted)] = []
         for member in members { items.append((member.name, try member.value.wanted("\(path).\(member.name)"))) }

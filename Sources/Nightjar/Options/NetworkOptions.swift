@@ -15,7 +15,9 @@ extension NetworkProfile {
     }
 
     /// - Throws: `invalid_argument` for a name that is not known.
-    public init(_ name: String) throws(NightjarError) { self = try NetworkProfile.named(option: .string(name), "network") }
+    public init(_ name: String) throws(NightjarError) {
+        self = try NetworkProfile.named(option: .string(name), "network")
+    }
 
     private static func named(option value: JSONValue, _ path: String) throws(NightjarError) -> NetworkProfile {
         guard case .string(let name) = value else {

@@ -38,7 +38,9 @@ final class CassetteDeck: @unchecked Sendable {
         var lastName = 0
         if options.mode != .record, let bytes = try CassetteDeck.read(options) {
             do throws(NightjarError) {
-                loaded = try bytes.withUnsafeBytes { bytes throws(NightjarError) in try Cassette(parsing: bytes) }
+                loaded = try ByteBuffer(bytes: bytes).withUnsafeReadableBytes { bytes throws(NightjarError) in
+                    try Cassette(parsing: bytes)
+                }
             } catch {
                 throw NightjarError(
                     .decoding,
@@ -100,7 +102,8 @@ final class CassetteDeck: @unchecked Sendable {
         size += recorded.request.body.bytes.readableBytes
         guard size <= Cassette.largestFile / 2, cassette.exchanges.count < Cassette.mostExchanges else {
             isFull = true
-            return note(.warning, "the cassette \(quoted(options.file)) is full: \(what) and what follows is not recorded")
+            return note(
+                .warning, "the cassette \(quoted(options.file)) is full: \(what) and what follows is not recorded")
         }
         cassette.exchanges.append(scrubber.scrub(recorded))
         revision += 1
@@ -114,7 +117,9 @@ final class CassetteDeck: @unchecked Sendable {
         loop.scheduleTask(in: .nanoseconds(CassetteDeck.patience.nanosecondsClamped)) { [self] in
             isSaving = false
             let (saver, content, revision) = (saver, searchedCassette(), revision)
-            workers?.run { () throws(NightjarError) in try saver.save(content, revision) } then: { [self] result in
+            workers?.run { () throws(NightjarError) in
+                try saver.save(content, revision)
+            } then: { [self] result in
                 told(result)
             }
         }

@@ -116,7 +116,8 @@ public struct MockTable: Sendable {
         let route = routes.first { $0.pattern.path?.description == alike } ?? nearest.route
         return NightjarError(
             .invalidRequest,
-            "\(what); the nearest is \(route.summary), but its path is \(quoted(route.pattern.path?.description ?? ""))")
+            "\(what); the nearest is \(route.summary), but its path is \(quoted(route.pattern.path?.description ?? ""))"
+        )
     }
 
     /// The path that shares most with this one at beginning and end.
@@ -163,7 +164,8 @@ public struct MockTable: Sendable {
             complaints.append(
                 uses[index] == 0
                     ? "the route \(route.summary) was never asked"
-                    : "the route \(route.summary) was asked \(MockTable.times(uses[index])) and not \(MockTable.times(wanted))")
+                    : "the route \(route.summary) was asked \(MockTable.times(uses[index])) and not \(MockTable.times(wanted))"
+            )
         }
         if unmatched > 0 {
             complaints.append("\(unmatched == 1 ? "a call" : "\(unmatched) calls") had no route")

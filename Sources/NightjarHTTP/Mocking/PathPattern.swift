@@ -35,7 +35,8 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     }
 
     private static func split(_ text: String) throws(NightjarError) -> (Origin, Substring) {
-        guard let scheme = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[scheme...].starts(with: "://".utf8) else {
+        guard let scheme = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[scheme...].starts(with: "://".utf8)
+        else {
             throw NightjarError(
                 .invalidArgument, "the path \(quoted(text)) of a route begins with no slash and is no absolute URL")
         }
@@ -68,7 +69,8 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         if let base, base.origin == url.origin {
             let prefix = base.path.utf8.last == UInt8(ascii: "/") ? base.path.utf8.dropLast() : base.path.utf8[...]
             let path = url.path
-            if !prefix.isEmpty, path.utf8.starts(with: prefix), path.utf8.dropFirst(prefix.count).first == UInt8(ascii: "/"),
+            if !prefix.isEmpty, path.utf8.starts(with: prefix),
+                path.utf8.dropFirst(prefix.count).first == UInt8(ascii: "/"),
                 let values = match(Substring(path.utf8.dropFirst(prefix.count)))
             {
                 return values

@@ -39,7 +39,8 @@ public struct NetworkProfile: Sendable, Equatable {
         case "edge": NetworkProfile(latency: .milliseconds(840), down: 240_000 / 8, up: 200_000 / 8)
         case "lossy":
             NetworkProfile(
-                latency: .milliseconds(300), jitter: .milliseconds(200), down: 1_600_000 / 8, up: 768_000 / 8, loss: 0.1)
+                latency: .milliseconds(300), jitter: .milliseconds(200), down: 1_600_000 / 8, up: 768_000 / 8, loss: 0.1
+            )
         case "offline": NetworkProfile(isOffline: true)
         default: nil
         }

@@ -13,7 +13,8 @@ extension Cassette {
         }
         guard number == Cassette.version else {
             throw NightjarError(
-                .decoding, "it is of version \(number) of the format, and this library reads version \(Cassette.version)")
+                .decoding,
+                "it is of version \(number) of the format, and this library reads version \(Cassette.version)")
         }
         let list = try file.needed("exchanges", in: members).elements()
         guard list.count <= Cassette.mostExchanges else {

@@ -68,7 +68,9 @@ public struct CassetteComparison: Sendable {
 
     /// A form of several parts without its boundary, which is another each time.
     private static func plain(_ text: String, _ type: MediaType?) -> String {
-        guard let type, type.type == "multipart", let boundary = type["boundary"], !boundary.isEmpty else { return text }
+        guard let type, type.type == "multipart", let boundary = type["boundary"], !boundary.isEmpty else {
+            return text
+        }
         return text.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "boundary")
     }
 
@@ -120,7 +122,11 @@ extension JSONValue {
         switch self {
         case .object(var members):
             guard let index = members.firstIndex(where: { $0.name == token }) else { return self }
-            if isLast { members.remove(at: index) } else { members[index].value = members[index].value.removing(tokens.dropFirst()) }
+            if isLast {
+                members.remove(at: index)
+            } else {
+                members[index].value = members[index].value.removing(tokens.dropFirst())
+            }
             return .object(members)
         case .array(var elements):
             // All elements: which of them it is differs with the data.
@@ -128,7 +134,11 @@ extension JSONValue {
                 return .array(isLast ? [] : elements.map { $0.removing(tokens.dropFirst()) })
             }
             guard let index = Int(token), elements.indices.contains(index) else { return self }
-            if isLast { elements.remove(at: index) } else { elements[index] = elements[index].removing(tokens.dropFirst()) }
+            if isLast {
+                elements.remove(at: index)
+            } else {
+                elements[index] = elements[index].removing(tokens.dropFirst())
+            }
             return .array(elements)
         default: return self
         }

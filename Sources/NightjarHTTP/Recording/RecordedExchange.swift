@@ -138,7 +138,8 @@ public enum RecordedBody: Sendable, Equatable {
             return
         }
         switch text.utf8.first(where: { !" \t\r\n".utf8.contains($0) }) {
-        case UInt8(ascii: "{"), UInt8(ascii: "["): self = RecordedBody.json(of: text).map(RecordedBody.json) ?? .text(text)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            self = RecordedBody.json(of: text).map(RecordedBody.json) ?? .text(text)
         default: self = .text(text)
         }
     }

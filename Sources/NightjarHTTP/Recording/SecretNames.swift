@@ -36,14 +36,17 @@ public struct SecretNames: Sendable {
     ]
 
     private static let weak: Set<String> = [
-        "auth", "authorization", "code", "credentials", "granttype", "key", "pass", "pin", "session", "sessionid", "sid",
+        "auth", "authorization", "code", "credentials", "granttype", "key", "pass", "pin", "session", "sessionid",
+        "sid",
         "sig", "signature", "ticket",
     ]
 
     /// Beneath a name that is secret: what says something of the secret, and is none.
     static func isAboutSecret(_ name: String) -> Bool { about.contains(letters(name[...].utf8)) }
 
-    private static let about: Set<String> = ["type", "tokentype", "scope", "scopes", "name", "expires", "expiry", "expiresat"]
+    private static let about: Set<String> = [
+        "type", "tokentype", "scope", "scopes", "name", "expires", "expiry", "expiresat",
+    ]
 
     private static func letters(_ name: Substring.UTF8View) -> String {
         String(

@@ -330,9 +330,14 @@ extension SecretScrubber {
 extension UnsafeRawBufferPointer {
     /// Where these bytes first stand.
     fileprivate func place(of bytes: UnsafeRawBufferPointer) -> Int? {
-        guard let start = baseAddress, let wanted = bytes.baseAddress, bytes.count > 0,
-            let found = memmem(start, count, wanted, bytes.count)
-        else { return nil }
-        return UnsafeRawPointer(found) - start
+        guard let wanted = bytes.baseAddress, let first = bytes.first else { return nil }
+        var place = 0
+        while place + bytes.count <= count, let start = baseAddress {
+            guard let found = memchr(start + place, Int32(first), count - place - bytes.count + 1) else { return nil }
+            place = UnsafeRawPointer(found) - start
+            if memcmp(start + place, wanted, bytes.count) == 0 { return place }
+            place += 1
+        }
+        return nil
     }
 }
