@@ -38,7 +38,8 @@ let package = Package(
         // The desktop's Secret Service, by a library that is loaded at run time or not at all.
         .target(name: "CSecret"),
         // Lua 5.4 and each call into it that may raise or yield.
-        .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
+        .target(
+            name: "CLua", dependencies: ["CSimdjson"], exclude: ["modules"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
@@ -92,7 +93,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "CLua", "CSimdjson", .product(name: "DequeModule", package: "swift-collections"),
+                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson",
+                .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         .target(
