@@ -459,6 +459,7 @@ int njl_is_secret(lua_State *L); /* lua_CFunction */
 int njl_open_base64(lua_State *L);
 int njl_open_hash(lua_State *L);
 int njl_open_uuid(lua_State *L);
+int njl_open_testing_tasks(lua_State *L);
 int njl_open_time(lua_State *L);
 int njl_open_url(lua_State *L);
 int njl_open_log(lua_State *L);

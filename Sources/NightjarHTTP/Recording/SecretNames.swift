@@ -22,7 +22,7 @@ public struct SecretNames: Sendable {
     /// In bodies the names that data have too ("code", "key", "ticket") count where a login goes on alone: an error's code
     /// is to be seen.
     func isSecret(member name: Substring.UTF8View, inLogin: Bool) -> Bool {
-        guard Redaction.isSecret(name: name, sensitive: further) || SecretNames.isLogin(name) else { return false }
+        guard Redaction.isSecret(name: name, sensitive: further) || SecretNames.isCode(name) else { return false }
         return inLogin || !SecretNames.weak.contains(SecretNames.letters(name))
             || further.contains { SecretNames.letters($0[...].utf8) == SecretNames.letters(name) }
     }
@@ -35,8 +35,13 @@ public struct SecretNames: Sendable {
         "granttype", "codeverifier", "authtoken",
     ]
 
+    /// Redeemed for tokens, and no name that a log would have to hide.
+    private static func isCode(_ name: Substring.UTF8View) -> Bool {
+        ["devicecode", "usercode"].contains(letters(name))
+    }
+
     private static let weak: Set<String> = [
-        "auth", "authorization", "code", "credentials", "granttype", "key", "pass", "pin", "session", "sessionid",
+        "auth", "authorization", "code", "credentials", "key", "pass", "pin", "session", "sessionid",
         "sid",
         "sig", "signature", "ticket",
     ]
