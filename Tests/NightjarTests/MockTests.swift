@@ -10,7 +10,7 @@ struct MockTests {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
         configuration.mock = mock
-        configuration.retry.baseDelay = .zero
+        configuration.retry.base = .milliseconds(1)
         try configure(&configuration)
         return try Client(configuration)
     }

@@ -19,7 +19,7 @@ public struct CassetteOptions: Sendable {
     public var keepsTime = false
     public var comparison = CassetteComparison()
     /// What is a secret, beside what is known for it.
-    public var secrets = SecretNames()
+    public var secrets = CassetteSecrets()
 
     public init(_ file: String, mode: Mode = .auto) {
         self.file = file

@@ -24,7 +24,7 @@ public struct CassettePlayer: Sendable {
     ///   - repeats: whether the last exchange of a request is played again and again.
     ///   - file: for messages.
     public init(
-        _ cassette: Cassette, _ comparison: CassetteComparison, _ names: SecretNames, repeats: Bool, file: String
+        _ cassette: Cassette, _ comparison: CassetteComparison, _ names: CassetteSecrets, repeats: Bool, file: String
     ) {
         self.comparison = comparison
         self.repeats = repeats

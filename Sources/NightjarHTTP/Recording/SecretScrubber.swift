@@ -15,14 +15,14 @@ public struct SecretScrubber: Sendable {
         case masked
     }
 
-    private let names: SecretNames
+    private let names: CassetteSecrets
     private let isMasking: Bool
     private var lastNumber: Int
     private var known: [String: String] = [:]
     /// Those of ``known`` that are looked for everywhere, in the order in which they were seen.
     public private(set) var seen: [(secret: String, name: String)] = []
 
-    public init(_ names: SecretNames, _ style: Style) {
+    public init(_ names: CassetteSecrets, _ style: Style) {
         self.names = names
         switch style {
         case .masked: (isMasking, lastNumber) = (true, 0)
@@ -85,9 +85,9 @@ public struct SecretScrubber: Sendable {
     private func isLogin(_ exchange: RecordedExchange) -> Bool {
         func tells(_ body: RecordedBody, _ type: String?) -> Bool {
             switch body {
-            case .json(.object(let members)): return members.contains { SecretNames.isLogin($0.name[...].utf8) }
+            case .json(.object(let members)): return members.contains { CassetteSecrets.isLogin($0.name[...].utf8) }
             case .text(let text) where MediaType(type ?? "")?.essence == FormEncoding.contentType:
-                return FormEncoding.decode(text.utf8).contains { SecretNames.isLogin($0.name[...].utf8) }
+                return FormEncoding.decode(text.utf8).contains { CassetteSecrets.isLogin($0.name[...].utf8) }
             default: return false
             }
         }
@@ -197,7 +197,7 @@ public struct SecretScrubber: Sendable {
                 members.map { member in
                     let isSecret =
                         names.isSecret(member: member.name[...].utf8, inLogin: inLogin)
-                        || beneath && !SecretNames.isAboutSecret(member.name)
+                        || beneath && !CassetteSecrets.isAboutSecret(member.name)
                     if isSecret, let number = member.value.numberText {
                         return beneath ? member : .init(member.name, .string(replace(number)))
                     }

@@ -29,7 +29,7 @@ struct CassettePlayerTests {
     ) -> CassettePlayer {
         var comparison = CassetteComparison()
         configure(&comparison)
-        return CassettePlayer(Cassette(exchanges), comparison, SecretNames(), repeats: repeats, file: "c.json")
+        return CassettePlayer(Cassette(exchanges), comparison, CassetteSecrets(), repeats: repeats, file: "c.json")
     }
 
     private func say(_ verdict: CassettePlayer.Verdict) -> String {

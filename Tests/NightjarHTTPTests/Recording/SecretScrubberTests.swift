@@ -22,7 +22,7 @@ struct SecretScrubberTests {
     private let form = ("Content-Type", "application/x-www-form-urlencoded")
 
     @Test func aSecretHasOneNameWhereverItStands() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 0))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let login = scrubber.scrub(
             try exchange(
                 "http://x/token", [form], body: "grant_type=refresh_token&refresh_token=R-123456&scope=read",
@@ -43,7 +43,7 @@ struct SecretScrubberTests {
     }
 
     @Test func cookiesKeepTheirNamesAndWhatIsSetWithThem() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 6))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 6))
         let scrubbed = scrubber.scrub(
             try exchange(
                 "http://x/", [("Cookie", "sid=abcdef; theme=dark-blue")], answer: "",
@@ -54,7 +54,7 @@ struct SecretScrubberTests {
     }
 
     @Test func aPasswordIsFoundElsewhereToo() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 0))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let credentials = "YWRhOmNvcnJlY3QgaG9yc2U="  // ada:correct horse
         let scrubbed = scrubber.scrub(
             try exchange(
@@ -64,7 +64,7 @@ struct SecretScrubberTests {
     }
 
     @Test func namesThatDataHaveTooCountInLoginsAlone() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 0))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let problem = "{\"code\":\"not_found\",\"key\":\"PROJ-1234\"}"
         #expect(
             scrubber.scrub(try exchange(answer: problem)).response?.body == RecordedBody(ByteBuffer(string: problem)))
@@ -75,7 +75,7 @@ struct SecretScrubberTests {
     }
 
     @Test func whatLiesBeneathASecretIsSecret() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 0))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(
                 answer: "{\"token\":{\"value\":\"v-1234567\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}"))
@@ -85,7 +85,7 @@ struct SecretScrubberTests {
     }
 
     @Test func linesOfJSONAreSearchedToo() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 0))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(answer: "data: {\"access_token\": \"A-123456\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
         #expect(
@@ -95,7 +95,7 @@ struct SecretScrubberTests {
 
     @Test func theRulesOfTheProgramCount() throws {
         var scrubber = SecretScrubber(
-            SecretNames(further: ["X-Tenant", "ssn"], values: ["bot12345:AAF"]), .names(after: 0))
+            CassetteSecrets(further: ["X-Tenant", "ssn"], values: ["bot12345:AAF"]), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(
                 "http://x/bot12345:AAF/send?ssn=078-05-1120", [("X-Tenant", "acme-42")],
@@ -106,7 +106,7 @@ struct SecretScrubberTests {
     }
 
     @Test func whatIsSeenLaterIsTakenOutOfWhatCameBefore() throws {
-        var scrubber = SecretScrubber(SecretNames(), .names(after: 0))
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let early = scrubber.scrub(try exchange(answer: "echo A-123456"))
         _ = scrubber.scrub(try exchange("http://x/", [("Authorization", "Bearer A-123456")]))
         #expect(scrubber.scrubSeen(early).response?.body == .text("echo scrubbed-1"))

@@ -1,5 +1,5 @@
 /// Which fields, query items and members of bodies hold secrets.
-public struct SecretNames: Sendable {
+public struct CassetteSecrets: Sendable {
     /// Further names: of headers, of items of a query or form, of members of JSON. Case and separators do not matter.
     public var further: [String]
     /// Secrets themselves, to be taken out wherever they stand.
@@ -22,9 +22,9 @@ public struct SecretNames: Sendable {
     /// In bodies the names that data have too ("code", "key", "ticket") count where a login goes on alone: an error's code
     /// is to be seen.
     func isSecret(member name: Substring.UTF8View, inLogin: Bool) -> Bool {
-        guard Redaction.isSecret(name: name, sensitive: further) || SecretNames.isCode(name) else { return false }
-        return inLogin || !SecretNames.weak.contains(SecretNames.letters(name))
-            || further.contains { SecretNames.letters($0[...].utf8) == SecretNames.letters(name) }
+        guard Redaction.isSecret(name: name, sensitive: further) || CassetteSecrets.isCode(name) else { return false }
+        return inLogin || !CassetteSecrets.weak.contains(CassetteSecrets.letters(name))
+            || further.contains { CassetteSecrets.letters($0[...].utf8) == CassetteSecrets.letters(name) }
     }
 
     /// Whether a member of this name tells that a login goes on.
