@@ -1015,7 +1015,7 @@ typedef enum nj_cassette_mode {
  * Records each exchange with a server, redirects and refreshes of tokens among them, to a file of JSON, or replays it. Secrets
  * are replaced by names that tell nothing of them, the same for the same secret, which replayed calls may send. Each exchange
  * is replayed once, in the order of recording among those alike: of the same method, URL and body, but for their secrets.
- * `cassette` of nj_config_merge_json has more ways: {"file", "mode", "repeat": true (the last one again and again), "timing":
+ * `cassette` of nj_config_merge_json has more ways: {"file", "mode", "repeats": true (the last one again and again), "timing":
  * true (as slow as it was), "headers": [names to compare too], "ignore": {"query": [names], "json": [pointers], "body": true,
  * "origin": true}, "secrets": [further names], "secret_values": [texts]}.
  *

@@ -102,7 +102,7 @@ public final class Client: Sendable {
                 loop.keepTokens(login, try login.issuer(anonymousTemplate))
             }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
-            cassette?.listen { [weak loop] in _ = loop?.submit(.note($0, $1)) }
+            cassette?.listen { [weak loop] in loop?.note($0, $1) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()

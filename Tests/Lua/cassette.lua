@@ -81,7 +81,7 @@ do
   equal(err.message:find('has "page=1" in its query, where this has "page=3"', 1, true) ~= nil, true)
 end
 do
-  local api <close> = api_of { mode = "replay", ["repeat"] = true }
+  local api <close> = api_of { mode = "replay", repeats = true }
   for _ = 1, 3 do equal(api:get("/v1/articles", { query = { page = 1, per_page = 3 } }).status, 200) end
 end
 

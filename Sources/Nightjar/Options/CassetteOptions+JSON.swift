@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension CassetteOptions {
-    /// The path of a file, or `{file=, mode=, repeat=, timing=, headers=, ignore=, secrets=}`.
+    /// The path of a file, or `{file=, mode=, repeats=, timing=, headers=, ignore=, secrets=}`.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init("")
         guard case .object = value else {
@@ -26,7 +26,7 @@ extension CassetteOptions {
             }
             options.mode = mode
         },
-        Option(name: "repeat") { value, path, options throws(NightjarError) in options.repeats = try value.flag(path) },
+        Option(name: "repeats") { value, path, options throws(NightjarError) in options.repeats = try value.flag(path) },
         Option(name: "timing") { value, path, options throws(NightjarError) in options.keepsTime = try value.flag(path)
         },
         Option(name: "headers") { value, path, options throws(NightjarError) in

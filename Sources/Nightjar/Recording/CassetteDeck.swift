@@ -144,7 +144,7 @@ final class CassetteDeck: @unchecked Sendable {
     func close() {
         workers?.shutDown()
         workers = nil
-        guard revision > 0 || options.mode == .record else { return }
+        guard revision > 0 else { return }
         let (content, revision) = (searchedCassette(), revision)
         told(Result { () throws(NightjarError) in try saver.save(content, revision) })
     }

@@ -68,7 +68,7 @@ public struct CassettePlayer: Sendable {
                 NightjarError(
                     .invalidRequest,
                     "the cassette \(quoted(file)) has played \(count) for \(request.method) \(request.url.redacted); "
-                        + "record again, or let the last one repeat (repeat = true)"))
+                        + "record again, or let the last one repeat (repeats = true)"))
         }
         played[key] = next &+ 1
         let index = next < candidates.count ? candidates[next] : last

@@ -51,7 +51,7 @@ struct CassettePlayerTests {
         #expect(
             say(once.play(a))
                 == "the cassette \"c.json\" has played its 2 exchanges for GET http://x/a; record again, or let the last one "
-                + "repeat (repeat = true)")
+                + "repeat (repeats = true)")
         #expect(once.useCounts == [1, 0, 1])
         var again = player(exchanges, repeats: true)
         #expect(
