@@ -180,6 +180,9 @@ struct MockTableTests {
     @Test func aConnectionIsLostBehindSoManyBytes() throws {
         var answer = MockAnswer.fault(.connectionLost, after: 3)
         answer.body = ByteBuffer(string: "abcdef")
-        #expect(events(answer.script(to: try request(.get, "http://x/a"))) == ["head 200", "body 3", "fail connection_lost"])
+        #expect(
+            events(answer.script(to: try request(.get, "http://x/a"))) == [
+                "head 200", "body 3", "fail connection_lost",
+            ])
     }
 }
