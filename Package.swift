@@ -40,6 +40,10 @@ let package = Package(
         // Lua 5.4 and each call into it that may raise or yield.
         .target(
             name: "CLua", dependencies: ["CSimdjson"], exclude: ["modules"], linkerSettings: [.linkedLibrary("lua5.4")]),
+        // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
+        .target(
+            name: "CCommand", dependencies: ["CLua"], exclude: ["programs"],
+            linkerSettings: [.linkedLibrary("edit"), .linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
         .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
@@ -93,7 +97,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson",
+                "Nightjar", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
@@ -117,7 +122,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: ["Nightjar", "NightjarLua", "NightjarDemo"]
+            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
@@ -240,6 +245,11 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             ],
             path: "Tests/Measure/Codec"),
         .executableTarget(
-            name: "MeasureOpenAPI", dependencies: ["NightjarHTTP", "NightjarOpenAPI"], path: "Tests/Measure/OpenAPI"),
+            name: "MeasureOpenAPI",
+            dependencies: ["NightjarHTTP", "NightjarOpenAPI", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/OpenAPI"),
+        .executableTarget(
+            name: "MeasureAnswers", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/Answers"),
     ]
 }

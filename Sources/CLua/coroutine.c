@@ -10,6 +10,7 @@ int njl_close_coroutine(njl_host *host, lua_State *co) {
   host->running = co;
   host->yields = false;
   if (atomic_load(&host->is_stopped)) njl_arm_stopped(co);
+  else if (host->is_session) njl_disarm(co);
   njl_enter(host);
   int status = lua_resetthread(co);
   njl_leave(host);
@@ -112,7 +113,7 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     /* Behind the change of `running`, so that no signal falls between. */
     njl_charge(host, lua_status(co) == LUA_OK ? NJL_START_CHARGE : 0);
     int status = LUA_OK;
-    if (!atomic_load(&host->is_stopped)) status = lua_resume(co, L, arguments, &results);
+    if (!njl_is_stopped(host)) status = lua_resume(co, L, arguments, &results);
     host->running = outer;
     host->yields = outer_yields;
     succeeded = status == LUA_OK || status == LUA_YIELD;
@@ -123,7 +124,7 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
       njl_push_token(L);
       return lua_yieldk(L, 1, context, after_resume);
     }
-    if (atomic_load(&host->is_stopped)) return njl_raise_stopped(L, host);
+    if (njl_is_stopped(host)) return njl_raise_stopped(L, host);
     if (!succeeded) {
       results = 1;
       lua_xmove(co, L, 1);

@@ -1,4 +1,4 @@
-/* interpreter.c - what the command does as lua does it: arguments, warnings, -l, and lines typed at the prompt. */
+/* interpreter.c - what the command does as lua does it: arguments, warnings, -l, and its own programs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -71,44 +71,30 @@ void njl_push_requirer(lua_State *L, const char *name) {
   lua_pushcclosure(L, require_global, 2);
 }
 
-bool njl_load_line(lua_State *L, njl_bytes text) {
-  lua_pushliteral(L, "return ");
-  lua_pushlstring(L, text.data, text.length);
-  lua_concat(L, 2);
-  size_t length;
-  const char *expression = lua_tolstring(L, -1, &length);
-  if (luaL_loadbufferx(L, expression, length, "=stdin", "t") == LUA_OK) {
-    lua_remove(L, -2);
-    return true;
-  }
-  lua_pop(L, 2);
-  return luaL_loadbufferx(L, text.data, text.length, "=stdin", "t") == LUA_OK;
-}
-
-/* The syntax error is then that the text ended too early. */
-static int check_incomplete(lua_State *L) {
-  const njl_bytes *text = lua_touserdata(L, 1);
-  if (njl_load_line(L, *text)) return 0;
-  size_t length;
-  const char *message = lua_tolstring(L, -1, &length);
-  lua_pushboolean(L, message != NULL && length >= 5 && strcmp(message + length - 5, "<eof>") == 0);
+static int returned(lua_State *L, int status, lua_KContext context) {
+  (void)L, (void)status, (void)context;
   return 1;
 }
 
-bool njl_is_incomplete(lua_State *L, njl_bytes text) {
-  lua_pushcfunction(L, check_incomplete);
-  lua_pushlightuserdata(L, &text);
-  bool is_incomplete = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
+/* By the upvalues: the program's name, and its arguments, a NUL behind each. */
+static int run_program(lua_State *L) {
   lua_settop(L, 0);
-  return is_incomplete;
+  size_t length;
+  const char *arguments = lua_tolstring(L, lua_upvalueindex(2), &length);
+  lua_getglobal(L, "require");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_call(L, 1, 1);
+  int count = 0;
+  for (size_t place = 0; place < length; place += strlen(arguments + place) + 1, count++) {
+    luaL_checkstack(L, 2, "too many arguments to the program");
+    lua_pushstring(L, arguments + place);
+  }
+  lua_callk(L, count, 1, 0, returned);
+  return 1;
 }
 
-int njl_print_results(lua_State *L, njl_task *task) {
-  int count = njl_task_push_results(L, task);
-  if (count == 0) return 0;
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
-  lua_getglobal(L, "print");
-  lua_insert(L, -count - 1);
-  lua_call(L, count, 0);
-  return 0;
+void njl_push_program(lua_State *L, const char *name, njl_bytes arguments) {
+  lua_pushstring(L, name);
+  lua_pushlstring(L, arguments.data, arguments.length);
+  lua_pushcclosure(L, run_program, 2);
 }

@@ -11,6 +11,7 @@ struct njl_script {
   size_t memory;        /* in use */
   uint64_t allocations; /* made */
   bool has_arguments;   /* the table `arg` was set */
+  int exit_status;      /* of the program that ran last */
   njl_warnings warnings;
 };
 
@@ -65,6 +66,13 @@ void njl_discharge_memory(lua_State *L, size_t bytes) {
   if (script != NULL) script->memory -= bytes;
 }
 
+size_t njl_memory_left(lua_State *L) {
+  const njl_script *script = limited(L);
+  if (script == NULL) return SIZE_MAX;
+  size_t limit = script->options.memory;
+  return limit > script->memory ? limit - script->memory : 0;
+}
+
 /* --- Limits --- */
 
 /* It does not yield: between two waits a script is alone, and may rely on that. */
@@ -73,8 +81,13 @@ static void hook(lua_State *L, lua_Debug *record) {
   njl_script *script = script_of(L);
   njl_host *host = script->host;
   njl_charge(host, (uint64_t)lua_gethookcount(L));
-  if (atomic_load(&host->is_stopped)) {
+  bool was_taken = njl_take_interrupt(host, true);
+  if (njl_is_stopped(host)) {
     njl_raise_stopped(L, host);
+  } else if (was_taken && host->was_interrupted && !host->attends) {
+    host->was_interrupted = false; /* The program computes and does not ask: it is told by this error. */
+    lua_sethook(L, NULL, 0, 0);
+    luaL_error(L, "interrupted");
   } else if (lua_gethookcount(L) != HOOK_STEP) {
     if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
     else lua_sethook(L, NULL, 0, 0);
@@ -89,13 +102,18 @@ int njl_raise_stopped(lua_State *L, njl_host *host) {
 
 void njl_arm_stopped(lua_State *L) { lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP); }
 
+void njl_disarm(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
+
+void njl_script_wake(njl_script *script) { njl_engine_wake(script->host->engine); }
+
 void njl_script_interrupt(njl_script *script) {
   njl_stop(script->host, "interrupted");
   njl_engine_wake(script->host->engine);
 }
 
 void njl_script_interrupt_from_signal(njl_script *script) {
-  njl_stop(script->host, "interrupted");
+  if (script->host->is_session) atomic_store(&script->host->is_interrupted, true);
+  else njl_stop(script->host, "interrupted");
   lua_State *running = script->host->running;
   if (running != NULL) lua_sethook(running, hook, LUA_MASKCOUNT, 1);
 }
@@ -124,6 +142,7 @@ static int open_state(lua_State *L) {
     lua_pushcfunction(L, luaopen_nightjar);
     lua_setfield(L, -2, "nightjar");
     njl_preload_modules(L);
+    njl_open_require(L);
   }
   return 0;
 }
@@ -132,7 +151,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
-  if (options->instructions != 0 || options->seconds > 0) script->options.is_interruptible = true;
+  if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
   script->L = lua_newstate(allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
@@ -194,8 +213,8 @@ static bool load(lua_State *L, job *job) {
   switch (job->source) {
   case NJL_FROM_TEXT: return luaL_loadbufferx(L, job->text.data, job->text.length, job->name, "t") == LUA_OK;
   case NJL_FROM_FILE: return luaL_loadfilex(L, job->name, mode) == LUA_OK;
-  case NJL_FROM_LINE: return njl_load_line(L, job->text);
   case NJL_FROM_MODULE: njl_push_requirer(L, job->name); return true;
+  case NJL_FROM_PROGRAM: njl_push_program(L, job->name, job->text); return true;
   }
   return false;
 }
@@ -220,6 +239,13 @@ static int push_arguments(lua_State *L, const job *job) {
   return count;
 }
 
+static int take_status(lua_State *L, njl_task *task) {
+  int count = njl_task_push_results(L, task);
+  int status = count > 0 && lua_isinteger(L, -count) ? (int)lua_tointeger(L, -count) : 0;
+  lua_pop(L, count);
+  return status;
+}
+
 static int run(lua_State *L) {
   job *job = lua_touserdata(L, 1);
   njl_script *script = job->script;
@@ -227,6 +253,8 @@ static int run(lua_State *L) {
   atomic_store(&host->is_stopped, false);
   host->instructions = 0;
   host->most_instructions = script->options.instructions;
+  host->burst = 0;
+  host->longest_burst = script->options.burst;
   host->limit = script->options.seconds > 0 ? njl_deadline_after(script->options.seconds) : NJL_NEVER;
 
   if (!load(L, job)) {
@@ -245,9 +273,8 @@ static int run(lua_State *L) {
     lua_pushstring(L, atomic_load(&host->stop_reason));
   } else if (task->status != LUA_OK) {
     njl_task_push_error(L, task);
-  } else if (job->source == NJL_FROM_LINE) {
-    return njl_print_results(L, task);
   } else {
+    if (job->source == NJL_FROM_PROGRAM) script->exit_status = take_status(L, task);
     return 0;
   }
   job->status = NJL_FAILED;
@@ -273,6 +300,8 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
     job.message = copy(text, length != 0 ? length : strlen(text));
   }
   njl_leave(script->host);
+  script->host->is_session = script->host->attends = false;
+  script->host->foreground = NULL;
   script->host->script = NULL;
   script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
   lua_settop(L, 0);
@@ -282,7 +311,19 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
 
 void njl_script_free_text(char *text) { free(text); }
 
-bool njl_script_is_incomplete(njl_script *script, njl_bytes text) { return njl_is_incomplete(script->L, text); }
+int njl_script_exit_status(const njl_script *script) { return script->exit_status; }
+
+bool njl_script_open(njl_script *script, lua_CFunction open, char **message) {
+  lua_State *L = script->L;
+  lua_settop(L, 0);
+  lua_pushcfunction(L, open);
+  bool is_open = lua_pcall(L, 0, 0, 0) == LUA_OK;
+  size_t length = 0;
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : NULL;
+  *message = !is_open && text != NULL ? copy(text, length) : NULL;
+  lua_settop(L, 0);
+  return is_open;
+}
 
 const char *njl_lua_version(void) { return LUA_VERSION; }
 

@@ -21,12 +21,22 @@ static void interrupted(int number) {
   sem_post(&bell);
 }
 
+/* A second Ctrl-C ends the process, should a C function not come back. */
+static void set_handler(struct sigaction *former) {
+  struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+  sigaction(SIGINT, &action, former);
+}
+
+void njl_script_catch_again(void) {
+  if (atomic_load(&target) != NULL) set_handler(NULL);
+}
+
 static void *wait_for_bell(void *unused) {
   for (;;) {
     if (sem_wait(&bell) != 0) continue;
     pthread_mutex_lock(&target_lock);
     njl_script *script = atomic_load(&target);
-    if (script != NULL) njl_script_interrupt(script);
+    if (script != NULL) njl_script_wake(script);
     pthread_mutex_unlock(&target_lock);
   }
   return unused;
@@ -47,9 +57,7 @@ void njl_script_catch_interrupt(njl_script *script) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, start_waiting);
   atomic_store(&target, script);
-  /* A second Ctrl-C ends the process, should a C function not come back. */
-  struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-  sigaction(SIGINT, &action, &previous);
+  set_handler(&previous);
 }
 
 void njl_script_release_interrupt(void) {

@@ -1,3 +1,4 @@
+import CCommand
 import Glibc
 import Nightjar
 import NightjarDemo
@@ -27,7 +28,11 @@ struct Command {
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
         HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends with head
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
-        if invocation.traces { interpreter.observe(by: TraceOutput().show) }
+        try interpreter.open(njc_open)
+        njc_set_traces(invocation.traces)
+        let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
+        let hasPrompt = invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal
+        if invocation.traces || hasPrompt { interpreter.observe(by: TraceOutput().show) }
         if let path = invocation.archive {
             let archive = try ArchiveFile(path: path, showsSecrets: invocation.archivesSecrets)
             interpreter.observe(by: archive.add)
@@ -43,10 +48,9 @@ struct Command {
         case .standardInput: try interpreter.runFile(nil)
         case .none, .demo: break
         }
-        let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
-        if invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal {
+        if hasPrompt {
             if !invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }
-            Prompt(interpreter).run()
+            return try interpreter.runProgram("nightjar.command.prompt")
         } else if hasNothingToDo {
             try interpreter.runFile(nil)
         }

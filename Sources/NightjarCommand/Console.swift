@@ -1,3 +1,4 @@
+import CCommand
 @preconcurrency import Glibc
 
 /// The command's arguments and its three standard streams.
@@ -24,26 +25,12 @@ enum Console {
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// The next line of standard input with its newline, by the buffer that scripts read from, too; nil at the end.
-    static func readLine() -> [UInt8]? {
-        var line: UnsafeMutablePointer<CChar>?
-        var capacity = 0
-        defer { free(line) }
-        let count = getline(&line, &capacity, stdin)
-        return count < 0 ? nil : Array(UnsafeRawBufferPointer(start: line, count: count))
-    }
-
     /// Writes at once, behind what scripts have printed.
     static func write(_ text: String, to stream: Stream) {
         fflush(nil)
         var text = text
         text.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)
-            while !rest.isEmpty {
-                let count = Glibc.write(stream.rawValue, rest.baseAddress, rest.count)
-                guard count > 0 || errno == EINTR else { return }
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(count, 0)))
-            }
+            njc_write(stream.rawValue, bytes.baseAddress, bytes.count)
         }
     }
 

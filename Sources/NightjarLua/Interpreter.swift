@@ -10,7 +10,7 @@ public final class Interpreter {
     ///   - arguments: of the process, its own name first; the table `arg` as `lua` makes it.
     ///   - scriptPosition: where the script's name stands in them; their number when there is none.
     public init(arguments: [[UInt8]], scriptPosition: Int) throws(NightjarError) {
-        var limits = ScriptLimits()
+        var limits = ScriptLimits.none
         limits.isInterruptible = false
         limits.warns = true
         script = try Script(limits: limits)
@@ -41,14 +41,20 @@ public final class Interpreter {
         try execute(NJL_FROM_MODULE, [], name: name)
     }
 
-    /// Runs what was typed: an expression, whose values are printed, or statements.
-    public func runLine(_ chunk: [UInt8]) throws(NightjarError) {
-        try execute(NJL_FROM_LINE, chunk, name: nil)
+    /// Calls a `lua_CFunction` that opens a library in the interpreter's state; it may raise.
+    public func open(_ library: @convention(c) (OpaquePointer?) -> Int32) throws(NightjarError) {
+        var message: UnsafeMutablePointer<CChar>?
+        defer { njl_script_free_text(message) }
+        guard !njl_script_open(script.state, library, &message) else { return }
+        throw NightjarError(.script, message.map { String(cString: $0) } ?? "not enough memory")
     }
 
-    /// Whether more lines could make `chunk` complete.
-    public func isIncomplete(_ chunk: [UInt8]) -> Bool {
-        chunk.withUnsafeBytes { njl_script_is_incomplete(script.state, njl_bytes($0)) }
+    /// Calls what `require` returns for a module, with strings that have no NUL.
+    ///
+    /// - Returns: the integer that it returned, or 0.
+    public func runProgram(_ module: String, arguments: [[UInt8]] = []) throws(NightjarError) -> Int32 {
+        try execute(NJL_FROM_PROGRAM, Array(arguments.map { $0 + [0] }.joined()), name: Array(module.utf8))
+        return njl_script_exit_status(script.state)
     }
 
     private func execute(_ kind: njl_source, _ text: [UInt8], name: [UInt8]?) throws(NightjarError) {

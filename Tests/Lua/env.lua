@@ -5,16 +5,16 @@ local env, equal = nightjar.env, check.equal
 
 -- What every process has, read as a text.
 assert(#env.get "PATH" > 0)
-equal(env.get "NIGHTJAR_TEST_NONE", nil)
-equal(env.get("NIGHTJAR_TEST_NONE", "x"), "x")
+equal(env.get "ZZZ_XXX_QQQ", nil)
+equal(env.get("ZZZ_XXX_QQQ", "x"), "x")
 equal(env.require "PATH", env.get "PATH")
 assert(#env.list("PATH", nil, ":") > 0)
-equal(env.number "NIGHTJAR_TEST_NONE", nil)
-equal(env.number("NIGHTJAR_TEST_NONE", 8080), 8080)
-equal(env.boolean("NIGHTJAR_TEST_NONE", false), false)
+equal(env.number "ZZZ_XXX_QQQ", nil)
+equal(env.number("ZZZ_XXX_QQQ", 8080), 8080)
+equal(env.boolean("ZZZ_XXX_QQQ", false), false)
 
 -- What is missing, or not what it should be.
-check.fails("invalid_argument", "the environment variable NIGHTJAR_TEST_NONE is not set", env.require, "NIGHTJAR_TEST_NONE")
+check.fails("invalid_argument", "the environment variable ZZZ_XXX_QQQ is not set", env.require, "ZZZ_XXX_QQQ")
 check.fails("invalid_argument", "the environment variable PATHS is not set; PATH is: did you mean that?", env.require, "PATHS")
 local err = check.fails("invalid_argument", "the environment variable PATH must be an integer, got \"" .. (#env.get "PATH" > 60 and env.get("PATH"):sub(1, 57) .. "..." or env.get "PATH") .. '"',
   env.integer, "PATH")

@@ -29,6 +29,8 @@ broken("the URL has a character at position 2 that none can have; write it as %0
 broken("the URL's host or port is wrong; a host is a name or an address, IPv6 in brackets, and a port a number", url.parse, "http://h:80x/")
 broken("the URL's host or port is wrong; a host is a name or an address, IPv6 in brackets, and a port a number", url.parse, "http://::1/")
 broken("the URL's port is beyond 65535", url.parse, "http://h:65536/")
+broken("the URL has a % at position 3 without two hexadecimal digits; write %25", url.parse, "/a%4/")
+broken("the URL has a second #; write %23", url.parse, "/#a#b")
 broken("the URL has more than 65536 bytes", url.parse, ("x"):rep(65537))
 
 -- RFC 3986 section 5.4.

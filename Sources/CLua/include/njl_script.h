@@ -14,6 +14,7 @@ typedef struct njl_script_options {
   bool warns;            /* on standard error once the script asks for it, by warn("@on") */
   size_t memory;         /* bytes that Lua may have allocated; 0: no bound */
   uint64_t instructions; /* of one run; 0: no bound */
+  uint64_t burst;        /* instructions between two waits; 0: no bound */
   double seconds;        /* of one run, by the wall clock; 0: no bound */
   uint64_t allocations;  /* every allocation after so many fails; 0: none does. For tests */
 } njl_script_options;
@@ -27,8 +28,8 @@ void njl_script_free(njl_script *script);
 typedef enum njl_source {
   NJL_FROM_TEXT,   /* `text`, named `name` as lua_load has it ("=stdin", "@file.lua") */
   NJL_FROM_FILE,   /* the file `name`; NULL: standard input */
-  NJL_FROM_LINE,   /* `text` as typed: an expression, whose values are printed, or statements */
   NJL_FROM_MODULE, /* require(name), made a global; `name` may be "global=module" */
+  NJL_FROM_PROGRAM, /* require(name) is called with the arguments of `text`, a NUL behind each */
 } njl_source;
 
 typedef enum njl_run_status {
@@ -39,6 +40,8 @@ typedef enum njl_run_status {
 /* Runs a chunk to its end and that of its tasks, with the arguments that njl_script_set_arguments left. On NJL_FAILED
  * `*message` is text to free with njl_script_free_text; NULL: out of memory. */
 njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name, char **message);
+/* What the program of the last run returned, where that was an integer; else 0. */
+int njl_script_exit_status(const njl_script *script);
 void njl_script_free_text(char *text);
 
 /* What nightjar.client() gives; takes over one reference. */
@@ -49,8 +52,11 @@ njl_engine *njl_script_engine(const njl_script *script);
 bool njl_script_set_function(njl_script *script, const char *name, njl_function *function);
 bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value);
 
-/* Whether more lines could make of the text, typed at the prompt, a chunk that it is not yet. */
-bool njl_script_is_incomplete(njl_script *script, njl_bytes text);
+struct lua_State;
+/* A lua_CFunction: the library nightjar.command.session, of session.c. */
+int njl_open_session(struct lua_State *L);
+/* Calls a lua_CFunction that opens a library in the state. On false `*message` is as that of njl_script_run. */
+bool njl_script_open(njl_script *script, int (*open)(struct lua_State *), char **message);
 
 /* "Lua 5.4" */
 const char *njl_lua_version(void);

@@ -9,7 +9,7 @@ local options = args.parse {
   name = "modules.lua", summary = "Exports the articles of the demo API to a CSV file.",
   { "-o", "--output", "FILE", help = "where to", required = true },
   { "-s", "--since", "DATE", help = "only what was created since then" },
-  { "-l", "--limit", "N", type = "integer", help = "at most so many", default = math.maxinteger },
+  { "-l", "--limit", "N", type = "integer", help = "at most so many" },
   { "-v", "--verbose", help = "tell of each article" },
 }
 if options.verbose then log.set_level "debug" end
@@ -28,7 +28,7 @@ end, { columns = { "id", "title", "created", "age" }, safe = true })
 local started, count = time.monotonic(), 0
 for article in api:paginate "/articles" do
   local created = time.parse(article.created_at)
-  if created >= since and count < options.limit then
+  if created >= since and count < (options.limit or math.huge) then
     count = count + 1
     log.debug("article", { id = article.id, title = article.title })
     put {

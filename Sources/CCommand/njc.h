@@ -1,0 +1,14 @@
+/* njc.h - the C parts of the command and how they fit; inside CCommand only.
+ *
+ *   programs.c   programs/NAME.lua as the modules nightjar.command.NAME
+ *   editor.c     nightjar.command.editor: lines edited by libedit
+ *   terminal.c   nightjar.command.terminal: the standard streams as terminals */
+#ifndef NJC_H
+#define NJC_H
+
+#include <lua5.4/lua.h>
+
+int njc_open_editor(lua_State *L);
+int njc_open_terminal(lua_State *L);
+
+#endif

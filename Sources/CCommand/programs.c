@@ -1,0 +1,85 @@
+/* programs.c - the programs of the command, which the compiler takes from programs/NAME.lua, as modules. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "CCommand.h"
+#include "CLua.h"
+#include "njc.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const char complete[] = {
+#embed "programs/complete.lua"
+};
+static const char help[] = {
+#embed "programs/help.lua"
+};
+static const char hints[] = {
+#embed "programs/hints.lua"
+};
+static const char history[] = {
+#embed "programs/history.lua"
+};
+static const char keep[] = {
+#embed "programs/keep.lua"
+};
+static const char lexer[] = {
+#embed "programs/lexer.lua"
+};
+static const char progress[] = {
+#embed "programs/progress.lua"
+};
+static const char prompt[] = {
+#embed "programs/prompt.lua"
+};
+static const char reference[] = {
+#embed "programs/reference.lua"
+};
+static const char secrets[] = {
+#embed "programs/secrets.lua"
+};
+static const char show[] = {
+#embed "programs/show.lua"
+};
+static const char text[] = {
+#embed "programs/text.lua"
+};
+
+typedef struct program {
+  const char *name;
+  const char *text;
+  size_t length;
+} program;
+
+static const program programs[] = {
+#define PROGRAM(name) {#name, name, sizeof name}
+    PROGRAM(complete), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(keep), PROGRAM(lexer),
+    PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(text),
+};
+
+/* By the upvalue: the place of the program. What the chunk returns is the module. */
+static int load_program(lua_State *L) {
+  const program *program = &programs[lua_tointeger(L, lua_upvalueindex(1))];
+  lua_settop(L, 1);
+  lua_pushfstring(L, "=nightjar.command.%s", program->name);
+  if (luaL_loadbufferx(L, program->text, program->length, lua_tostring(L, -1), "t") != LUA_OK) return lua_error(L);
+  lua_pushvalue(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+int njc_open(lua_State *L) {
+  static const luaL_Reg libraries[] = {{"nightjar.command.editor", njc_open_editor},
+                                       {"nightjar.command.session", njl_open_session},
+                                       {"nightjar.command.terminal", njc_open_terminal},
+                                       {NULL, NULL}};
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  luaL_setfuncs(L, libraries, 0);
+  for (size_t place = 0; place < sizeof programs / sizeof *programs; place++) {
+    lua_pushfstring(L, "nightjar.command.%s", programs[place].name);
+    lua_pushinteger(L, (lua_Integer)place);
+    lua_pushcclosure(L, load_program, 1);
+    lua_settable(L, -3);
+  }
+  return 0;
+}

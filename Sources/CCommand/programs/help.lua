@@ -1,0 +1,185 @@
+-- help(x): what there is to a value, a function, an object, an endpoint or a name of the API. Its texts are those of
+-- nightjar.command.reference.
+local reference = require "nightjar.command.reference"
+local text = require "nightjar.command.text"
+
+local help = {}
+
+local classes = {}
+for _, class in ipairs(reference) do
+  classes[class.name] = class
+end
+
+-- The class of that name: "nightjar.client"; nil.
+function help.class(name) return classes[name] end
+
+function help.member(class, name)
+  for _, member in ipairs(class.members) do
+    if member[1] == name then return member end
+  end
+end
+
+function help.is_method(member) return member[2]:sub(1, 1) == "(" end
+
+-- The class of an object among ours.
+function help.class_of(value)
+  local meta = debug.getmetatable(value)
+  if type(value) ~= "userdata" or type(meta) ~= "table" then return nil end
+  return classes[rawget(meta, "__name")]
+end
+
+local short = { ["nightjar.client"] = "api", ["nightjar.response"] = "res", ["nightjar.error"] = "err" }
+
+-- "api:get(path: string, ...): nightjar.response"
+local function signature(class, member)
+  if not help.is_method(member) then return ("%s.%s: %s"):format(short[class.name] or class.name, member[1], member[2]) end
+  local arguments = member[2]
+  local rest = arguments:match "^%(self: [%w_.]+,? ?(.*)$"
+  local owner = short[class.name] or (class.kind == "object" and class.name:match "[%w_]+$" or class.name)
+  return rest and ("%s:%s(%s"):format(owner, member[1], rest) or ("%s.%s%s"):format(owner, member[1], arguments)
+end
+
+local function wrap(line, width, indent)
+  local lines, current = {}, ""
+  for word in line:gmatch "%S+" do
+    if current ~= "" and #current + 1 + #word > width - #indent then
+      lines[#lines + 1] = indent .. current
+      current = word
+    else
+      current = current == "" and word or current .. " " .. word
+    end
+  end
+  lines[#lines + 1] = indent .. current
+  return table.concat(lines, "\n")
+end
+
+local function options_of(member, width, paint)
+  local lines = {}
+  for name in member[2]:gmatch "nightjar%.[%w_]+_options" do
+    local class = classes[name]
+    if class then
+      lines[#lines + 1] = ""
+      lines[#lines + 1] = paint("head", class.text)
+      for _, option in ipairs(class.members) do
+        lines[#lines + 1] = "  " .. paint("key", option[1]) .. ": " .. paint("dim", option[2])
+        lines[#lines + 1] = wrap(option[3], width, "      ")
+      end
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+local function of_member(class, member, width, paint)
+  local options = options_of(member, width, paint)
+  return paint("head", signature(class, member)) .. "\n" .. wrap(member[3], width, "  ") ..
+    (options ~= "" and "\n" .. options or "")
+end
+
+local function of_class(class, width, paint)
+  local lines = { wrap(class.text, width, "") }
+  for _, member in ipairs(class.members) do
+    lines[#lines + 1] = "  " .. paint("key", signature(class, member))
+    lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")
+  end
+  return table.concat(lines, "\n")
+end
+
+local functions
+-- Functions of ours by themselves: class and member of each.
+local function known_functions()
+  if functions then return functions end
+  functions = {}
+  local nightjar = require "nightjar"
+  for name, module in pairs { ["nightjar"] = nightjar, ["nightjar.json"] = nightjar.json } do
+    for _, member in ipairs(classes[name].members) do
+      local value = rawget(module, member[1])
+      if type(value) == "function" then functions[value] = { classes[name], member } end
+    end
+  end
+  for _, class in ipairs(reference) do
+    local meta = debug.getregistry()[class.name]
+    local methods = type(meta) == "table" and rawget(meta, "__index")
+    if type(methods) == "table" then
+      for _, member in ipairs(class.members) do
+        local value = rawget(methods, member[1])
+        if type(value) == "function" and not functions[value] then functions[value] = { class, member } end
+      end
+    end
+  end
+  return functions
+end
+
+-- "api:get" of a function of ours; nil of others. Methods of a client are the same for all clients.
+function help.name_of(value)
+  local found = known_functions()[value]
+  if not found then return nil end
+  return (signature(found[1], found[2]):match "^[%w_.:]+")
+end
+
+-- Tells what the client's methods are, which an upvalue of its metatable has.
+function help.learn(client)
+  local class = classes["nightjar.client"]
+  for _, member in ipairs(class.members) do
+    if help.is_method(member) then
+      local ok, value = pcall(function() return client[member[1]] end)
+      if ok and type(value) == "function" then known_functions()[value] = { class, member } end
+    end
+  end
+end
+
+-- What is known under a name: "nightjar.map", "api:get", "client_options", "timeout".
+local function of_name(name, width, paint)
+  if classes[name] then return of_class(classes[name], width, paint) end
+  if classes["nightjar." .. name] then return of_class(classes["nightjar." .. name], width, paint) end
+  local last = name:match "[%w_]+$"
+  local owner = name:match "^(.-)[.:][%w_]+$"
+  local found = {}
+  for _, class in ipairs(reference) do
+    local member = last and help.member(class, last)
+    if member and (not owner or owner == class.name or short[class.name] == owner or "nightjar." .. owner == class.name) then
+      found[#found + 1] = of_member(class, member, width, paint)
+    end
+  end
+  if #found > 0 then return table.concat(found, "\n\n") end
+end
+
+help.overview = [[
+api = nightjar.client { base_url = "https://..." }     then  api:get "/path"
+_          the last result                             =x    the same as x
+help(x)    about a function, an object, an endpoint, or a name as "retry_options"
+Tab        completes names, fields, options, headers, endpoints and paths; twice is not needed
+Ctrl-R     searches the history; Ctrl-C ends the call or drops the line; Ctrl-D leaves
+.help      this                        .trace on|off      each call on standard error
+.save F    what worked, as a script    .save test F       a test that replays the calls
+.load F    runs a script               .quit              leaves]]
+
+-- Options: `colors`, `width`.
+function help.about(value, options)
+  local paint = text.painter(options.colors)
+  local width = math.max(options.width or 80, 40)
+  local class = help.class_of(value)
+  if value == nil then return help.overview end
+  if class and class.name == "nightjar.endpoint" then return text.safe(tostring(value), { ["\n"] = true }) end
+  if class then
+    if class.name == "nightjar.client" then help.learn(value) end
+    return of_class(class, width, paint)
+  end
+  if value == require "nightjar" then return of_class(classes.nightjar, width, paint) end
+  if value == require("nightjar").json then return of_class(classes["nightjar.json"], width, paint) end
+  if type(value) == "string" then
+    return of_name(value, width, paint) or ("nothing is known about %q; help() tells what there is"):format(text.safe(value:sub(1, 80)))
+  end
+  if type(value) == "function" then
+    local found = known_functions()[value]
+    if found then return of_member(found[1], found[2], width, paint) end
+    local info = debug.getinfo(value, "Su")
+    if info.what == "C" then return "a function of C, " .. tostring(value) end
+    local names = {}
+    for index = 1, info.nparams do names[index] = debug.getlocal(value, index) end
+    if info.isvararg then names[#names + 1] = "..." end
+    return ("function(%s), from %s:%d"):format(table.concat(names, ", "), text.safe(info.short_src), info.linedefined)
+  end
+  return ("a %s: %s"):format(type(value), text.safe(tostring(value)))
+end
+
+return help

@@ -1,0 +1,56 @@
+-- What was typed, across sessions: $XDG_STATE_HOME/nightjar/history, or ~/.local/state/nightjar/history, for its owner alone. A line
+-- for each entry, with \n for a newline and \\ for a backslash. Entries that hold a secret, as nightjar.command.secrets has it,
+-- and those that begin with a space are not written.
+local editor = require "nightjar.command.editor"
+local secrets = require "nightjar.command.secrets"
+local terminal = require "nightjar.command.terminal"
+
+local history = {}
+
+-- Bytes that are read of the file, and those of one entry that is written.
+local most_bytes, most_entry = 1024 * 1024, 64 * 1024
+
+function history.path()
+  local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
+  if state and state:sub(1, 1) == "/" then return state .. "/nightjar/history" end
+  return home and home ~= "" and home .. "/.local/state/nightjar/history" or nil
+end
+
+local function encode(entry) return (entry:gsub("\\", "\\\\"):gsub("\n", "\\n")) end
+local function decode(line)
+  return (line:gsub("\\(.)", function(letter) return letter == "n" and "\n" or letter == "\\" and "\\" or nil end))
+end
+
+-- The entries of the file, oldest first. Rewrites it when it has more than the editor keeps.
+function history.load()
+  local path = history.path()
+  local file = path and io.open(path, "rb")
+  if not file then return {} end
+  local size = file:seek "end" or 0
+  file:seek("set", math.max(size - most_bytes, 0))
+  local bytes = file:read(most_bytes) or ""
+  file:close()
+  local entries = {}
+  for line in bytes:gmatch "[^\n]+" do
+    if not line:find "[%c]" then entries[#entries + 1] = decode(line) end
+  end
+  if size > most_bytes then table.remove(entries, 1) end -- Its beginning is missing.
+  local surplus = #entries - editor.history_size
+  if surplus > 0 then
+    table.move(entries, surplus + 1, #entries + surplus, 1)
+    local lines = {}
+    for index, entry in ipairs(entries) do lines[index] = encode(entry) .. "\n" end
+    terminal.write_private(path, table.concat(lines), false)
+  end
+  return entries
+end
+
+-- Writes the entry, unless it is not to be kept.
+-- @return nil and why not, where the file cannot be written
+function history.add(entry)
+  local path = history.path()
+  if not path or entry:find "^%s" or #entry > most_entry or secrets.has(entry) then return true end
+  return terminal.write_private(path, encode(entry) .. "\n", true)
+end
+
+return history

@@ -1,0 +1,259 @@
+-- The prompt: reads, evaluates, prints, until the input ends. On a terminal lines are edited, and tasks of the background go on
+-- meanwhile; elsewhere, and on a terminal that can do nothing (TERM=dumb), lines are read as they come.
+local nightjar = require "nightjar"
+local session = require "nightjar.command.session"
+local terminal = require "nightjar.command.terminal"
+
+local prompt = {}
+
+-- What was typed as a function, and whether it is an expression; or nil and why it is neither.
+local function load_chunk(source)
+  source = source:gsub("^%s*=", "")
+  local expression = load("return " .. source, "=stdin", "t")
+  if expression then return expression, true end
+  local chunk, message = load(source, "=stdin", "t")
+  return chunk, chunk and false or message
+end
+
+-- Whether more lines could make a chunk of it.
+function prompt.is_incomplete(source)
+  local chunk, message = load_chunk(source)
+  return not chunk and message:sub(-5) == "<eof>"
+end
+
+-- --- Evaluating ---
+
+-- Without the part of the traceback that is ours.
+local function traceback(err)
+  if type(err) ~= "string" then return err end
+  return (debug.traceback(err, 2):gsub("\n\t%[C%]: in function 'xpcall'.*$", ""))
+end
+
+-- Runs the chunk as the task in the foreground. What it has spawned goes on behind it.
+-- @return true and the results, or false and the error
+local function evaluate(chunk)
+  local task = nightjar.spawn(function()
+    local results = table.pack(xpcall(chunk, traceback))
+    session.release()
+    return table.unpack(results, 1, results.n)
+  end)
+  session.foreground(task)
+  local results = table.pack(pcall(task.join, task))
+  session.foreground()
+  if not results[1] then return false, task.cancelled and "interrupted" or results[2] end
+  return table.unpack(results, 2, results.n)
+end
+
+-- --- Printing ---
+
+local settings -- is_terminal, is_input_terminal, is_edited, colors, error_colors
+
+local function print_results(results)
+  if not settings.is_terminal then return print(table.unpack(results, 2, results.n)) end
+  local show = require "nightjar.command.show"
+  if settings.is_edited then require("nightjar.command.editor").end_line() end
+  for index = 2, results.n do
+    local ok, shown = pcall(show.value, results[index], { colors = settings.colors })
+    io.stdout:write(ok and shown or tostring(shown), "\n")
+  end
+end
+
+local function print_error(err)
+  if not settings.is_terminal then
+    io.stderr:write("nightjar: ", tostring(err), "\n")
+    return
+  end
+  local ok, shown = pcall(require("nightjar.command.show").error, err,
+    require("nightjar.command.text").painter(settings.error_colors))
+  io.stderr:write(ok and shown or tostring(err), "\n")
+end
+
+local function tell(message) io.stderr:write(message, "\n") end
+
+local function print_failures()
+  for _, failure in ipairs(session.failures()) do
+    tell "a task in the background has failed:"
+    print_error(failure.error)
+  end
+end
+
+-- --- Commands ---
+
+local commands = {}
+
+function commands.help(argument)
+  local help = require "nightjar.command.help"
+  io.stdout:write(help.about(argument ~= "" and argument or nil, { colors = settings.colors, width = terminal.width() }), "\n")
+end
+
+function commands.quit() return true end
+
+function commands.trace(argument)
+  if argument ~= "on" and argument ~= "off" then return tell ".trace on, or .trace off" end
+  terminal.trace(argument == "on")
+end
+
+function commands.save(argument)
+  if argument == "" then return tell ".save script.lua" end
+  local told, message = require("nightjar.command.keep").save(argument)
+  tell(told or ".save: " .. message)
+end
+
+function commands.load(argument)
+  if argument == "" then return tell ".load script.lua" end
+  local chunk, message = loadfile(argument)
+  if not chunk then return print_error(message) end
+  local ok, err = evaluate(chunk)
+  if not ok then return print_error(err) end
+  require("nightjar.command.keep").add(("dofile(%q)"):format(argument), false)
+end
+
+-- @return whether the prompt ends
+local function run_command(line)
+  local name, argument = line:match "^%s*%.(%a+)%s*(.-)%s*$"
+  if commands[name] then return commands[name](argument) end
+  local names = {}
+  for known in pairs(commands) do names[#names + 1] = known end
+  local near = require("nightjar.command.hints").nearest(name, names)
+  tell(("there is no command .%s; %s"):format(name, near and "did you mean ." .. near .. "?" or ".help tells what there is"))
+end
+
+-- --- Reading ---
+
+-- For the editor: waits until there is something to read. Returns whether Ctrl-C was typed before.
+-- Seconds between two looks at the keyboard while tasks of the background run.
+local pace = 0.02
+
+local function wait()
+  session.attend(true)
+  local is_interrupted = false
+  repeat
+    print_failures()
+    if settings.is_edited then require("nightjar.command.editor").refresh() end
+    -- What runs in the background has its turn; where nothing does, nothing wakes the process.
+    if session.background() == 0 then terminal.await_input(1) end
+    if not terminal.is_readable(0) then nightjar.sleep(session.background() > 0 and pace or 0) end
+    is_interrupted = session.was_interrupted()
+  until is_interrupted or terminal.is_readable(0)
+  session.attend(false)
+  return is_interrupted
+end
+
+local readers = {}
+
+function readers.edited(mark)
+  return require("nightjar.command.editor").read(mark)
+end
+
+function readers.plain(mark)
+  io.stdout:write(mark)
+  io.stdout:flush()
+  if settings.is_input_terminal and wait() then
+    io.stdout:write "\n"
+    return false
+  end
+  return terminal.read_line()
+end
+
+-- What was typed, over as many lines as it needs; nil at the end of the input, "" where Ctrl-C has dropped it.
+local function read_chunk(read)
+  local source = read "> "
+  if not source then return source == false and "" or nil end
+  if source:find "^%s*%.%a" then return source end
+  while prompt.is_incomplete(source .. "\n") do
+    local line = read ">> "
+    if line == false then return "" end
+    if not line then break end
+    source = source .. "\n" .. line
+  end
+  return source
+end
+
+-- --- The session ---
+
+local function open_editor()
+  local editor = require "nightjar.command.editor"
+  local complete = require "nightjar.command.complete"
+  editor.open(wait, complete.at)
+  for _, entry in ipairs(require("nightjar.command.history").load()) do editor.remember(entry) end
+  local is_writable = true
+  return function(source)
+    editor.remember(source)
+    if not is_writable then return end
+    local ok, message = require("nightjar.command.history").add(source)
+    if not ok then
+      is_writable = false
+      tell("the history is not kept: " .. message)
+    end
+  end
+end
+
+local function define_globals()
+  _G.nightjar = nightjar
+  if not settings.is_terminal then return end
+  function _G.help(...)
+    local value = ...
+    local about = require("nightjar.command.help").about(value, { colors = settings.colors, width = terminal.width() })
+    io.stdout:write(about, "\n")
+  end
+  local progress = require "nightjar.command.progress"
+  nightjar.map = progress.map(nightjar.map)
+  progress.follow_chunks()
+end
+
+-- One line from its text to its results. Returns whether the prompt ends.
+local function run_line(source)
+  if source:find "^%s*%.%a" then return run_command(source) end
+  local chunk, is_expression = load_chunk(source)
+  if not chunk then
+    print_error(is_expression)
+    return false
+  end
+  local results = table.pack(evaluate(chunk))
+  if not results[1] then
+    print_error(results[2])
+    return false
+  end
+  if results.n > 1 then
+    if results[2] ~= nil then _G._ = results[2] end
+    local ok, err = pcall(print_results, results)
+    if not ok then print_error(err) end
+  end
+  require("nightjar.command.keep").add((source:gsub("^%s*=", "")), is_expression)
+  return false
+end
+
+function prompt.run()
+  local kind = os.getenv "TERM"
+  settings = {
+    is_input_terminal = terminal.is_terminal(0),
+    is_terminal = terminal.is_terminal(0) and terminal.is_terminal(1),
+  }
+  local is_edited = settings.is_terminal and kind ~= nil and kind ~= "" and kind ~= "dumb"
+  settings.is_edited = is_edited
+  if settings.is_terminal then
+    local text = require "nightjar.command.text"
+    settings.colors, settings.error_colors = text.has_colors(1), text.has_colors(2)
+  end
+  session.begin()
+  define_globals()
+  local remember = is_edited and open_editor()
+  local read = is_edited and readers.edited or readers.plain
+  while true do
+    print_failures()
+    local source = read_chunk(read)
+    if not source then break end
+    if source:find "%S" then
+      if remember then remember(source) end
+      if run_line(source) then
+        session.cancel_background()
+        return 0
+      end
+    end
+  end
+  io.stdout:write "\n"
+  session.cancel_background()
+  return 0
+end
+
+return prompt.run

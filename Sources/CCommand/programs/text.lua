@@ -1,0 +1,90 @@
+-- Text on a screen: what is safe to show, how wide it is, where it is cut, and its colours.
+local terminal = require "nightjar.command.terminal"
+
+local text = {}
+
+-- What an outside text could make a terminal do is shown instead of done: control characters, C1 in UTF-8 (U+0080 to U+009F),
+-- the signs that turn the direction of text (U+202A to U+202E, U+2066 to U+2069), and bytes that are not UTF-8.
+-- `keeps` is a set of bytes that stay.
+local names = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\a"] = "\\a", ["\b"] = "\\b", ["\v"] = "\\v", ["\f"] = "\\f" }
+
+local function escape_byte(byte)
+  return names[byte] or ("\\x%02x"):format(byte:byte())
+end
+
+local function escape_invalid(bytes)
+  local pieces, position = {}, 1
+  while position <= #bytes do
+    local valid, where = utf8.len(bytes, position)
+    local stop = valid and #bytes or where - 1
+    pieces[#pieces + 1] = bytes:sub(position, stop)
+    if not valid then pieces[#pieces + 1] = escape_byte(bytes:sub(where, where)) end
+    position = valid and stop + 1 or where + 1
+  end
+  return table.concat(pieces)
+end
+
+function text.safe(bytes, keeps)
+  if not utf8.len(bytes) then bytes = escape_invalid(bytes) end
+  if not bytes:find "[%c\xc2\xe2]" then return bytes end
+  bytes = bytes:gsub("%c", function(byte) return not (keeps and keeps[byte]) and escape_byte(byte) or nil end)
+  bytes = bytes:gsub("\xc2([\x80-\x9f])", function(byte) return ("\\u{%x}"):format(byte:byte()) end)
+  return (bytes:gsub("\xe2([\x80\x81])([\x80-\xbf])", function(middle, last)
+    local code = middle == "\x80" and 0x2000 + last:byte() - 0x80 or 0x2040 + last:byte() - 0x80
+    if code >= 0x202a and code <= 0x202e or code >= 0x2066 and code <= 0x2069 then return ("\\u{%x}"):format(code) end
+  end))
+end
+
+-- Columns of a text that is safe.
+text.columns = terminal.columns
+
+-- The text cut to so many columns, with a sign where something was cut.
+function text.cut(line, width)
+  if text.columns(line) <= width then return line end
+  local kept, used = {}, 0
+  for _, code in utf8.codes(line) do
+    local letter = utf8.char(code)
+    used = used + text.columns(letter)
+    if used > width - 1 then break end
+    kept[#kept + 1] = letter
+  end
+  return table.concat(kept) .. (width > 0 and "…" or "")
+end
+
+function text.pad(line, width, to_the_right)
+  local space = (" "):rep(width - text.columns(line))
+  return to_the_right and space .. line or line .. space
+end
+
+local codes = {
+  key = "34", string = "32", number = "36", literal = "35", dim = "2", head = "1", good = "32", bad = "31", warn = "33",
+}
+
+-- A function that gives a text the colour of a role, or leaves it as it is.
+function text.painter(has_colors)
+  if not has_colors then return function(_, line) return line end end
+  return function(role, line) return line ~= "" and "\27[" .. codes[role] .. "m" .. line .. "\27[0m" or line end
+end
+
+-- https://no-color.org; a stream that is no terminal, or one that can do nothing, has none.
+function text.has_colors(descriptor)
+  local no_color, kind = os.getenv "NO_COLOR", os.getenv "TERM"
+  return (no_color == nil or no_color == "") and kind ~= nil and kind ~= "dumb" and terminal.is_terminal(descriptor)
+end
+
+-- 1536 -> "1.5 KB", in steps of 1024.
+function text.bytes(count)
+  if count < 1024 then return ("%d B"):format(count) end
+  local units, index = { "KB", "MB", "GB", "TB" }, 1
+  count = count / 1024
+  while count >= 1024 and index < #units do count, index = count / 1024, index + 1 end
+  return ("%.1f %s"):format(count, units[index])
+end
+
+function text.seconds(seconds)
+  if seconds < 1 then return ("%.1f ms"):format(seconds * 1000) end
+  if seconds < 60 then return ("%.2f s"):format(seconds) end
+  return ("%d:%02d min"):format(seconds // 60, math.floor(seconds % 60))
+end
+
+return text

@@ -1,0 +1,186 @@
+/* terminal.c - nightjar.command.terminal: the standard streams as terminals. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <lua5.4/lauxlib.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "CCommand.h"
+#include "njc.h"
+
+/* terminal.is_terminal(descriptor) -> boolean */
+static int is_terminal(lua_State *L) {
+  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
+/* terminal.width() -> columns of the screen; 80 where nobody knows */
+static int width(lua_State *L) {
+  struct winsize size;
+  bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  lua_pushinteger(L, is_known && size.ws_col > 0 ? size.ws_col : 80);
+  return 1;
+}
+
+/* terminal.is_readable(descriptor) -> whether a read would not wait; also at the end of the input */
+static int is_readable(lua_State *L) {
+  struct pollfd entry = {.fd = (int)luaL_checkinteger(L, 1), .events = POLLIN};
+  lua_pushboolean(L, poll(&entry, 1, 0) != 0);
+  return 1;
+}
+
+/* terminal.await_input(seconds) - until standard input has something, a signal has come, or so long */
+static int await_input(lua_State *L) {
+  struct pollfd entry = {.fd = STDIN_FILENO, .events = POLLIN};
+  poll(&entry, 1, (int)(luaL_checknumber(L, 1) * 1000));
+  return 0;
+}
+
+/* terminal.now() -> seconds of the monotonic clock */
+static int now(lua_State *L) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  lua_pushnumber(L, (lua_Number)time.tv_sec + (lua_Number)time.tv_nsec * 1e-9);
+  return 1;
+}
+
+/* terminal.draw(text) - to standard error as it is, a line that is drawn over */
+static int draw(lua_State *L) {
+  size_t length;
+  const char *text = luaL_checklstring(L, 1, &length);
+  while (length > 0) {
+    ssize_t count = write(STDERR_FILENO, text, length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    text += count;
+    length -= (size_t)count;
+  }
+  return 0;
+}
+
+static _Atomic bool traces;
+
+bool njc_traces(void) { return atomic_load(&traces); }
+void njc_set_traces(bool shows) { atomic_store(&traces, shows); }
+
+/* terminal.trace(boolean) - whether each call is shown on standard error */
+static int trace(lua_State *L) {
+  njc_set_traces(lua_toboolean(L, 1));
+  return 0;
+}
+
+/* Makes the folders above a file, for its owner alone where they are not there. */
+static void make_folders(const char *path) {
+  char folder[PATH_MAX];
+  size_t length = strlen(path);
+  if (length >= sizeof folder) return;
+  for (size_t index = 1; index < length; index++) {
+    if (path[index] != '/') continue;
+    memcpy(folder, path, index);
+    folder[index] = 0;
+    mkdir(folder, 0700);
+  }
+}
+
+static bool write_whole(int descriptor, const char *text, size_t length) {
+  while (length > 0) {
+    ssize_t count = write(descriptor, text, length);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    text += count;
+    length -= (size_t)count;
+  }
+  return true;
+}
+
+/* terminal.write_private(path, text, appends) -> true, or nil and why not. The file is its owner's alone; what replaces one is there
+ * as a whole or not at all. */
+static int write_private(lua_State *L) {
+  size_t length;
+  const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &length);
+  bool appends = lua_toboolean(L, 3), is_written = false;
+  const char *name = appends ? path : lua_pushfstring(L, "%s.new", path);
+  make_folders(path);
+  int mode = appends ? O_APPEND : O_TRUNC;
+  int descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0600);
+  if (descriptor >= 0) {
+    fchmod(descriptor, 0600);
+    is_written = write_whole(descriptor, text, length);
+    if (close(descriptor) != 0) is_written = false;
+    if (is_written && !appends) is_written = rename(name, path) == 0;
+  }
+  if (is_written) {
+    lua_pushboolean(L, true);
+    return 1;
+  }
+  int code = errno;
+  if (descriptor >= 0 && !appends) unlink(name);
+  lua_pushnil(L);
+  lua_pushfstring(L, "%s cannot be written: %s", path, strerror(code));
+  return 2;
+}
+
+/* terminal.columns(text) -> how many columns the text, which is UTF-8, takes; what is not counts one for each byte */
+static int columns(lua_State *L) {
+  static locale_t utf8;
+  size_t length;
+  const char *text = luaL_checklstring(L, 1, &length);
+  if (utf8 == 0) utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", 0);
+  locale_t before = utf8 != 0 ? uselocale(utf8) : 0;
+  lua_Integer count = 0;
+  mbstate_t state = {0};
+  for (size_t position = 0; position < length;) {
+    wchar_t letter;
+    size_t size = mbrtowc(&letter, text + position, length - position, &state);
+    if (size == 0 || size > length - position) {
+      memset(&state, 0, sizeof state);
+      count++;
+      position++;
+      continue;
+    }
+    int width = wcwidth(letter);
+    count += width > 0 ? width : 0;
+    position += size;
+  }
+  if (utf8 != 0) uselocale(before);
+  lua_pushinteger(L, count);
+  return 1;
+}
+
+/* terminal.read_line() -> the next line of standard input without its newline, by the buffer that io.read has, too; nil at
+ * the end */
+static int read_line(lua_State *L) {
+  char *line = NULL;
+  size_t capacity = 0;
+  fflush(NULL);
+  ssize_t count = getline(&line, &capacity, stdin);
+  if (count > 0 && line[count - 1] == '\n') count--;
+  /* Copied to where an error, there being no memory, lets nothing go astray. */
+  char *place = count < 0 ? NULL : lua_newuserdatauv(L, (size_t)count + 1, 0);
+  for (ssize_t index = 0; index < count; index++) place[index] = line[index];
+  free(line);
+  if (count < 0) return 0;
+  lua_pushlstring(L, place, (size_t)count);
+  return 1;
+}
+
+int njc_open_terminal(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"is_terminal", is_terminal}, {"is_readable", is_readable}, {"width", width}, {"columns", columns},
+      {"read_line", read_line},     {"now", now},                 {"draw", draw},   {"trace", trace},
+      {"await_input", await_input}, {"write_private", write_private}, {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}

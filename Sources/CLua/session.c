@@ -1,0 +1,173 @@
+/* session.c - a program that people talk to: nightjar.command.session, for the command alone.
+ *
+ * One evaluation after the other runs in the foreground, as a task of its own. What it has spawned goes on in the background
+ * when it is over, and belongs to the session. Ctrl-C ends the evaluation; where there is none, or it does not come to
+ * its end, what computes; and tells the program, which attends to the terminal, that it was typed. */
+#include "njl.h"
+
+static bool is_below(const njl_task *task, const njl_task *root) {
+  for (; task != NULL; task = task->parent) {
+    if (task == root) return true;
+  }
+  return false;
+}
+
+/* Whether something above it was interrupted; not what closes the variables of a task that was. */
+static bool is_interrupted(const njl_task *task) {
+  if (task->is_closing) return false;
+  for (; task != NULL; task = task->parent) {
+    if (task->is_interrupted) return true;
+  }
+  return false;
+}
+
+bool njl_is_stopped(const njl_host *host) {
+  return atomic_load(&host->is_stopped) || (host->is_session && is_interrupted(host->current));
+}
+
+static void interrupt(njl_task *task) {
+  task->is_interrupted = true;
+  njl_task_cancel(task);
+}
+
+/* Ends the line that the program waits for. */
+static void tell(njl_host *host) {
+  njl_task *program = host->script;
+  if (host->attends && program != NULL && program->wait != NULL) njl_wait_end(program->wait, NJL_EXPIRED);
+}
+
+bool njl_take_interrupt(njl_host *host, bool computes) {
+  if (!host->is_session || !atomic_exchange(&host->is_interrupted, false)) return false;
+  njl_script_catch_again();
+  njl_task *foreground = host->foreground;
+  if (foreground != NULL && foreground->state != NJL_ENDED && !foreground->is_interrupted) {
+    interrupt(foreground);
+  } else if (computes && host->current != host->script && host->current != &host->root && !host->current->is_closing) {
+    interrupt(host->current);
+  } else if (foreground == NULL) {
+    host->was_interrupted = true;
+    tell(host);
+  }
+  return true;
+}
+
+void njl_session_task_failed(njl_host *host, const njl_task *parent) {
+  if (host->is_session && parent == host->script) tell(host);
+}
+
+/* session.begin() - from here on, until the run ends, Ctrl-C is what is said above */
+static int begin(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  host->is_session = true;
+  host->was_interrupted = false;
+  atomic_store(&host->is_interrupted, false);
+  return 0;
+}
+
+/* session.foreground(task), session.foreground() */
+static int set_foreground(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  host->foreground = lua_isnoneornil(L, 1) ? NULL : luaL_checkudata(L, 1, NJL_TASK);
+  lua_settop(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* It keeps it. */
+  return 0;
+}
+
+/* session.release() - the tasks that the running one has spawned belong to the session */
+static int release(lua_State *L) {
+  njl_task *task = njl_host_of(L)->current;
+  for (njl_task *child = task->first_child; child != NULL;) {
+    njl_task *next = child->next;
+    njl_task_leave_to_script(child);
+    child = next;
+  }
+  return 0;
+}
+
+/* session.attend(boolean) - whether a wait of the program ends when Ctrl-C is typed, or a task of the background has failed */
+static int attend(lua_State *L) {
+  njl_host_of(L)->attends = lua_toboolean(L, 1);
+  return 0;
+}
+
+/* session.was_interrupted() -> whether Ctrl-C was meant for the program, since it last asked */
+static int was_interrupted(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  lua_pushboolean(L, host->was_interrupted);
+  host->was_interrupted = false;
+  return 1;
+}
+
+/* session.failures() -> a list of { error =, traceback = } of the tasks of the background that have failed; each once */
+static int failures(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  lua_Integer count = 0;
+  lua_newtable(L);
+  for (njl_task *task = host->script != NULL ? host->script->first_child : NULL; task != NULL;) {
+    njl_task *next = task->next;
+    if (task->state == NJL_ENDED && task->status != LUA_OK && !task->is_observed) {
+      if (task->status != NJL_WAS_CANCELLED || task->is_interrupted) {
+        lua_createtable(L, 0, 2);
+        njl_task_push_error(L, task);
+        lua_setfield(L, -2, "error");
+        if (njl_push_anchored(L, task)) {
+          lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK);
+          lua_setfield(L, -3, "traceback");
+          lua_pop(L, 1);
+        }
+        lua_rawseti(L, -2, ++count);
+      }
+      task->is_observed = true;
+      njl_task_leave(task);
+      njl_release_anchor(L, task);
+    }
+    task = next;
+  }
+  return 1;
+}
+
+/* session.background() -> how many tasks of the background have not ended */
+static int background(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  lua_Integer count = 0;
+  for (njl_task *task = host->script != NULL ? host->script->first_child : NULL; task != NULL; task = task->next) {
+    if (task->state != NJL_ENDED && task != host->foreground) count++;
+  }
+  lua_pushinteger(L, count);
+  return 1;
+}
+
+/* session.is_background() -> whether the running task is neither the program nor below the foreground */
+static int is_background(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  lua_pushboolean(L, host->current != host->script &&
+                         (host->foreground == NULL || !is_below(host->current, host->foreground)));
+  return 1;
+}
+
+/* session.cancel_background() */
+static int cancel_background(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  for (njl_task *task = host->script != NULL ? host->script->first_child : NULL; task != NULL; task = task->next) {
+    task->is_observed = true;
+    njl_task_cancel(task);
+  }
+  return 0;
+}
+
+int njl_open_session(lua_State *L) {
+  static const luaL_Reg functions[] = {{"begin", begin},
+                                       {"foreground", set_foreground},
+                                       {"release", release},
+                                       {"attend", attend},
+                                       {"was_interrupted", was_interrupted},
+                                       {"failures", failures},
+                                       {"background", background},
+                                       {"is_background", is_background},
+                                       {"cancel_background", cancel_background},
+                                       {NULL, NULL}};
+  luaL_newlibtable(L, functions);
+  lua_pushlightuserdata(L, njl_host_open(L));
+  luaL_setfuncs(L, functions, 1);
+  return 1;
+}
