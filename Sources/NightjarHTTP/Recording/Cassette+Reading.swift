@@ -196,7 +196,7 @@ private struct CassetteNode {
         return text
     }
 
-    /// Seconds.
+    /// Seconds, to the microsecond, as they are written.
     func duration() throws(NightjarError) -> Duration {
         let seconds: Double? =
             switch value {
@@ -204,9 +204,8 @@ private struct CassetteNode {
             case .number(let number): number
             default: nil
             }
-        guard let duration = seconds.flatMap({ Duration(seconds: $0) }) else {
-            throw error("must be a number of seconds from 0")
-        }
-        return duration
+        guard let seconds, Duration(seconds: seconds) != nil, let count = Int64(exactly: (seconds * 1e6).rounded())
+        else { throw error("must be a number of seconds from 0") }
+        return .microseconds(count)
     }
 }

@@ -135,6 +135,16 @@ struct CassetteTests {
         #expect(error?.message == message)
     }
 
+    @Test func aDelayIsReadAsItIsWritten() throws {
+        let text = """
+            {"format": "nightjar-cassette", "version": 1, "exchanges": [
+              {"request": {"method": "GET", "url": "http://x/"}, "response": {"status": 200, "delay": 2.01}}]}
+            """
+        let cassette = try read(text)
+        #expect(cassette.exchanges.first?.response?.delay == .milliseconds(2010))
+        #expect(try read(String(buffer: cassette.encoded())) == cassette)
+    }
+
     @Test func bodiesStandAsWhatTheyAre() {
         #expect(RecordedBody(ByteBuffer()) == .none)
         #expect(RecordedBody(ByteBuffer(string: " {\"a\" : 1} ")) == .json(.object([.init("a", .integer(1))])))
