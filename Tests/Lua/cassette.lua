@@ -56,7 +56,7 @@ equal(text:find '"format": "nightjar%-cassette"' ~= nil, true)
 for _, secret in ipairs(secrets) do equal(text:find(secret, 1, true), nil) end
 -- The new token that the refresh brought is no name that the script knows: all that looks like one is scrubbed.
 for token in text:gmatch '"access_token": "([^"]*)"' do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
-for token in text:gmatch "Bearer ([^\"]*)" do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
+for token in text:gmatch '"Authorization": "Bearer ([^"]*)"' do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
 
 -- Replayed, it is the same, with other secrets and without the server.
 local before = requests()
