@@ -2,6 +2,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+/* fd_set as Glibc's module has it, whose headers are read without _GNU_SOURCE: two of one name do not get along. */
+#include <features.h>
+#pragma push_macro("__USE_XOPEN")
+#undef __USE_XOPEN
+#include <sys/select.h>
+#pragma pop_macro("__USE_XOPEN")
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
