@@ -1694,6 +1694,8 @@ NJ_API void nj_page_free(nj_page *page);
  * and coroutines run on the thread that calls nj_script_run.
  *
  * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
+ *               What the script logs by `nightjar.log` goes to the log of that client (nj_config_set_log); without one, to
+ *               standard error, or nowhere in a sandbox.
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
 
@@ -1702,8 +1704,9 @@ NJ_API void nj_script_free(nj_script *script);
 
 /**
  * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
- * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. For scripts that you
- * did not write, together with the limits below.
+ * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. A script that floods
+ * its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since then. For scripts that you did not
+ * write, together with the limits below.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */

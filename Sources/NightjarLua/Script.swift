@@ -12,8 +12,11 @@ public final class Script: @unchecked Sendable {
 
     /// - Parameters:
     ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
+    ///     What the script logs by `nightjar.log` goes to the client's log; without one, to standard error, or nowhere in a
+    ///     sandbox.
     ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other, and sees
-    ///     neither its cookies nor what is secret in its requests.
+    ///     neither its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000
+    ///     lines or 4 MiB, and 100 lines or 64 KiB a second since then.
     /// - Throws: `script` when the limit of memory is too low to start, or there is none left.
     public init(client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits())
         throws(NightjarError)
