@@ -32,6 +32,9 @@ static const unsigned char env_source[] = {
 static const unsigned char log_source[] = {
 #embed "modules/log.lua"
 };
+static const unsigned char testing_source[] = {
+#embed "modules/testing.lua"
+};
 static const unsigned char time_source[] = {
 #embed "modules/time.lua"
 };
@@ -51,6 +54,7 @@ static const module modules[] = {
     {"env", njl_open_env, SOURCE(env), UNSAFE},
     {"hash", njl_open_hash, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},
+    {"testing", njl_open_testing_tasks, SOURCE(testing), SAFE},
     {"time", njl_open_time, SOURCE(time), SAFE},
     {"url", njl_open_url, SOURCE(url), SAFE},
     {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
@@ -183,6 +187,7 @@ OPENER(csv)
 OPENER(env)
 OPENER(hash)
 OPENER(log)
+OPENER(testing)
 OPENER(time)
 OPENER(url)
 OPENER(uuid)
