@@ -77,8 +77,8 @@ static void hook(lua_State *L, lua_Debug *record) {
   bool was_taken = njl_take_interrupt(host, true);
   if (njl_is_stopped(host)) {
     njl_raise_stopped(L, host);
-  } else if (was_taken && host->was_interrupted) {
-    host->was_interrupted = false; /* The program itself computes: it is told by this error. */
+  } else if (was_taken && host->was_interrupted && !host->attends) {
+    host->was_interrupted = false; /* The program computes and does not ask: it is told by this error. */
     lua_sethook(L, NULL, 0, 0);
     luaL_error(L, "interrupted");
   } else if (lua_gethookcount(L) != HOOK_STEP) {
