@@ -2,7 +2,10 @@
 -- A list of classes: `name`; `kind`, which is "module", "object" or "options"; `text`; and `members`, each
 -- { name, type, text }: what has a type that begins with "(" is called, as "(parameters): results", with a colon where the class is an
 -- object and its first parameter is self. The types are those of LuaLS. An option that is a table of its own has the class of
--- that name.
+-- that name. Where a class has them: `extends`, the class whose members it has, too; `call`, how an object is called; `index`,
+-- { key, value }, the types of what else it holds. A member that can be called in another way has it as `overload`. The kind
+-- "values" is that of texts: its members are what they may be, each { text, type, meaning }.
+-- scripts/annotations writes share/lua-language-server and docs/reference.md from it.
 return {
   {
     name = "nightjar", kind = "module", text = "What require \"nightjar\" returns: clients, and tasks that run side by side.",
@@ -22,6 +25,17 @@ return {
       { "debounce", "(seconds: number, f: function): nightjar.debounced", "A function that runs f once its calls have ceased for so long, with the arguments of the last." },
       { "throttle", "(seconds: number, f: function): nightjar.throttled", "A function that runs f at most once in so many seconds: at once, and again at the end with the arguments of the last call." },
       { "idempotency_key", "(): string", "A new idempotency key, for calls that a server is to carry out once." },
+      { "mock", "(routes: table): nightjar.mock", "Answers in the place of servers, for tests: a list of nightjar.mock_route, with passthrough = true where what no route fits may go out. For the option mock of a client." },
+      { "args", "nightjar.args", "The command line of a script, described once." },
+      { "base64", "nightjar.base64", "Bytes as text, by RFC 4648." },
+      { "csv", "nightjar.csv", "Tables as text, a row a line, by RFC 4180." },
+      { "env", "nightjar.env", "Settings from the environment, as what they are." },
+      { "hash", "nightjar.hash", "Digests, message authentication codes, hexadecimal digits." },
+      { "log", "nightjar.log", "What a script tells of its work, a line at a time, without secrets." },
+      { "testing", "nightjar.testing", "Tests of scripts." },
+      { "time", "nightjar.time", "Moments and lengths of time." },
+      { "url", "nightjar.url", "What is in a URL, by RFC 3986." },
+      { "uuid", "nightjar.uuid", "Identifiers that are made without asking anybody, by RFC 9562." },
       { "json", "nightjar.json", "JSON with 64-bit integers, null, and arrays kept apart from objects." },
       { "null", "userdata", "JSON's null: a value of its own, since nil is no value." },
       { "version", "string", "The version of Nightjar." },
@@ -31,7 +45,206 @@ return {
     name = "nightjar.json", kind = "module", text = "JSON with 64-bit integers, null, and arrays kept apart from objects.",
     members = {
       { "decode", "(text: string): any", "The value that the text describes: nightjar.null for null, integers as integers. An error says where the text is wrong." },
-      { "encode", "(value: any): string", "The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it." },
+      { "encode", "(value: any, options?: { pretty?: boolean, sorted?: boolean }): string", "The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it." },
+      { "pointer", "(value: any, pointer: string): any", "What a JSON Pointer (RFC 6901) as \"/items/0/name\" points to; nil where there is nothing. Arrays count from 0 in it." },
+    },
+  },
+  {
+    name = "nightjar.args", kind = "module", text = "The command line of a script, described once: read, checked, and told by --help. A description is a list of items: { \"file\" } is an argument, { \"-n\", \"--count\", \"N\", type = \"integer\", default = 10 } an option, { \"-v\", \"--verbose\" } one that is true or false. Not in a sandbox.",
+    members = {
+      { "parse", "(description: table, words?: string[]): table", "The values by their long names, with _ for -. What is wrong is said on standard error, and the script exits with status 2; --help prints the help and exits with 0." },
+      { "read", "(description: table, words?: string[]): table?", "The same, but raises invalid_argument; nil where help was asked for." },
+      { "help", "(description: table): string", "The text of --help." },
+    },
+  },
+  {
+    name = "nightjar.base64", kind = "module", text = "Bytes as text, by RFC 4648.",
+    members = {
+      { "encode", "(bytes: string, options?: { url?: boolean, padding?: boolean }): string", "The bytes as text; url takes - and _ for + and /, without padding." },
+      { "decode", "(text: string, options?: { url?: boolean, spaces?: boolean }): string", "The bytes; spaces allows white space. An error of the kind decoding where the text is none." },
+    },
+  },
+  {
+    name = "nightjar.csv", kind = "module", text = "Tables as text, a row a line, by RFC 4180.",
+    members = {
+      { "parse", "(text: string, options?: nightjar.csv_reading): table[]", "All rows: lists of strings, or records where there is a header." },
+      { "rows", "(source: string|fun(): string?, options?: nightjar.csv_reading): fun(): table?", "A row at a time, of a text or of a function that gives its pieces, as res:chunks() does." },
+      { "write", "(rows: table[]|fun(): table?, options?: nightjar.csv_writing): string", "The rows as text: lists, or records by the columns." },
+      { "writer", "(put: fun(text: string), options?: nightjar.csv_writing): fun(row: table)", "A function that gives the text of each row to put." },
+    },
+  },
+  {
+    name = "nightjar.csv_reading", kind = "options", text = "How a CSV text is read.",
+    members = {
+      { "separator", "string", "Between fields; a comma by default." }, { "quote", "string", "Around fields; \" by default." },
+      { "header", "boolean|string[]", "true: the first row has the names; a list: these are the names." },
+      { "skip", "integer", "Rows that are left out at the beginning." },
+      { "ragged", "boolean", "Rows may have fewer or more fields than the header." },
+      { "lenient", "boolean", "Quotes may stand anywhere." },
+      { "lines", "boolean", "The source gives lines without their ends, as io.lines does." },
+      { "max_row", "integer", "Bytes of a row; 1 MiB by default." },
+    },
+  },
+  {
+    name = "nightjar.csv_writing", kind = "options", text = "How a CSV text is written.",
+    members = {
+      { "separator", "string", "Between fields; a comma by default." }, { "quote", "string", "Around fields; \" by default." },
+      { "columns", "string[]", "The names of the columns, in order, for rows that are records." },
+      { "header", "boolean", "Whether the names are the first row; true by default." },
+      { "line_end", "string", "\"\\r\\n\" by default." }, { "quote_all", "boolean", "Quotes around every field." },
+      { "safe", "boolean", "A spreadsheet computes nothing that it finds in the text." },
+    },
+  },
+  {
+    name = "nightjar.env", kind = "module", text = "Settings from the environment. What is set to nothing counts as not set, but for get. Not in a sandbox.",
+    members = {
+      { "get", "(name: string, default?: string): string?", "The text of a variable." },
+      { "number", "(name: string, default?: number): number?", "As a number; invalid_argument where it is none." },
+      { "integer", "(name: string, default?: integer): integer?", "As an integer; invalid_argument where it is none." },
+      { "boolean", "(name: string, default?: boolean): boolean?", "As a truth: 1, true, yes, on, and their opposites." },
+      { "list", "(name: string, default?: string[], separator?: string): string[]?", "As a list, split at commas or at the separator." },
+      { "require", "(name: string, kind?: \"string\"|\"number\"|\"integer\"|\"boolean\"|\"list\"): any", "Its value; invalid_argument where it is not set." },
+    },
+  },
+  {
+    name = "nightjar.hash", kind = "module", text = "Digests, message authentication codes, hexadecimal digits. A form is \"hex\", which is the default, \"bytes\", \"base64\" or \"base64url\".",
+    members = {
+      { "sha256", "(bytes: string, form?: string): string", "SHA-256." }, { "sha384", "(bytes: string, form?: string): string", "SHA-384." },
+      { "sha512", "(bytes: string, form?: string): string", "SHA-512." },
+      { "sha1", "(bytes: string, form?: string): string", "SHA-1, for what asks for it: it withstands no attack." },
+      { "md5", "(bytes: string, form?: string): string", "MD5, for what asks for it: it withstands no attack." },
+      { "hmac", "(algorithm: string, key: string, bytes: string, form?: string): string", "The HMAC (RFC 2104), as hmac(\"sha256\", key, bytes)." },
+      { "new", "(algorithm: string, key?: string): nightjar.digest", "One that takes its bytes in pieces; with a key, an HMAC." },
+      { "equal", "(a: string, b: string): boolean", "Whether they are equal, in a time that tells nothing of where they differ." },
+      { "hex", "(bytes: string): string", "Bytes as hexadecimal digits." }, { "unhex", "(digits: string): string", "And back." },
+    },
+  },
+  {
+    name = "nightjar.digest", kind = "object", text = "What nightjar.hash.new makes.",
+    members = {
+      { "update", "(self: nightjar.digest, bytes: string): nightjar.digest", "Takes more bytes." },
+      { "finish", "(self: nightjar.digest, form?: string): string", "The digest of all; once." },
+    },
+  },
+  {
+    name = "nightjar.log", kind = "module", text = "What a script tells of its work, a line at a time, with fields: to standard error, or to the log of the host's client. Values of fields whose names are those of credentials are shown as ***. The level is that of NIGHTJAR_LOG; info where it is not set.",
+    members = {
+      { "debug", "(message: any, fields?: table<string, any>)", "A line of the level debug." },
+      { "info", "(message: any, fields?: table<string, any>)", "A line of the level info." },
+      { "warn", "(message: any, fields?: table<string, any>)", "A line of the level warn." },
+      { "error", "(message: any, fields?: table<string, any>)", "A line of the level error." },
+      { "with", "(fields: table<string, any>): table", "A log that adds the fields to each line: debug, info, warn, error and with." },
+      { "set_level", "(level: \"off\"|\"error\"|\"warn\"|\"info\"|\"debug\")", "Lines up to that level are written." },
+      { "level", "(): string", "The level." },
+    },
+  },
+  {
+    name = "nightjar.time", kind = "module", text = "Moments and lengths of time. A moment is a number, seconds since 1970 in UTC; a length is a number of seconds. An offset is minutes east of UTC, or a text as \"+02:00\" or \"Z\".",
+    members = {
+      { "now", "(): number", "The moment." }, { "monotonic", "(): number", "Seconds of a clock that nobody sets, for differences." },
+      { "parse", "(text: string, options?: { offset?: number|string }): number", "The moment that a text of ISO 8601 names; the offset is that of a text without one." },
+      { "format", "(moment: number, options?: { offset?: number|string, digits?: integer }): string", "The moment as ISO 8601." },
+      { "parse_http", "(text: string): number", "A date of HTTP, in one of its three forms." },
+      { "format_http", "(moment: number): string", "The moment as a date of HTTP." },
+      { "parts", "(moment: number, options?: { offset?: number|string }): table", "year, month, day, hour, minute, second, weekday (1 is Monday), yearday, offset." },
+      { "from_parts", "(parts: table): number", "The moment of year, month, day, hour, minute, second and offset; all but the year may be missing." },
+      { "duration", "(text: string|number): number", "The seconds of \"1h30m\" or \"PT1H30M\"." },
+      { "format_duration", "(seconds: number, form?: \"short\"|\"iso\"): string", "\"1h30m\", or \"PT1H30M\"." },
+      { "add", "(moment: number, length: number|string|table, options?: { offset?: number|string }): number", "The moment after a length: seconds, a text as \"P1M\", or { months = 1, days = 2 }. A day that the month does not have is its last." },
+      { "difference", "(later: number, earlier: number): number", "The seconds between two moments." },
+    },
+  },
+  {
+    name = "nightjar.url", kind = "module", text = "What is in a URL, by RFC 3986, and queries as forms write them. An error of the kind decoding or invalid_url says what is wrong.",
+    members = {
+      { "parse", "(text: string): table", "scheme, user, password, host, port, path, query, fragment: path, query and fragment as they are written, the others decoded." },
+      { "build", "(parts: table): string", "The URL of such parts; query may be a table." },
+      { "resolve", "(base: string, reference: string): string", "The absolute URL that the reference is at the base." },
+      { "encode", "(text: string): string", "The text with all but the unreserved characters as %XX." },
+      { "decode", "(text: string, options?: { plus?: boolean }): string", "The text without escapes; with plus, a + is a space." },
+      { "parse_query", "(text: string, options?: { lists?: boolean }): table, table", "{ name = value }, where a name is repeated a list, with lists always; and the items in order, as { { name, value }, ... }." },
+      { "build_query", "(query: table): string", "The query of { name = value or list }, in the order of the names, or of { { name, value }, ... }, in its own." },
+      { "canonical", "(text: string): string", "The URL as the client sends it." },
+      { "redact", "(text: string): string", "The URL without secrets, for logs." },
+    },
+  },
+  {
+    name = "nightjar.uuid", kind = "module", text = "Identifiers that are made without asking anybody, by RFC 9562.",
+    members = {
+      { "v4", "(): string", "All of it at random." },
+      { "v7", "(moment?: number): string", "Of the time of day or of that moment, which sorts by it." },
+      { "parse", "(text: string): string, integer, number?", "The text in small letters, its version, and of version 7 its moment; an error of the kind decoding where it is none." },
+      { "is_valid", "(text: string): boolean", "Whether it is one." },
+    },
+  },
+  {
+    name = "nightjar.testing", kind = "module", text = "Tests of scripts. In the files of run, test, before and after are globals.",
+    members = {
+      { "test", "(name: string, options: { timeout?: number, skip?: boolean|string }, f: fun(t: nightjar.test))", "Registers a test, which may take 60 seconds unless it says otherwise; the options may be left out.",
+        overload = "(name: string, f: fun(t: nightjar.test))" },
+      { "before", "(f: fun(t: nightjar.test))", "Called with each test before it." },
+      { "after", "(f: fun(t: nightjar.test))", "Called with each test after it, the last one first." },
+      { "run", "(options?: nightjar.testing_options): table", "Runs the tests, those of files or those registered so far, and tells what came of it: ok, exit (0 or 1), passed, failed, skipped, duration, tests." },
+    },
+  },
+  {
+    name = "nightjar.testing_options", kind = "options", text = "Options of nightjar.testing.run.",
+    members = {
+      { "files", "string[]", "The files to run; those registered so far without." },
+      { "filter", "string", "A text that the name of a test, with its file, has in it." },
+      { "format", "\"readable\"|\"tap\"|\"none\"", "How it is reported." },
+      { "timeout", "number", "Seconds that a test may take which says nothing else." },
+      { "write", "fun(text: string)", "Gets the report; standard output by default." },
+      { "fail_fast", "boolean", "The first failure ends the run." },
+    },
+  },
+  {
+    name = "nightjar.test", kind = "object", text = "What the function of a test gets. What it says of failures has the file and the line.",
+    members = {
+      { "equal", "(self: nightjar.test, got: any, expected: any, note?: string)", "The same value, tables by what is in them." },
+      { "truthy", "(self: nightjar.test, value: any, note?: string): any", "Neither nil nor false." },
+      { "falsy", "(self: nightjar.test, value: any, note?: string)", "nil or false." },
+      { "matches", "(self: nightjar.test, text: string, pattern: string, note?: string): ...", "A text that fits a pattern of Lua; returns what it captures." },
+      { "near", "(self: nightjar.test, got: number, expected: number, tolerance?: number, note?: string)", "Numbers that differ by no more; a millionth where it is not said." },
+      { "raises", "(self: nightjar.test, expected: string|table|nil, f: function, ...: any): any", "f(...) raises: an error of a kind, with a message like a pattern, or with fields. Returns it." },
+      { "fail", "(self: nightjar.test, message?: string)", "Fails." },
+      { "skip", "(self: nightjar.test, reason?: string)", "Ends the test, which neither passes nor fails." },
+      { "cleanup", "(self: nightjar.test, f: function, ...: any)", "Called when the test is over, the last one first." },
+      { "test", "(self: nightjar.test, name: string, f: fun(t: nightjar.test)): boolean", "A test within this one, which fails with it." },
+    },
+  },
+  {
+    name = "nightjar.mock", kind = "object", text = "What nightjar.mock makes.",
+    members = {
+      { "calls", "(self: nightjar.mock, route?: string): table[]", "The requests that came, first to last: method, url, path, query, headers, body, json, route; those of a route by its name." },
+      { "uses", "(self: nightjar.mock, route?: string): integer", "How often a route was asked, or all of them were." },
+      { "reset", "(self: nightjar.mock)", "Nothing was asked, and each sequence begins anew." },
+      { "verify", "(self: nightjar.mock)", "Raises where a route was not asked as often as it says, or a call had none." },
+    },
+  },
+  {
+    name = "nightjar.mock_route", kind = "options", text = "A route of a mock: what a request must have, and what it is answered. The first that fits answers.",
+    members = {
+      { "name", "string", "For mock:calls and mock:uses." }, { "method", "string", "Any where it is not said." },
+      { "path", "string", "\"/articles/{id}\", \"/files/*.csv\", \"/static/**\"; relative to the base URL, or absolute." },
+      { "query", "table", "Items that the query must have." },
+      { "headers", "table<string, string|true>", "Headers that it must have; true: with any value." },
+      { "json", "any", "What the body must have, as JSON." }, { "form", "table", "What the body must have, as a form." },
+      { "body", "string", "The body." },
+      { "answer", "integer|nightjar.mock_answer|fun(request: table): integer|nightjar.mock_answer", "A status, an answer, or a function that returns one; it may wait." },
+      { "answers", "nightjar.mock_answer[]|integer[]", "One after the other." },
+      { "used_up", "\"last\"|\"first\"|\"error\"", "What comes when all answers were given." },
+      { "times", "integer", "How often it must be asked." }, { "optional", "boolean", "It need not be asked." },
+    },
+  },
+  {
+    name = "nightjar.mock_answer", kind = "options", text = "An answer of a mock.",
+    members = {
+      { "status", "integer", "200 by default." }, { "headers", "table<string, string>", "Its headers." },
+      { "json", "any", "Its body, as JSON." }, { "body", "string", "Its body." }, { "base64", "string", "Its body, as base64." },
+      { "file", "string", "The path of a file that is its body." }, { "delay", "number", "Seconds before it." },
+      { "rate", "integer", "Bytes in a second." }, { "pieces", "integer", "Bytes of each piece in which the body comes." },
+      { "fault", "string|table", "What goes wrong: offline, dns, connect, tls, connect_timeout, timeout, hang, connection_lost, malformed; or { kind =, after = bytes }." },
     },
   },
   {
@@ -95,8 +308,34 @@ return {
       { "sensitive_headers", "string[]", "Further headers whose values are kept out of logs, and from other origins." },
       { "ephemeral", "boolean", "Nothing is left on disk." },
       { "log", "function|{ level: string, write: function }", "A function(level, line) that gets the log, without secrets; debug, info, warning or error." },
+      { "mock", "nightjar.mock|table", "Answers in the place of servers." },
+      { "cassette", "string|nightjar.cassette_options", "The path of a file that records exchanges without their secrets, and replays them." },
+      { "network", "string|nightjar.network_options", "A worse network: 3g, edge, lossy, offline." },
       { "before", "fun(request: table)", "Sees each call before it is sent, and may change it." },
       { "after", "fun(outcome: nightjar.response|nightjar.error, request: table)", "Sees how each call has ended." },
+    },
+  },
+  {
+    name = "nightjar.cassette_options", kind = "options", text = "How exchanges are recorded and replayed.",
+    members = {
+      { "file", "string", "The path of the cassette, which is JSON for people." },
+      { "mode", "\"auto\"|\"record\"|\"replay\"", "auto, the default, replays what is there." },
+      { "repeats", "boolean", "The last exchange that fits is given again." },
+      { "timing", "boolean", "What is replayed takes the time that it took." },
+      { "headers", "string[]", "Headers that tell requests apart, beside method, URL and body." },
+      { "ignore", "{ query?: string[], json?: string[], body?: boolean, origin?: boolean }", "What does not." },
+      { "secrets", "string[]", "Further names of headers, query items and fields whose values are kept out of it." },
+      { "secret_values", "string[]", "Further values that are." },
+    },
+  },
+  {
+    name = "nightjar.network_options", kind = "options", text = "A worse network: what is named in the place of what the profile has.",
+    members = {
+      { "profile", "\"3g\"|\"edge\"|\"lossy\"|\"offline\"", "What the others change." },
+      { "latency", "number", "Seconds until an answer begins." }, { "jitter", "number", "Seconds that it varies by." },
+      { "down", "number", "Bytes in a second from the server." }, { "up", "number", "Bytes in a second to it." },
+      { "loss", "number", "The part of the connections that break, 0 to 1." },
+      { "offline", "boolean", "There is no network." }, { "seed", "integer", "The same seed goes the same way." },
     },
   },
   {
@@ -137,7 +376,7 @@ return {
     },
   },
   {
-    name = "nightjar.page_options", kind = "options", text = "Options of api:paginate, beside those of its calls.",
+    name = "nightjar.page_options", kind = "options", extends = "nightjar.call_options", text = "Options of api:paginate, beside those of its calls.",
     members = {
       { "style", "string", "page, offset, cursor, link, next, header or guess." },
       { "items", "string", "Where in an answer the items are, as a JSON Pointer." },
@@ -310,13 +549,13 @@ return {
     },
   },
   {
-    name = "nightjar.headers", kind = "object",
+    name = "nightjar.headers", kind = "object", index = { "string", "string?" },
     text = "Header fields by name, in any case and with _ for -: headers.content_type. pairs gives each line, # their number.", members = {},
   },
   {
     name = "nightjar.error", kind = "object", text = "What a call that fails raises; nightjar.try returns it. It prints as a sentence.",
     members = {
-      { "kind", "string", "What happened: not_found, timeout, connect and so on." },
+      { "kind", "nightjar.error_kind", "What happened: not_found, timeout, connect and so on." },
       { "message", "string", "For the developer." }, { "user_message", "string?", "For the user; none when it was cancelled." },
       { "status", "integer?", "The status, where there was an answer." },
       { "phase", "string?", "Which limit ran out: connect, idle or total." },
@@ -334,6 +573,37 @@ return {
     },
   },
   {
+    name = "nightjar.error_kind", kind = "values", text = "What happened, in a word: the field kind of an error.",
+    members = {
+      { "invalid_argument", "string", "An argument or option breaks its documented bounds. Nothing was sent." },
+      { "forked", "string", "The client belongs to the parent of this forked process. Nothing was sent." },
+      { "closed", "string", "The client was closed." },
+      { "reentrant", "string", "Of a host program: called from inside a callback of what it would wait for." },
+      { "cancelled", "string", "Cancelled by the script, by the end of its task or of the client." },
+      { "timeout", "string", "A limit ran out: err.phase is connect, idle or total." },
+      { "invalid_url", "string", "The URL is none that can be asked. Nothing was sent." },
+      { "invalid_request", "string", "A header, body or option cannot be sent. Nothing was sent." },
+      { "offline", "string", "No network is there. Nothing was sent." },
+      { "dns", "string", "The host's name has no address. Nothing was sent." },
+      { "connect", "string", "No address accepted the connection. Nothing was sent." },
+      { "tls", "string", "The handshake failed, or the certificate is not trusted. Nothing was sent." },
+      { "pin_mismatch", "string", "The server's key is none of those that were expected." },
+      { "connection_lost", "string", "The connection ended before the answer did: err.may_have_been_processed." },
+      { "protocol", "string", "The server broke the rules of HTTP, or its redirects go in a circle." },
+      { "too_large", "string", "A head or body beyond its limit." },
+      { "unauthorized", "string", "The status 401." },
+      { "forbidden", "string", "The status 403." },
+      { "not_found", "string", "The status 404." },
+      { "rate_limited", "string", "The status 429: err.retry_after; or a limit of the client's own, whose calls wait in too great a number." },
+      { "client", "string", "Any other status below 500 that is not expected." },
+      { "server", "string", "A status of 500 and above." },
+      { "decoding", "string", "The answer, or a text, is not what it says or is taken for." },
+      { "cache_miss", "string", "The server was not to be asked, and the cache has no answer." },
+      { "storage", "string", "A file cannot be read or written." },
+      { "script", "string", "An error in a Lua script." },
+    },
+  },
+  {
     name = "nightjar.task", kind = "object", text = "What nightjar.spawn returns.",
     members = {
       { "done", "boolean", "Whether it has ended, and what it has spawned." },
@@ -343,7 +613,7 @@ return {
     },
   },
   {
-    name = "nightjar.list", kind = "object", text = "A list in pages, as api:paginate makes it. A loop over it gives item by item.",
+    name = "nightjar.list", kind = "object", call = "(): any", text = "A list in pages, as api:paginate makes it. A loop over it gives item by item.",
     members = {
       { "pages", "(self: nightjar.list): fun(): nightjar.page?", "for page in list:pages() do ... end." },
       { "take", "(self: nightjar.list, count: integer): any[]", "The next items, or fewer at the end." },
@@ -352,6 +622,7 @@ return {
       { "resume", "(self: nightjar.list, state: string): nightjar.list", "Goes on at a place." },
       { "refresh", "(self: nightjar.list): nightjar.list", "Begins anew." },
       { "close", "(self: nightjar.list)", "Gives up what is loaded." },
+      { "explanation", "string?", "How the list goes on, and how that was found out." },
     },
   },
   {
@@ -361,11 +632,11 @@ return {
     },
   },
   {
-    name = "nightjar.endpoints", kind = "object",
+    name = "nightjar.endpoints", kind = "object", index = { "string", "nightjar.endpoint" },
     text = "What the API can do, by name: api.endpoints.article { id = 42 }. pairs gives name and endpoint, # their number.", members = {},
   },
   {
-    name = "nightjar.endpoint", kind = "object",
+    name = "nightjar.endpoint", kind = "object", call = "(parameters?: table, options?: nightjar.call_options): nightjar.response",
     text = "One of an API's calls: endpoint(parameters, options) makes it, tostring tells what is said of it. Its fields are those of its description.",
     members = {
       { "path", "string", "With {names} for parameters." }, { "method", "string", "Its method." },
@@ -399,14 +670,14 @@ return {
     },
   },
   {
-    name = "nightjar.debounced", kind = "object", text = "A function that nightjar.debounce has made.",
+    name = "nightjar.debounced", kind = "object", call = "(...: any)", text = "A function that nightjar.debounce has made.",
     members = {
       { "cancel", "(self: nightjar.debounced)", "What is put off does not run." },
       { "flush", "(self: nightjar.debounced): nightjar.task?", "What is put off runs now." },
     },
   },
   {
-    name = "nightjar.throttled", kind = "object", text = "A function that nightjar.throttle has made.",
+    name = "nightjar.throttled", kind = "object", call = "(...: any)", text = "A function that nightjar.throttle has made.",
     members = {
       { "cancel", "(self: nightjar.throttled)", "What is put off does not run; the next call runs at once." },
       { "flush", "(self: nightjar.throttled): nightjar.task?", "What is put off runs now." },
