@@ -285,7 +285,7 @@ return {
       { "user_agent", "string|false", "The User-Agent; false sends none." },
       { "auth", "nightjar.auth_options|false", "Credentials for the origin of base_url." },
       { "timeout", "number|nightjar.timeout_options", "Seconds for a whole call, or a table of limits." },
-      { "retry", "nightjar.retry_options|false", "What is tried again; false: nothing." },
+      { "retry", "nightjar.retry_options|boolean|integer", "What is tried again; false: nothing; a number: so many attempts in all." },
       { "cache", "boolean|nightjar.cache_options", "A cache by RFC 9111; true: 20 MB in memory." },
       { "cookies", "boolean|nightjar.cookie_options", "Whether cookies are kept, and where." },
       { "redirect", "nightjar.redirect_options|boolean|integer", "Whether redirects are followed, and how many." },
@@ -353,7 +353,7 @@ return {
       { "timeout", "number|nightjar.timeout_options", "Seconds for the whole call, or a table of limits." },
       { "stream", "boolean", "The body comes in parts, by res:chunks()." },
       { "auth", "boolean", "false: without the client's credentials." },
-      { "retry", "nightjar.retry_options|boolean", "What is tried again." },
+      { "retry", "nightjar.retry_options|boolean|integer", "What is tried again." },
       { "idempotency_key", "boolean|string", "A key by which the server carries the call out once; true: a new one." },
       { "redirect", "nightjar.redirect_options|boolean|integer", "Whether redirects are followed." },
       { "cookies", "boolean", "false: neither sent nor kept." },
@@ -437,9 +437,9 @@ return {
   {
     name = "nightjar.timeout_options", kind = "options", text = "Limits of time, in seconds.",
     members = {
-      { "connect", "number|false", "Until a connection is open, TLS included; 5 by default." },
-      { "idle", "number|false", "Without a byte in either direction; 30 by default." },
-      { "total", "number|false", "For the whole call; 300 by default." },
+      { "connect", "number", "Until a connection is open, TLS included; 5 by default. nightjar.null, of a client: no limit." },
+      { "idle", "number", "Without a byte in either direction; 30 by default." },
+      { "total", "number", "For the whole call; 300 by default." },
     },
   },
   {
@@ -447,7 +447,7 @@ return {
     members = {
       { "attempts", "integer", "In all; 3 by default." }, { "base", "number", "Seconds of the first pause, before chance." },
       { "cap", "number", "Seconds of the longest pause." }, { "max_wait", "number", "Seconds that a server may ask for at most." },
-      { "budget", "boolean|table", "How many of all calls may be retries: reserve, successes_per_retry." },
+      { "budget", "{ reserve?: integer, successes_per_retry?: integer }", "How many of all calls of a client may be retries: a reserve, and one more for so many successes. Of a client alone." },
     },
   },
   {

@@ -33,9 +33,7 @@ compare(before.json, after.json, "")
 print(before.headers.etag == after.headers.etag and "the same version" or "another version")
 -- Prints:
 --   /summary: "..." -> null
---   /tags/0: "..." -> "new"
---   /tags/1: ...
---   ...
+--   /tags/0: "swift" -> "new"
 --   /title: "..." -> "Another title"
 --   /updated_at: "..." -> "..."
 --   another version

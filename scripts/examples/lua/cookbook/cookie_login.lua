@@ -10,14 +10,14 @@ os.remove(file)
 
 do
   local api <close> = nightjar.client { base_url = origin, cookies = { file = file, keep_session = true } }
-  api:get("/cookies/set", { query = { name = "session", value = "s3cr3t", path = "/", http_only = 1 } })
+  api:get("/cookies/set", { query = { name = "session", value = "s3cr3t", path = "/", http_only = "true" } })
   print("kept: " .. #api.cookies:list())
   api.cookies:flush()
 end
 
 -- The next run.
 local api = nightjar.client { base_url = origin, cookies = { file = file, keep_session = true } }
-print("sent: " .. api:get("/cookies").json.cookies[1].name)
+print("sent: " .. api:get("/cookies").json.cookies[1][1])
 print((api.cookies:text():match "%#HttpOnly_127%.0%.0%.1[^\n]*session"))
 
 -- Logging out.

@@ -17,15 +17,15 @@ print(fresh and fresh.status)
 
 -- The server is gone: every call to it fails.
 local control = nightjar.client { base_url = origin }
-control:post("/__control", { json = { outage = 503 } })
+control:post("/__control", { json = { outage = "503" } })
 local stored = api:get "/v1/articles/1"
 print(stored.status, stored.source)
 local _, err = nightjar.try(api.get, api, "/v1/articles/2", { cache = "cache_only" })
 print(err.kind)
-control:post("/__control", { json = { outage = 0 } })
+control:post("/__control", { json = { outage = "none" } })
 -- Prints:
 --   network
---   stale
+--   cache
 --   200
---   200	stale
+--   200	cache
 --   cache_miss

@@ -7,7 +7,7 @@ local nightjar = require "nightjar"
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client {
   base_url = origin .. "/v1",
-  retry = { attempts = 12, base = 0.005, cap = 0.02, budget = false },
+  retry = { attempts = 12, base = 0.005, cap = 0.02, budget = { reserve = 100 } },
 }
 
 local attempts = 0
@@ -18,7 +18,7 @@ for number = 1, 10 do
   attempts = attempts + res.attempts
 end
 local counted = api:get("/orders/count").json
-print(("%d orders"):format(counted.orders))
+print(("%d orders"):format(counted.created))
 print(attempts > 10 and "more attempts than orders" or "no connection broke")
 
 -- Without a key an answer that was lost is an error that says what is not known.

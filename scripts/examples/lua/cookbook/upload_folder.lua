@@ -20,7 +20,7 @@ for path in io.popen("find " .. folder .. " -type f | sort"):lines() do paths[#p
 paths[#paths + 1] = folder .. "/gone.txt"
 
 local results, errors = nightjar.map(paths, function(path)
-  return api:post("/upload", { file = path, timeout = { idle = 30, total = false } }).json.bytes
+  return api:post("/upload", { file = path, timeout = { idle = 30, total = 3600 } }).json.bytes
 end, { concurrency = 3, collect_errors = true })
 
 for place, path in ipairs(paths) do
@@ -34,4 +34,4 @@ os.execute("rm -r " .. folder)
 --   3.txt	21000 bytes
 --   4.txt	28000 bytes
 --   5.txt	35000 bytes
---   gone.txt	storage
+--   gone.txt	invalid_request
