@@ -244,6 +244,11 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             ],
             path: "Tests/Measure/Codec"),
         .executableTarget(
-            name: "MeasureOpenAPI", dependencies: ["NightjarHTTP", "NightjarOpenAPI"], path: "Tests/Measure/OpenAPI"),
+            name: "MeasureOpenAPI",
+            dependencies: ["NightjarHTTP", "NightjarOpenAPI", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/OpenAPI"),
+        .executableTarget(
+            name: "MeasureAnswers", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/Answers"),
     ]
 }

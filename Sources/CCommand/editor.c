@@ -302,14 +302,22 @@ static int open_editor(lua_State *L) {
   return 0;
 }
 
+/* editor.end_line() - where what was printed last did not end with a newline */
+static int end_printed_line(lua_State *L) {
+  (void)L;
+  fflush(NULL);
+  if (editor.ends_in_line) write_all(STDOUT_FILENO, "\n", 1);
+  editor.ends_in_line = false;
+  return 0;
+}
+
 /* editor.read(prompt) -> the line without its newline; nil at the end of the input; false: Ctrl-C was typed */
 static int read_line(lua_State *L) {
   editor.prompt = luaL_checkstring(L, 1);
   if (editor.line_editor == NULL || editor.L != NULL) return luaL_error(L, "no line can be read here");
   lua_settop(L, 1);
-  fflush(NULL);
-  if (editor.ends_in_line) write_all(STDOUT_FILENO, "\n", 1);
-  editor.ends_in_line = editor.is_interrupted = editor.has_failed = false;
+  end_printed_line(L);
+  editor.is_interrupted = editor.has_failed = false;
   tcgetattr(STDIN_FILENO, &editor.before);
   editor.L = L;
   int count = 0;
@@ -337,7 +345,7 @@ static int remember(lua_State *L) {
 
 int njc_open_editor(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"open", open_editor}, {"read", read_line}, {"remember", remember}, {NULL, NULL}};
+      {"open", open_editor}, {"read", read_line}, {"end_line", end_printed_line}, {"remember", remember}, {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_pushinteger(L, HISTORY_SIZE);
   lua_setfield(L, -2, "history_size");

@@ -61,6 +61,7 @@ static int call(lua_State *L) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
 
   njl_value failure;
   size_t returned = 0;

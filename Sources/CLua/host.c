@@ -5,11 +5,37 @@
 /* Registry key of the host. */
 static char host_key;
 
-/* User value 1 of the host: tasks that have not ended, by their address. */
-enum { ANCHORS = 1 };
+/* The user values of the host: tasks that have not ended, by their address; what finalizers have made. */
+enum { ANCHORS = 1, LATE, VALUES = LATE };
 
+void njl_own(lua_State *L) {
+  if (lua_gc(L, LUA_GCCOUNT) >= 0) return; /* It answers nothing in finalizers. */
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA && lua_getiuservalue(L, -1, LATE) == LUA_TTABLE) {
+    lua_pushvalue(L, -3);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static int end_late(lua_State *L) {
+  lua_getiuservalue(L, 1, LATE);
+  for (lua_pushnil(L); lua_next(L, 2) != 0;) {
+    lua_pop(L, 1);
+    if (luaL_getmetafield(L, 3, "__gc") == LUA_TNIL) continue;
+    lua_pushvalue(L, 3);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  }
+  return 0;
+}
+
+/* The first that is made, so the last that is finalized where the state ends. */
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
+  lua_pushcfunction(L, end_late);
+  lua_pushvalue(L, 1);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
   njl_engine *engine = host->engine;
   host->engine = NULL;
   njl_engine_free(engine);
@@ -31,13 +57,19 @@ njl_host *njl_host_open(lua_State *L) {
     return known;
   }
   lua_pop(L, 1);
-  njl_host *host = lua_newuserdatauv(L, sizeof *host, 1);
+  njl_host *host = lua_newuserdatauv(L, sizeof *host, VALUES);
   *host = (njl_host){.stop_reason = "interrupted", .limit = NJL_NEVER};
   host->root.host = host;
   host->root.state = NJL_RUNNING;
   host->current = &host->root;
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_setiuservalue(L, -2, LATE);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, host_gc);
   lua_setfield(L, -2, "__gc");
@@ -166,7 +198,7 @@ static void end(lua_State *L, njl_task *task) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
-    njl_task_drop_question(task);
+    njl_task_drop_errands(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
@@ -318,6 +350,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
     njl_ask_logins(L, host);
     if (most > 0) njl_write_log(L, host);
   }
+  if (host->callers > 0) njl_run_errands(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);

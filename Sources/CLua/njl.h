@@ -16,6 +16,7 @@
  *   cache.c      a client's cache by hand
  *   endpoints.c  what a client's API can do, by name
  *   refresh.c    stored answers that are fetched anew: refreshed, on_refresh
+ *   errand.c     calls that lists and documents need, between the hooks of their client
  *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
@@ -58,7 +59,6 @@
 #include "njl_host.h"
 #include "njl_script.h"
 
-typedef struct njl_task njl_task;
 typedef struct njl_host njl_host;
 
 /* Nanoseconds of the monotonic clock. */
@@ -117,6 +117,7 @@ struct njl_task {
   njl_wait *group;   /* told of its end, see group.c */
   lua_Integer place; /* in the group */
   njl_question *question; /* that it answers, of login.c; its end releases it */
+  njl_errand *errand;     /* whose call it makes, of errand.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
@@ -141,7 +142,8 @@ struct njl_host {
   size_t ready;
   njl_wait *timers;         /* root of the heap */
   size_t calls;             /* in flight */
-  size_t listeners;         /* clients that have been numbered */
+  size_t listeners;         /* what has been numbered: clients, and callers of errand.c */
+  size_t callers;           /* of errand.c, ever made */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
@@ -160,6 +162,10 @@ struct njl_host {
 
 /* host.c */
 bool njl_host_is_open(lua_State *L);
+
+/* For each userdata with a finalizer, on top of the stack, before there is anything in it. Lua finalizes nothing that a
+ * finalizer makes while its state closes (manual, section 2.5.3): the host, which goes last, does it then. */
+void njl_own(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
@@ -208,7 +214,7 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
-void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
+void njl_task_drop_errands(njl_task *task);              /* the question and the errand, which fail unless they were answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
 bool njl_is_callable(lua_State *L, int index);
@@ -250,8 +256,8 @@ void njl_open_debounce(lua_State *L);
 /* client.c */
 /* That at index 1, or raises: what it is not, or that it is closed. */
 njl_client *njl_check_client(lua_State *L);
-/* A number for the client at `index`, by which it is found as long as somebody else keeps it. */
-lua_Integer njl_number_client(lua_State *L, njl_host *host, int index);
+/* A number for the userdata at `index`, by which it is found as long as somebody else keeps it. */
+lua_Integer njl_number(lua_State *L, njl_host *host, int index);
 bool njl_push_numbered(lua_State *L, lua_Integer number); /* false: it has gone, and nothing is pushed */
 int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
@@ -280,6 +286,17 @@ int njl_mock_open(lua_State *L);
 /* Pushes what answers a question of a mock, which is on the top of the stack and is replaced, and its arguments. */
 int njl_mock_push_call(lua_State *L, njl_question *question);
 void njl_open_mock(lua_State *L);
+
+/* errand.c */
+/* Pushes what makes calls through the hooks of the client at index 1, if that has any, and else nil. The options of each call are
+ * those at `options`; 0: there are none. Returns its number; 0: there is none. */
+lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options);
+/* Whether the running task makes one of its calls, or belongs to one that does. */
+bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
+/* Raises the error at the top; where a hook of a call of the caller at `caller` has raised another, that. */
+int njl_caller_raise(lua_State *L, int caller);
+/* Begins a task for each errand that has come in, and cancels those of calls that nobody wants any more. */
+void njl_run_errands(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L);
@@ -315,6 +332,7 @@ int njl_paginate(lua_State *L);
 /* list.c */
 void njl_list_push(lua_State *L, njl_host *host);              /* of the client at index 1; closed as yet */
 void njl_list_decide_by(lua_State *L, int index);              /* pops the function that says how the list goes on */
+void njl_list_call_by(lua_State *L, int index);                /* pops its caller of errand.c, or nil */
 void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives it its pages, to own */
 void njl_open_list(lua_State *L);
 
@@ -492,6 +510,7 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_CALLER "nightjar.caller"
 #define NJL_LIST "nightjar.list"
 #define NJL_PAGE "nightjar.page"
 #define NJL_DECISION "nightjar.decision"
@@ -510,6 +529,6 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
-#define NJL_HASH "nightjar.hash"
+#define NJL_DIGEST "nightjar.digest"
 
 #endif

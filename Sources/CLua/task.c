@@ -31,10 +31,13 @@ void njl_task_leave_to_script(njl_task *task) {
   task->is_cancelled = owner->is_cancelled && !owner->is_closing;
 }
 
-void njl_task_drop_question(njl_task *task) {
+void njl_task_drop_errands(njl_task *task) {
   njl_question *question = task->question;
+  njl_errand *errand = task->errand;
   task->question = NULL;
+  task->errand = NULL;
   njl_question_release(question);
+  if (errand != NULL) njl_errand_end(errand);
 }
 
 /* Without recursion: a script may nest tasks deeper than the C stack allows. Nothing runs here, so the tree stands. */
@@ -188,7 +191,7 @@ static int describe(lua_State *L) {
 static int collect(lua_State *L) {
   njl_task *task = luaL_checkudata(L, 1, NJL_TASK);
   njl_task_leave(task);
-  njl_task_drop_question(task);
+  njl_task_drop_errands(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
   njl_task_push_error(L, task); /* A number is made a string here, on a stack that may raise. */

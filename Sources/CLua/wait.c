@@ -30,6 +30,7 @@ njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
   return wait;
 }
 

@@ -10,6 +10,8 @@ final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
     /// What its clients ask of their logins.
     let questions: Questions
+    /// What they want the script to send.
+    let errands: Errands
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
@@ -23,7 +25,10 @@ final class Engine: @unchecked Sendable {
     /// The one that C borrows.
     private var lentLine = ContiguousArray<CChar>()
 
-    init() { questions = Questions(queue) }
+    init() {
+        questions = Questions(queue)
+        errands = Errands(queue)
+    }
 
     /// What a call is asked about on its way, and how its bodies come.
     struct Wishes {
@@ -134,10 +139,10 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Logins
 
-    func logIn(_ client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         outcome.task = try client.logIn(
-            on: queue,
+            scheme: scheme, on: queue,
             prompt: { [self] prompt in
                 outcome.show(prompt)
                 tell(outcome)
@@ -154,11 +159,13 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Endpoints
 
+    /// - Parameter caller: the number of what has the client's hooks; 0: it has none.
     func loadCatalog(
-        from location: String, _ client: Client, for wait: OpaquePointer
+        from location: String, _ client: Client, caller: Int64, for wait: OpaquePointer
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.startLoadingCatalog(from: location, on: queue) { [self] result in
+        let sender = ScriptSender(self, client, for: caller)
+        outcome.task = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
             forget(outcome)
             outcome.task = nil
             switch result {
@@ -292,6 +299,7 @@ final class Engine: @unchecked Sendable {
 
     func close() {
         queue.close()
+        errands.close()
         ended = []
         firstEnded = 0
     }

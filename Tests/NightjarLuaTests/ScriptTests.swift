@@ -473,6 +473,22 @@ import Testing
         client.close()
     }
 
+    /// Lua finalizes nothing that a finalizer makes while its state closes.
+    @Test func whatFinalizersMakeEndsWithTheState() throws {
+        nonisolated(unsafe) weak var made: ScriptCall?
+        nonisolated(unsafe) var calls = 0
+        var script: Script? = try Script()
+        try script?.register("save") { call in
+            made = call
+            calls += 1
+        }
+        try script?.run("kept = setmetatable({}, {__gc = function() save() end})")
+        #expect(calls == 0)
+        script = nil
+        #expect(calls == 1)
+        #expect(made == nil)
+    }
+
     /// Where a state ends, pages are finalized in front of the script's own finalizers.
     @Test func finalizersMaySaveThePlaceInAList() throws {
         let demo = DemoServer()

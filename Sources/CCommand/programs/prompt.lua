@@ -51,6 +51,7 @@ local settings -- is_terminal, colors, error_colors
 local function print_results(results)
   if not settings.is_terminal then return print(table.unpack(results, 2, results.n)) end
   local show = require "nightjar.command.show"
+  require("nightjar.command.editor").end_line()
   for index = 2, results.n do
     local ok, shown = pcall(show.value, results[index], { colors = settings.colors })
     io.stdout:write(ok and shown or tostring(shown), "\n")

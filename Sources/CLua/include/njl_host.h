@@ -18,6 +18,10 @@ typedef struct njl_client njl_client;
 typedef struct njl_outcome njl_outcome;
 /* What a coroutine waits for; Swift only hands the pointer back. */
 typedef struct njl_wait njl_wait;
+/* A call that a list or a load of a document wants made between the hooks of its client. */
+typedef struct njl_errand njl_errand;
+/* A coroutine of the host's; Swift only hands the pointer back. */
+typedef struct njl_task njl_task;
 
 /* Bytes borrowed during the call; `data` may be NULL when `length` is 0. */
 typedef struct njl_bytes {
@@ -79,6 +83,7 @@ typedef struct njl_request {
   njl_bytes arguments;         /* for it, a JSON object; empty: none */
   njl_bytes value;             /* in place of `body`, JSON that is written as the endpoint takes it; `data` NULL: none */
   const struct njl_catalog *catalog; /* that has the endpoint */
+  njl_errand *errand;          /* that it is made for; its URL is the errand's unless path, params or query say another */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -214,18 +219,20 @@ njl_text *njl_question_body(const njl_question *question);
 /* `answer`: a JSON object; `body` is its body, where its data is not NULL. One that is not as the schema says fails. */
 void njl_question_answer(njl_question *question, njl_bytes answer, njl_bytes body);
 
-/* What a login has brought. `data` of `refresh` is NULL where there is none; a negative `lifetime` is not known. */
+/* What a login has brought. `data` of `refresh` is NULL where there is none, that of `scheme` where it is for the only login of
+ * the client; a negative `lifetime` is not known. */
 typedef struct njl_token {
-  njl_bytes access, refresh;
+  njl_bytes access, refresh, scheme;
   double lifetime; /* seconds */
 } njl_token;
 /* False: `*error` says why. */
 bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
-bool njl_client_sign_out(njl_client *client, njl_outcome **error);
+bool njl_client_sign_out(njl_client *client, njl_bytes scheme, njl_outcome **error);
 
 /* Begins a login, which is ended, awaited and abandoned as a call is. A poll names `wait` when a person has to do something
  * for it (njl_login_prompts), and when it has ended. NULL: it was refused and `*error` says why. */
-njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_outcome **error);
+njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                             njl_outcome **error);
 /* Whether somebody is to be shown what NJL_PROMPT_URL and the fields behind it say; once for each time. */
 bool njl_login_prompts(njl_outcome *login);
 bool njl_login_has_failed(const njl_outcome *login);
@@ -312,8 +319,9 @@ njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a
 /* Whether there is an endpoint of that name. False: `*error` says what may have been meant. */
 bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_outcome **error);
 bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
-/* Begins to load a document, which is ended, awaited and abandoned as a call is. NULL: it was refused and `*error` says why. */
-njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, njl_wait *wait,
+/* Begins to load a document, which is ended, awaited and abandoned as a call is. `caller`: the number under which errands come;
+ * 0: the client sends what it needs itself. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, int64_t caller, njl_wait *wait,
                                njl_outcome **error);
 /* What was loaded, added to `former`; NULL: nothing was. */
 njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *former);
@@ -426,9 +434,10 @@ typedef struct njl_pages njl_pages;
 typedef struct njl_page njl_page;
 
 /* `options`: a JSON object of the schema of nj_pagination_merge_json. `state`: where to go on; without `data`: at the beginning.
- * `seconds`: for all of it; negative: each call has its own limit. NULL: `*error` says why. */
+ * `seconds`: for all of it; negative: each call has its own limit. `caller`: the number under which errands come; 0: the client
+ * sends what it needs itself. NULL: `*error` says why. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
-                         njl_bytes state, double seconds, njl_outcome **error);
+                         njl_bytes state, double seconds, int64_t caller, njl_outcome **error);
 void njl_pages_release(njl_pages *pages);
 /* Gives up what is loaded. Nothing comes any more. */
 void njl_pages_close(njl_pages *pages);
@@ -465,6 +474,26 @@ size_t njl_page_count(const njl_page *page);
 njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed from the page */
 njl_outcome *njl_page_response(const njl_page *page);        /* an outcome of its own, the caller's to release */
 void njl_page_release(njl_page *page);
+
+/* --- Errands --- */
+
+/* The oldest that nobody has begun, with the number of its caller; whoever gets it owns it until njl_errand_end. NULL: there
+ * is none. */
+njl_errand *njl_engine_next_errand(njl_engine *engine, int64_t *caller);
+/* A task that makes a call nobody wants any more, once for each. NULL: there is none. */
+njl_task *njl_engine_next_cancelled(njl_engine *engine);
+/* What is the errand's own, as api:request has it: a JSON object of method, path, headers and perhaps max_body. The caller's to
+ * release; NULL: out of memory. */
+njl_text *njl_errand_request(const njl_errand *errand);
+int64_t njl_errand_caller(const njl_errand *errand);
+/* `task` makes its call, until njl_errand_end. */
+void njl_errand_begin(njl_errand *errand, njl_task *task);
+/* What its call came to. False: `outcome` is of no call that was made for it. */
+bool njl_errand_finish(njl_errand *errand, const njl_outcome *outcome);
+/* It fails as `script`; `number` becomes the code of that error. */
+void njl_errand_fail(njl_errand *errand, njl_bytes message, int32_t number);
+/* Releases it. Without an answer until then it fails. */
+void njl_errand_end(njl_errand *errand);
 
 /* --- Standard modules --- */
 
