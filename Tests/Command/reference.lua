@@ -83,16 +83,17 @@ local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
   ["nightjar.task"] = { "done", "cancelled" },
+  ["nightjar.page"] = { "items", "number", "response" },
 }
 
 local plain = nightjar.client { base_url = origin, cookies = true, cache = true }
 local samples = {
-  ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(print),
+  ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
+  ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(),
 }
-local seen = {}
+samples["nightjar.list"]:take(1) -- what it has found out
 for name, meta in pairs(debug.getregistry()) do
   if type(name) == "string" and name:match "^nightjar%.[%w_]+$" and type(meta) == "table" and rawget(meta, "__name") then
-    seen[name] = true
     local index = rawget(meta, "__index")
     local class = classes[name]
     if class and not class.index and name ~= "nightjar.endpoint" then
@@ -117,30 +118,20 @@ for name in pairs(names_of["nightjar.endpoint"]) do
 end
 checked["nightjar.endpoint"], checked["nightjar.endpoints"], checked["nightjar.headers"] = true, true, true
 
--- Objects that are tables.
-local function check_table(name, object)
-  local meta = getmetatable(object)
-  local found = names_in(meta and type(meta) == "table" and meta.__index or nil)
-  for key, value in pairs(object) do
-    if type(value) == "function" or not meta then found[key] = true end
-  end
-  compare(name, found, "table")
-  checked[name] = true
-end
+-- What a test gets is a table.
 local held
 nightjar.testing.test("a test", function(t) held = t end)
 nightjar.testing.run { format = "none" }
 local methods = names_in(getmetatable(held).__index)
+methods.__index = nil
 compare("nightjar.test", methods, "object")
 checked["nightjar.test"] = true
 
-local page = plain:paginate("/v1/articles"):pages()()
-check_table("nightjar.page", page)
 local timing = plain:get("/v1/articles/1").timing
 for name in pairs(timing) do
   if not names_of["nightjar.timing"][name] then complain("timing has %s, which is not in the reference", name) end
 end
-checked["nightjar.page"], checked["nightjar.timing"] = true, true
+checked["nightjar.timing"] = true
 
 for _, class in ipairs(reference) do
   if class.kind == "object" and not checked[class.name] then complain("%s is in the reference and not there", class.name) end
@@ -161,12 +152,7 @@ local nonsense = "qqqqqqqqqqqqqqqqqqqqqqqqqqqq"
 local function client_with(path)
   return function()
     local options = { base_url = origin }
-    local table, last = options, nil
-    for part in path:gmatch "[^.]+" do
-      table[part] = {}
-      table, last = table[part], part
-    end
-    table[nonsense] = last and 1 or 1
+    if path == "" then options[nonsense] = 1 else options[path] = { [nonsense] = 1 } end
     nightjar.client(options)
   end
 end

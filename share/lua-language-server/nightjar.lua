@@ -102,7 +102,7 @@ function json.decode(text) end
 
 ---The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it.
 ---@param value any
----@param options? { pretty?: boolean, sorted?: boolean }
+---@param options? { pretty?: boolean, indent?: integer, sorted?: boolean }
 ---@return string
 function json.encode(value, options) end
 
@@ -360,7 +360,7 @@ function client:close() end
 ---@field user_agent? string|false The User-Agent; false sends none.
 ---@field auth? nightjar.auth_options|false Credentials for the origin of base_url.
 ---@field timeout? number|nightjar.timeout_options Seconds for a whole call, or a table of limits.
----@field retry? nightjar.retry_options|false What is tried again; false: nothing.
+---@field retry? nightjar.retry_options|boolean|integer What is tried again; false: nothing; a number: so many attempts in all.
 ---@field cache? boolean|nightjar.cache_options A cache by RFC 9111; true: 20 MB in memory.
 ---@field cookies? boolean|nightjar.cookie_options Whether cookies are kept, and where.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many.
@@ -425,7 +425,7 @@ function client:close() end
 ---@field timeout? number|nightjar.timeout_options Seconds for the whole call, or a table of limits.
 ---@field stream? boolean The body comes in parts, by res:chunks().
 ---@field auth? boolean false: without the client's credentials.
----@field retry? nightjar.retry_options|boolean What is tried again.
+---@field retry? nightjar.retry_options|boolean|integer What is tried again.
 ---@field idempotency_key? boolean|string A key by which the server carries the call out once; true: a new one.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed.
 ---@field cookies? boolean false: neither sent nor kept.
@@ -511,9 +511,9 @@ function client:close() end
 
 ---Limits of time, in seconds.
 ---@class nightjar.timeout_options
----@field connect? number|false Until a connection is open, TLS included; 5 by default.
----@field idle? number|false Without a byte in either direction; 30 by default.
----@field total? number|false For the whole call; 300 by default.
+---@field connect? number Until a connection is open, TLS included; 5 by default. nightjar.null, of a client: no limit.
+---@field idle? number Without a byte in either direction; 30 by default.
+---@field total? number For the whole call; 300 by default.
 
 ---What is tried again, and when.
 ---@class nightjar.retry_options
@@ -521,7 +521,7 @@ function client:close() end
 ---@field base? number Seconds of the first pause, before chance.
 ---@field cap? number Seconds of the longest pause.
 ---@field max_wait? number Seconds that a server may ask for at most.
----@field budget? boolean|table How many of all calls may be retries: reserve, successes_per_retry.
+---@field budget? { reserve?: integer, successes_per_retry?: integer } How many of all calls of a client may be retries: a reserve, and one more for so many successes. Of a client alone.
 
 ---A cache by RFC 9111.
 ---@class nightjar.cache_options
@@ -534,7 +534,6 @@ function client:close() end
 ---@class nightjar.cookie_options
 ---@field file? string The file that keeps them, shared by processes.
 ---@field policy? "all"|"first_party"|"none" Which are accepted.
----@field first_party? string The site that counts as the first.
 ---@field keep_session? boolean Those that end with the session are kept, too.
 
 ---How redirects are followed.
@@ -567,7 +566,6 @@ function client:close() end
 ---@field parameters? table By name, a type or a schema; in says where each goes.
 ---@field body? table The schema of the body.
 ---@field answer? table The schema of the answer.
----@field content_type? string How the body is written.
 ---@field summary? string A sentence.
 ---@field documentation? string More.
 ---@field tags? string[] What it belongs to.

@@ -45,7 +45,7 @@ return {
     name = "nightjar.json", kind = "module", text = "JSON with 64-bit integers, null, and arrays kept apart from objects.",
     members = {
       { "decode", "(text: string): any", "The value that the text describes: nightjar.null for null, integers as integers. An error says where the text is wrong." },
-      { "encode", "(value: any, options?: { pretty?: boolean, sorted?: boolean }): string", "The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it." },
+      { "encode", "(value: any, options?: { pretty?: boolean, indent?: integer, sorted?: boolean }): string", "The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it." },
       { "pointer", "(value: any, pointer: string): any", "What a JSON Pointer (RFC 6901) as \"/items/0/name\" points to; nil where there is nothing. Arrays count from 0 in it." },
     },
   },
@@ -463,7 +463,6 @@ return {
     members = {
       { "file", "string", "The file that keeps them, shared by processes." },
       { "policy", "\"all\"|\"first_party\"|\"none\"", "Which are accepted." },
-      { "first_party", "string", "The site that counts as the first." },
       { "keep_session", "boolean", "Those that end with the session are kept, too." },
     },
   },
@@ -502,7 +501,7 @@ return {
       { "path", "string", "With {names} for parameters." }, { "method", "string", "GET by default." },
       { "parameters", "table", "By name, a type or a schema; in says where each goes." },
       { "body", "table", "The schema of the body." }, { "answer", "table", "The schema of the answer." },
-      { "content_type", "string", "How the body is written." }, { "summary", "string", "A sentence." },
+      { "summary", "string", "A sentence." },
       { "documentation", "string", "More." }, { "tags", "string[]", "What it belongs to." },
       { "deprecated", "boolean", "It is not to be used any more." },
       { "requires_auth", "boolean", "Without credentials it is not asked." },
