@@ -113,7 +113,7 @@ function json.encode(value, options) end
 function json.pointer(value, pointer) end
 
 ---How a CSV text is read.
----@class nightjar.csv_reading
+---@class nightjar.csv_reading_options
 ---@field separator? string Between fields; a comma by default.
 ---@field quote? string Around fields; " by default.
 ---@field header? boolean|string[] true: the first row has the names; a list: these are the names.
@@ -124,7 +124,7 @@ function json.pointer(value, pointer) end
 ---@field max_row? integer Bytes of a row; 1 MiB by default.
 
 ---How a CSV text is written.
----@class nightjar.csv_writing
+---@class nightjar.csv_writing_options
 ---@field separator? string Between fields; a comma by default.
 ---@field quote? string Around fields; " by default.
 ---@field columns? string[] The names of the columns, in order, for rows that are records.

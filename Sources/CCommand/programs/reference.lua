@@ -67,14 +67,14 @@ return {
   {
     name = "nightjar.csv", kind = "module", text = "Tables as text, a row a line, by RFC 4180.",
     members = {
-      { "parse", "(text: string, options?: nightjar.csv_reading): table[]", "All rows: lists of strings, or records where there is a header." },
-      { "rows", "(source: string|fun(): string?, options?: nightjar.csv_reading): fun(): table?", "A row at a time, of a text or of a function that gives its pieces, as res:chunks() does." },
-      { "write", "(rows: table[]|fun(): table?, options?: nightjar.csv_writing): string", "The rows as text: lists, or records by the columns." },
-      { "writer", "(put: fun(text: string), options?: nightjar.csv_writing): fun(row: table)", "A function that gives the text of each row to put." },
+      { "parse", "(text: string, options?: nightjar.csv_reading_options): table[]", "All rows: lists of strings, or records where there is a header." },
+      { "rows", "(source: string|fun(): string?, options?: nightjar.csv_reading_options): fun(): table?", "A row at a time, of a text or of a function that gives its pieces, as res:chunks() does." },
+      { "write", "(rows: table[]|fun(): table?, options?: nightjar.csv_writing_options): string", "The rows as text: lists, or records by the columns." },
+      { "writer", "(put: fun(text: string), options?: nightjar.csv_writing_options): fun(row: table)", "A function that gives the text of each row to put." },
     },
   },
   {
-    name = "nightjar.csv_reading", kind = "options", text = "How a CSV text is read.",
+    name = "nightjar.csv_reading_options", kind = "options", text = "How a CSV text is read.",
     members = {
       { "separator", "string", "Between fields; a comma by default." }, { "quote", "string", "Around fields; \" by default." },
       { "header", "boolean|string[]", "true: the first row has the names; a list: these are the names." },
@@ -86,7 +86,7 @@ return {
     },
   },
   {
-    name = "nightjar.csv_writing", kind = "options", text = "How a CSV text is written.",
+    name = "nightjar.csv_writing_options", kind = "options", text = "How a CSV text is written.",
     members = {
       { "separator", "string", "Between fields; a comma by default." }, { "quote", "string", "Around fields; \" by default." },
       { "columns", "string[]", "The names of the columns, in order, for rows that are records." },

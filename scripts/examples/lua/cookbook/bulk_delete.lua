@@ -1,7 +1,7 @@
 -- Delete many things, after a look at them
 --
--- Without `--yes` it only says what it would delete. With it, what somebody else has deleted meanwhile is no failure, and one
--- failure does not leave the rest undone.
+-- Without `--yes` it only says what it would delete. With it, what somebody else has deleted meanwhile is no failure,
+-- and one failure does not leave the rest undone.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

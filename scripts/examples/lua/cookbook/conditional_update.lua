@@ -1,7 +1,7 @@
 -- Change what nobody else has changed meanwhile
 --
--- The version that was read goes back with the change, in `If-Match`. A server that has another one refuses with 412, and the
--- change is made anew on what is there now.
+-- The version that was read goes back with the change, in `If-Match`. A server that has another one refuses with 412,
+-- and the change is made anew on what is there now.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

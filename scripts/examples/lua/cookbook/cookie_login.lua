@@ -1,7 +1,7 @@
 -- Keep a session that is a cookie
 --
--- A client with `cookies` keeps what it is given and sends it where it belongs. A file keeps it for the next run, those that
--- end with the session only where that is asked for; `cookies.txt` is for curl and others.
+-- A client with `cookies` keeps what it is given and sends it where it belongs. A file keeps it for the next run, those
+-- that end with the session only where that is asked for; `cookies.txt` is for curl and others.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
 -- Handle what goes wrong, and find out why
 --
--- A failure raises an error object; `nightjar.try` returns it. Its kind says what happened, its other fields what to do; `explain`
--- tells the story of the call, and `curl` is the command that sends the same request.
+-- A failure raises an error object; `nightjar.try` returns it. Its kind says what happened, its other fields what to
+-- do; `explain` tells the story of the call, and `curl` is the command that sends the same request.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
 -- Export a list to CSV
 --
--- The list comes in pages; how it goes on is found out. A row is written as soon as its item is there, so the list may be longer
--- than memory. `safe` keeps a spreadsheet from computing what it finds in a title.
+-- The list comes in pages; how it goes on is found out. A row is written as soon as its item is there, so the list may
+-- be longer than memory. `safe` keeps a spreadsheet from computing what it finds in a title.
 local nightjar = require "nightjar"
 local csv, time = nightjar.csv, nightjar.time
 

@@ -1,7 +1,7 @@
 -- Be a part of a pipe
 --
--- A line in, a line out: identifiers come from standard input, records go to standard output as a line of JSON each, what fails goes
--- to standard error. Eight lines are under way at a time, and the order stays.
+-- A line in, a line out: identifiers come from standard input, records go to standard output as a line of JSON each,
+-- what fails goes to standard error. Eight lines are under way at a time, and the order stays.
 --
 --   seq 1 100 | nightjar filter.lua | jq .title
 local nightjar = require "nightjar"

@@ -1,7 +1,7 @@
 -- Log in, and stay logged in
 --
--- The login is described once. Its token is renewed before it runs out and when the server refuses it, and the file keeps it for
--- the next run and for other programs, so that nobody logs in twice.
+-- The login is described once. Its token is renewed before it runs out and when the server refuses it, and the file
+-- keeps it for the next run and for other programs, so that nobody logs in twice.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
 -- Read what was read before, without the server
 --
--- With the policy `offline_first` what is stored comes at once, and where it is old it is fetched anew meanwhile. An outage is then
--- no failure for what has been read before; `cache_only` asks nobody.
+-- With the policy `offline_first` what is stored comes at once, and where it is old it is fetched anew meanwhile. An
+-- outage is then no failure for what has been read before; `cache_only` asks nobody.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

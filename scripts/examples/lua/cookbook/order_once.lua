@@ -1,7 +1,7 @@
 -- Send a write again without doing it twice
 --
--- A POST whose answer is lost may have been carried out. With an idempotency key it is sent again, and the server that has seen the
--- key answers as it did before. Here every second connection breaks, before or after the order was made.
+-- A POST whose answer is lost may have been carried out. With an idempotency key it is sent again, and the server that
+-- has seen the key answers as it did before. Here every second connection breaks, before or after the order was made.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -23,7 +23,8 @@ print(attempts > 10 and "more attempts than orders" or "no connection broke")
 
 -- Without a key an answer that was lost is an error that says what is not known.
 local careful = nightjar.client { base_url = origin .. "/v1" }
-local _, err = nightjar.try(careful.post, careful, "/flaky", { query = { key = "once", times = 1, drop = 1 }, json = {} })
+local lost = { query = { key = "once", times = 1, drop = 1 }, json = {} }
+local _, err = nightjar.try(careful.post, careful, "/flaky", lost)
 print(err.kind, "may have been processed: " .. tostring(err.may_have_been_processed))
 -- Prints:
 --   10 orders

@@ -1,7 +1,7 @@
 -- Fetch many things, a few at a time
 --
--- `nightjar.map` runs a function for each item, so many at once, and gives the results in their order. The first failure cancels
--- the rest and is raised.
+-- `nightjar.map` runs a function for each item, so many at once, and gives the results in their order. The first
+-- failure cancels the rest and is raised.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
 -- Stay below a server's limit
 --
--- A rate of the client's own lets calls wait in order instead of being refused. With `rate_limit = true` it goes by what the server
--- tells of its limit.
+-- A rate of the client's own lets calls wait in order instead of being refused. With `rate_limit = true` it goes by
+-- what the server tells of its limit.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -15,7 +15,8 @@ end)
 print(err.kind, err.status, err.retry_after and "with a time to wait")
 
 -- Four in 0.2 seconds.
-local polite = nightjar.client { base_url = origin .. "/v1", retry = false, rate_limit = { requests = 4, per = 0.2, burst = 4 } }
+local rate = { requests = 4, per = 0.2, burst = 4 }
+local polite = nightjar.client { base_url = origin .. "/v1", retry = false, rate_limit = rate }
 limited.query.group = "b"
 local answers = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function() return polite:get("/limited", limited).status end)
 print(#answers .. " were answered")

@@ -1,7 +1,7 @@
 -- Go on with a download that broke off
 --
--- What is there already is not asked for again: `Range` names where to go on, and `If-Range` the version that it belongs to. A
--- server whose file has changed sends all of it, with 200 in place of 206.
+-- What is there already is not asked for again: `Range` names where to go on, and `If-Range` the version that it
+-- belongs to. A server whose file has changed sends all of it, with 200 in place of 206.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -30,7 +30,8 @@ until ok or requests > 10
 
 local whole = api:get("/cache/film", { query = { length = 300000, etag = "strong" } }).body
 file = assert(io.open(path, "rb"))
-print(("%d bytes in %d requests, %s"):format(have, requests, file:read "a" == whole and "as they are on the server" or "broken"))
+local is_right = file:read "a" == whole
+print(("%d bytes in %d requests, %s"):format(have, requests, is_right and "as they are on the server" or "broken"))
 file:close()
 os.remove(path)
 -- Prints:

@@ -1,6 +1,7 @@
 -- Go on with a long list in another run
 --
--- The place in a list is a text. Kept in a file, it lets a run that was ended go on where it was, with each item given once.
+-- The place in a list is a text. Kept in a file, it lets a run that was ended go on where it was, with each item given
+-- once.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

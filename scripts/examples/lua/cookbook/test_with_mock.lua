@@ -1,7 +1,7 @@
 -- Test a script without a network
 --
--- A mock stands where the network is: what it answers is retried, followed and cached as a server's answers are. A test that leaves
--- tasks behind, or asks what no route fits, fails. `nightjar test FILES` runs such tests, too.
+-- A mock stands where the network is: what it answers is retried, followed and cached as a server's answers are. A test
+-- that leaves tasks behind, or asks what no route fits, fails. `nightjar test FILES` runs such tests, too.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 

@@ -1,7 +1,7 @@
 -- Upload a folder
 --
--- Three files at a time, none of which is read into memory. One that fails does not stop the others: its error takes the place of
--- its result.
+-- Three files at a time, none of which is read into memory. One that fails does not stop the others: its error takes
+-- the place of its result.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

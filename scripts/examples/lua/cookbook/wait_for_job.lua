@@ -1,7 +1,7 @@
 -- Wait for a job, asking less and less often
 --
--- A status that means "not yet" is an answer here and no error. The pauses double up to a limit, with some chance, so that many
--- clients do not ask in step; the whole of it has a time of its own.
+-- A status that means "not yet" is an answer here and no error. The pauses double up to a limit, with some chance, so
+-- that many clients do not ask in step; the whole of it has a time of its own.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
 -- Watch a stream as it comes
 --
--- The body is read in parts; one that is not read for a while slows the server down rather than filling memory. What is too much
--- is left: `<close>` ends the answer there.
+-- The body is read in parts; one that is not read for a while slows the server down rather than filling memory. What is
+-- too much is left: `<close>` ends the answer there.
 local nightjar = require "nightjar"
 local hash = nightjar.hash
 
