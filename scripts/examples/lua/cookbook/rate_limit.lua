@@ -14,8 +14,8 @@ local _, err = nightjar.try(function()
 end)
 print(err.kind, err.status, err.retry_after and "with a time to wait")
 
--- Four in 0.2 seconds.
-local rate = { requests = 4, per = 0.2, burst = 4 }
+-- Four in 0.3 seconds: the others wait for their turn.
+local rate = { requests = 4, per = 0.3, burst = 4 }
 local polite = nightjar.client { base_url = origin .. "/v1", retry = false, rate_limit = rate }
 limited.query.group = "b"
 local answers = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function() return polite:get("/limited", limited).status end)

@@ -10,7 +10,9 @@ local api = nightjar.client { base_url = origin }
 
 -- To the end: a digest of what came, without keeping it.
 local digest, bytes = hash.new "sha256", 0
-local res = api:get("/stream/100000", { query = { chunk = 10000, delay = 0.005 }, stream = true, timeout = { total = 3600 } })
+local res = api:get("/stream/100000", {
+  query = { chunk = 10000, delay = 0.005 }, stream = true, timeout = { total = 3600 },
+})
 for part in res:chunks() do
   digest:update(part)
   bytes = bytes + #part
