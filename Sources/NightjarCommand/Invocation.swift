@@ -101,7 +101,7 @@ struct Invocation {
           --har-secrets  not masked
           --         stop handling options
           -          execute standard input
-        Without a script, options or input it is a prompt.
+        Without a script, options or input it is a prompt; .help there tells what it has.
 
         usage: nightjar demo [--port N]
           serves the demo API on 127.0.0.1, port 8080 or N (0: a free one), until Ctrl-C

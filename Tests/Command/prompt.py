@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 
 NIGHTJAR, URL = os.path.realpath(sys.argv[1]), sys.argv[2]
 passed, failed = 0, 0
@@ -274,6 +276,26 @@ def progress(state):
     t.enter("n = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function() nightjar.sleep(0.5) end, { concurrency = 1 })")
     t.expect("a bar with rate and time left", r"^\[[#.]+\] +\d+%  \d of 8  [\d.]+ items/s  [\d.]+ m?s left$")
     t.expect("which leaves nothing behind", r"concurrency = 1 \}\)\n>$")
+    t.keys("C-l")
+    t.enter("api = nightjar.client { base_url = '%s', timeout = 60 }" % URL)
+    t.enter("for part in api:get('/drip?bytes=40&delay=0.05', { stream = true }):chunks() do end")
+    t.expect("one for a body that comes in parts", r"^\[[#.]+\] +\d+%  \d+ B of 40 B  \d+ B/s  [\d.]+ m?s left$")
+    t.expect("and goes", r"do end\n>$")
+    t.end()
+
+
+def login(state):
+    t = session(state)
+    t.enter("api = nightjar.client { base_url = '%s', auth = { type = 'oauth2', grant = 'device_code', "
+            "token_url = '/v1/oauth/token', client_id = 'demo', device_url = '/v1/oauth/device?interval=0.05' } }" % URL)
+    t.enter("api:log_in()")
+    t.expect("a login says where to go", r"^To log in, open http\S+/v1/oauth/device and type \S+$")
+    code = re.search(r"and type (\S+)$", t.screen(), re.M)
+    answer = urllib.parse.urlencode({"user_code": code.group(1), "allow": "1"}).encode()
+    urllib.request.urlopen(URL + "/v1/oauth/device/decide", answer).close()
+    t.expect("and goes on when it is done", r"and type \S+\n>$")
+    t.enter("api:get('/v1/me').status")
+    t.expect("the login is there", r"^200\n>$")
     t.end()
 
 
@@ -308,7 +330,7 @@ def pipes(state):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for number, part in enumerate((typing, history, completion, calls, interruptions, progress, colors, narrow, pipes)):
+    for number, part in enumerate((typing, history, completion, calls, interruptions, progress, login, colors, narrow, pipes)):
         if len(sys.argv) > 3 and part.__name__ not in sys.argv[3:]:
             continue
         state = os.path.join(folder, str(number))

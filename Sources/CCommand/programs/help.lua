@@ -84,18 +84,27 @@ local function of_class(class, width, paint)
   return table.concat(lines, "\n")
 end
 
+-- A module of ours that is loaded: of another nobody can have a function.
+local function loaded(class)
+  if class.kind ~= "module" then return nil end
+  local nightjar = require "nightjar"
+  local module = class.name == "nightjar" and nightjar or rawget(nightjar, class.name:match "[%w_]+$")
+  return type(module) == "table" and module or nil
+end
+
 local functions
 -- Functions of ours by themselves: class and member of each.
 local function known_functions()
-  if functions then return functions end
-  functions = {}
-  local nightjar = require "nightjar"
-  for name, module in pairs { ["nightjar"] = nightjar, ["nightjar.json"] = nightjar.json } do
-    for _, member in ipairs(classes[name].members) do
+  local is_first = functions == nil
+  functions = functions or {}
+  for _, class in ipairs(reference) do
+    local module = loaded(class)
+    for _, member in ipairs(module and class.members or {}) do
       local value = rawget(module, member[1])
-      if type(value) == "function" then functions[value] = { classes[name], member } end
+      if type(value) == "function" and not functions[value] then functions[value] = { class, member } end
     end
   end
+  if not is_first then return functions end
   for _, class in ipairs(reference) do
     local meta = debug.getregistry()[class.name]
     local methods = type(meta) == "table" and rawget(meta, "__index")
@@ -164,8 +173,9 @@ function help.about(value, options)
     if class.name == "nightjar.client" then help.learn(value) end
     return of_class(class, width, paint)
   end
-  if value == require "nightjar" then return of_class(classes.nightjar, width, paint) end
-  if value == require("nightjar").json then return of_class(classes["nightjar.json"], width, paint) end
+  for _, module in ipairs(reference) do
+    if rawequal(value, loaded(module)) then return of_class(module, width, paint) end
+  end
   if type(value) == "string" then
     return of_name(value, width, paint) or ("nothing is known about %q; help() tells what there is"):format(text.safe(value:sub(1, 80)))
   end
