@@ -49,7 +49,7 @@ local function run(mode, base, tokens, more)
   return table.concat(out, " ")
 end
 
-local secrets = { login.access_token, login.refresh_token, "moonlight" }
+local secrets = { login.access_token, login.refresh_token }
 local recorded = run("record", origin, login)
 local text = content()
 equal(text:find '"format": "nightjar%-cassette"' ~= nil, true)

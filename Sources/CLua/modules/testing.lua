@@ -250,7 +250,8 @@ end
 local function guarded(result, f, ...)
   local function handler(err)
     if getmetatable(err) ~= Skip and getmetatable(err) ~= Failure and not result.traceback then
-      result.traceback = gsub(traceback("", 2), "^%s+", "")
+      -- Without what is beneath the test.
+      result.traceback = gsub(gsub(traceback("", 2), "^%s+", ""), "\n%s*nightjar%.testing:.*$", "")
     end
     return err
   end
@@ -261,10 +262,17 @@ end
 
 function run_body(result, f)
   local t = setmetatable({ name = result.name, cleanups = {}, results = {}, failures = 0, result = result }, Test)
-  guarded(result, f, t)
-  while #t.cleanups > 0 do
-    local cleanup = remove(t.cleanups)
-    guarded(result, unpack(cleanup, 1, cleanup.n))
+  do
+    -- Also where the test is stopped, and its coroutine closed.
+    local cleaner <close> = setmetatable({}, {
+      __close = function()
+        while #t.cleanups > 0 do
+          local cleanup = remove(t.cleanups)
+          guarded(result, unpack(cleanup, 1, cleanup.n))
+        end
+      end,
+    })
+    guarded(result, f, t)
   end
   if t.failures > 0 then
     note_failure(result, format("%d of its tests failed", t.failures))

@@ -26,7 +26,8 @@ extension CassetteOptions {
             }
             options.mode = mode
         },
-        Option(name: "repeats") { value, path, options throws(NightjarError) in options.repeats = try value.flag(path) },
+        Option(name: "repeats") { value, path, options throws(NightjarError) in options.repeats = try value.flag(path)
+        },
         Option(name: "timing") { value, path, options throws(NightjarError) in options.keepsTime = try value.flag(path)
         },
         Option(name: "headers") { value, path, options throws(NightjarError) in

@@ -15,9 +15,13 @@ public struct CassetteSecrets: Sendable {
 
     func isSecret(field name: String) -> Bool {
         if further.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return true }
+        // A challenge tells how to log in, and who replays it has to know.
+        if challenges.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return false }
         var name = name
         return name.withUTF8 { Masking.isSecret(field: UnsafeRawBufferPointer($0)) }
     }
+
+    private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
 
     /// In bodies the names that data have too ("code", "key", "ticket") count where a login goes on alone: an error's code
     /// is to be seen.

@@ -223,7 +223,10 @@ public struct SecretScrubber: Sendable {
         lastNumber &+= 1
         let name = isMasking ? Masking.mask : SecretScrubber.prefix + String(lastNumber)
         known[secret] = name
-        if seen.count < SecretScrubber.mostSeen, always || secret.utf8.count >= SecretScrubber.shortest {
+        // What a name has in it is not looked for: it would be found in what stands in the place of others.
+        let core = secret.utf8.reversed().drop { $0 &- UInt8(ascii: "0") < 10 }.reversed()
+        let isPartOfName = !core.isEmpty && SecretScrubber.prefix.contains(String(decoding: Array(core), as: UTF8.self))
+        if seen.count < SecretScrubber.mostSeen, always || secret.utf8.count >= SecretScrubber.shortest, !isPartOfName {
             seen.append((secret, name))
         }
         return name
@@ -243,7 +246,10 @@ public struct SecretScrubber: Sendable {
 
     private func withoutSeen(_ text: String, _ secrets: ArraySlice<(secret: String, name: String)>) -> String {
         var text = text
-        for (secret, name) in secrets { text = text.replacing(secret, by: name) }
+        // The longest first: one may have another in it.
+        for (secret, name) in secrets.sorted(by: { $0.secret.utf8.count > $1.secret.utf8.count }) {
+            text = text.replacing(secret, by: name)
+        }
         return isMasking ? text.replacingScrubbedNames(by: Masking.mask) : text
     }
 }

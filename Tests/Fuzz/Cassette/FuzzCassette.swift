@@ -4,7 +4,7 @@ import NightjarHTTP
 /// Reads as a cassette what libFuzzer invents, and stops the process where a promise is broken:
 ///
 /// - what is read is written so that the same is read again;
-/// - what is scrubbed is scrubbed: a second time changes nothing, and it is still a cassette;
+/// - what is scrubbed is still a cassette, and has no credentials in its Authorization fields;
 /// - each exchange answers a request like its own, and ends;
 /// - nothing traps, hangs or grows without bound.
 func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
@@ -14,8 +14,13 @@ func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     require(read(cassette) == cassette, "what was written is read as something else")
     var scrubber = SecretScrubber(CassetteSecrets(further: ["x-key"]), .names(after: 0))
     let scrubbed = Cassette(cassette.exchanges.map { scrubber.scrub($0) })
-    let again = Cassette(scrubbed.exchanges.map { scrubber.scrub($0) })
-    require(read(again) == read(scrubbed), "a second scrubbing changed something")
+    require(read(scrubbed) != nil, "what was scrubbed is no cassette")
+    for exchange in scrubbed.exchanges {
+        for value in exchange.request.headers.values("Authorization") {
+            let secret = value.split(separator: " ").last ?? ""
+            require(secret.isEmpty || secret.hasPrefix(SecretScrubber.prefix), "a credential is left: \(value)")
+        }
+    }
     var player = CassettePlayer(scrubbed, CassetteComparison(), CassetteSecrets(), repeats: true, file: "fuzz")
     for exchange in scrubbed.exchanges {
         guard let url = try? RequestURL(exchange.request.url) else {

@@ -6,7 +6,7 @@ import Testing
 @Suite("The routes of a mock")
 struct MockTableTests {
     private func request(
-        _ method: Method = .get, _ url: String, body: String = "", headers: [(String, String)] = []
+        _ method: Method, _ url: String, body: String = "", headers: [(String, String)] = []
     ) throws -> SentRequest {
         var fields = Headers()
         for (name, value) in headers { try fields.add(name, value) }
@@ -25,8 +25,8 @@ struct MockTableTests {
         var table = try MockTable([
             MockRoute(.get, "/a", MockAnswer(status: 201)), MockRoute(.get, "/{any}", MockAnswer(status: 202)),
         ])
-        #expect(status(table.choose(try request("http://x/a"), base: nil)) == 201)
-        #expect(status(table.choose(try request("http://x/b"), base: nil)) == 202)
+        #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 201)
+        #expect(status(table.choose(try request(.get, "http://x/b"), base: nil)) == 202)
         #expect(table.uses(of: "GET /a") == 1)
         #expect(table.uses(of: "GET /c") == nil)
         #expect(table.totalUses == 2)
@@ -37,15 +37,15 @@ struct MockTableTests {
         func course(_ usedUp: MockRoute.UsedUp) throws -> [Int?] {
             route.usedUp = usedUp
             var table = try MockTable([route])
-            return try (0..<4).map { _ in status(table.choose(try request("http://x/a"), base: nil)) }
+            return try (0..<4).map { _ in status(table.choose(try request(.get, "http://x/a"), base: nil)) }
         }
         #expect(try course(.last) == [503, 200, 200, 200])
         #expect(try course(.first) == [503, 200, 503, 200])
         #expect(try course(.error) == [503, 200, nil, nil])
         var table = try MockTable([route])
-        for _ in 0..<2 { _ = table.choose(try request("http://x/a"), base: nil) }
+        for _ in 0..<2 { _ = table.choose(try request(.get, "http://x/a"), base: nil) }
         #expect(
-            message(table.choose(try request("http://x/a"), base: nil))
+            message(table.choose(try request(.get, "http://x/a"), base: nil))
                 == "the route GET /a of the mock has given its 2 answers; add one, or let it repeat them (used_up = \"last\")"
         )
     }
@@ -54,8 +54,8 @@ struct MockTableTests {
         var first = try MockRoute(.get, "/a", MockAnswer(status: 201))
         first.times = 1
         var table = try MockTable([first, MockRoute(.get, "/a", MockAnswer(status: 202))])
-        #expect(status(table.choose(try request("http://x/a"), base: nil)) == 201)
-        #expect(status(table.choose(try request("http://x/a"), base: nil)) == 202)
+        #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 201)
+        #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 202)
         #expect(table.complaint == nil)
     }
 
@@ -96,7 +96,7 @@ struct MockTableTests {
             MockRoute(.get, "/users", MockAnswer()), MockRoute(.get, "/articles/{id}", MockAnswer()),
         ])
         #expect(
-            message(table.choose(try request("http://x/articles?key=secret"), base: nil))
+            message(table.choose(try request(.get, "http://x/articles?key=secret"), base: nil))
                 == "no route of the mock is for GET http://x/articles?key=***; the nearest is GET /articles/{id}, but its "
                 + "path is \"/articles/{id}\"")
         #expect(
@@ -105,7 +105,7 @@ struct MockTableTests {
                 + "is GET")
         var empty = try MockTable([])
         #expect(
-            message(empty.choose(try request("http://x/"), base: nil))
+            message(empty.choose(try request(.get, "http://x/"), base: nil))
                 == "no route of the mock is for GET http://x/: it has none; add one, or set passthrough")
     }
 
@@ -115,8 +115,8 @@ struct MockTableTests {
         var maybe = try MockRoute(.get, "/maybe", MockAnswer())
         maybe.isOptional = true
         var table = try MockTable([twice, MockRoute(.get, "/b", MockAnswer()), maybe])
-        _ = table.choose(try request("http://x/a"), base: nil)
-        _ = table.choose(try request("http://x/nowhere"), base: nil)
+        _ = table.choose(try request(.get, "http://x/a"), base: nil)
+        _ = table.choose(try request(.get, "http://x/nowhere"), base: nil)
         #expect(
             table.complaint?.message
                 == "the route GET /a was asked once and not 2 times; the route GET /b was never asked; a call had no route"
@@ -129,7 +129,7 @@ struct MockTableTests {
 
     @Test func callsThatAreKeptAreBounded() throws {
         var table = try MockTable([MockRoute(.get, "/a", MockAnswer())])
-        let call = try request("http://x/a")
+        let call = try request(.get, "http://x/a")
         for _ in 0..<2500 { _ = table.choose(call, base: nil) }
         #expect(table.calls.count <= 1000)
         #expect(table.calls.count + table.droppedCalls == 2500)
@@ -151,7 +151,7 @@ struct MockTableTests {
     }
 
     @Test func anAnswerComesAsItSays() throws {
-        let call = try request("http://x/a")
+        let call = try request(.get, "http://x/a")
         let text = ByteBuffer(string: String(repeating: "x", count: 100))
         #expect(events(MockAnswer(body: text).script(to: call)) == ["head 200", "body 100", "finish"])
         #expect(
@@ -166,7 +166,7 @@ struct MockTableTests {
 
     @Test("Faults come where they belong", arguments: MockFault.Kind.allCases)
     func faults(kind: MockFault.Kind) throws {
-        let script = MockAnswer.fault(kind).script(to: try request("http://x/a"))
+        let script = MockAnswer.fault(kind).script(to: try request(.get, "http://x/a"))
         let isEarly = [.offline, .dns, .connect, .tls, .connectTimeout].contains(kind)
         #expect(script.failsBeforeSending == isEarly)
         if kind == .hang { return #expect(script.steps.isEmpty) }
@@ -180,6 +180,9 @@ struct MockTableTests {
     @Test func aConnectionIsLostBehindSoManyBytes() throws {
         var answer = MockAnswer.fault(.connectionLost, after: 3)
         answer.body = ByteBuffer(string: "abcdef")
-        #expect(events(answer.script(to: try request("http://x/a"))) == ["head 200", "body 3", "fail connection_lost"])
+        #expect(
+            events(answer.script(to: try request(.get, "http://x/a"))) == [
+                "head 200", "body 3", "fail connection_lost",
+            ])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Playing a cassette")
 struct CassettePlayerTests {
     private func recorded(
-        _ method: Method = .get, _ url: String, body: String = "", _ fields: [(String, String)] = [], status: Int = 200
+        _ method: Method, _ url: String, body: String = "", _ fields: [(String, String)] = [], status: Int = 200
     ) throws -> RecordedExchange {
         var headers = Headers()
         for (name, value) in fields { try headers.add(name, value) }
@@ -16,7 +16,7 @@ struct CassettePlayerTests {
     }
 
     private func request(
-        _ method: Method = .get, _ url: String, body: String = "", _ fields: [(String, String)] = []
+        _ method: Method, _ url: String, body: String = "", _ fields: [(String, String)] = []
     ) throws -> SentRequest {
         var headers = Headers()
         for (name, value) in fields { try headers.add(name, value) }

@@ -53,6 +53,13 @@ struct SecretScrubberTests {
             scrubbed.response?.headers.values("Set-Cookie") == ["sid=scrubbed-9; Path=/; HttpOnly", "old=; Max-Age=0"])
     }
 
+    @Test func aChallengeIsNoSecret() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let challenge = ("WWW-Authenticate", "Digest realm=\"x\", nonce=\"abcdef\"")
+        #expect(
+            scrubber.scrub(try exchange(answer: "", [challenge])).response?.headers["WWW-Authenticate"] == challenge.1)
+    }
+
     @Test func aPasswordIsFoundElsewhereToo() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let credentials = "YWRhOmNvcnJlY3QgaG9yc2U="  // ada:correct horse
