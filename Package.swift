@@ -97,7 +97,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson",
+                "Nightjar", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),

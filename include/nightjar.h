@@ -1792,7 +1792,9 @@ NJ_API void nj_page_free(nj_page *page);
 
 /**
  * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
- * and coroutines run on the thread that calls nj_script_run.
+ * and coroutines run on the thread that calls nj_script_run. Files and descriptors that it waits for are looked after by
+ * threads of its own, which begin with the first and end with it; the processes that it starts (`nightjar.process`) are
+ * ended with it, and it never waits for another child of yours.
  *
  * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
  *               What the script logs by `nightjar.log` goes to the log of that client (nj_config_set_log); without one, to
@@ -1804,31 +1806,42 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
- * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. A script that floods
- * its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since then. For scripts that you did not
- * write, together with the limits below.
+ * Before the script is used: without io, os, debug, package and print, nor the modules of `nightjar` for files, processes and
+ * standard input, and text is all that `load` takes; and where it was given a client, it can make no other, and see neither
+ * its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and
+ * 100 lines or 64 KiB a second since then. For scripts that you did not write, together with the limits below.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/* "Before it is used" below: before the first run, function or global.
+/* "Before it is used" below: before the first run, function or global. A script has limits unless you take them off.
  *
  * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
  * library function in C comes to its end first, and a script can make one long: string.find and its like take
  * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
 
-/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. No limit unless set. */
+/**
+ * Before it is used, of a sandboxed script: allows it calls to the origin of this URL. It may ask that of its client's base
+ * URL, those so allowed and no other; redirects and next pages lead it to no other either.
+ *
+ * @return NJ_INVALID_URL for a URL that is none; what a script that is not sandboxed was allowed, its first run refuses
+ */
+NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
+
+/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**
  * Before it is used: steps of the Lua machine that one run may take, to the nearest 1000; each coroutine and task counts
- * for 100 more. No limit unless set.
+ * for 100 more. 100,000,000,000 unless set, some ten minutes of computing; 0: no limit.
  */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
-/** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */
+/** Before it is used: the same, without waiting in between. 1,000,000,000 unless set, some seconds; 0: no limit. */
+NJ_API nj_status nj_script_set_burst_limit(nj_script *script, uint64_t count);
+
+/** Before it is used: seconds that one run may take, waiting included; NJ_NO_LIMIT: no limit. 3600 unless set. */
 NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 
 /**

@@ -60,13 +60,14 @@ void njl_mock_push(lua_State *L, njl_host *host, int index) {
   mock *self = lua_newuserdatauv(L, sizeof *self, 1);
   *self = (mock){0};
   luaL_setmetatable(L, NJL_MOCK);
+  njl_own(L);
   int place = lua_gettop(L);
   lua_newtable(L);
   push_routes(L, index, place + 1);
   njl_json_encode(L, place + 2, "mock");
   njl_bytes routes;
   routes.data = lua_tolstring(L, -1, &routes.length);
-  lua_Integer number = njl_number_client(L, host, place);
+  lua_Integer number = njl_number(L, host, place);
   njl_reply *error = njl_error_push(L);
   self->handle = njl_mock_new(routes, host->engine, number, &error->wait.call);
   if (self->handle == NULL) lua_error(L);

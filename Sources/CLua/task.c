@@ -112,6 +112,7 @@ void njl_task_push_error(lua_State *L, njl_task *task) {
   } else {
     lua_pushvalue(task->thread, -1);
     lua_xmove(task->thread, L, 1);
+    njl_remember_told(L, task);
   }
 }
 
@@ -223,7 +224,7 @@ int njl_sleep(lua_State *L) {
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");
   lua_settop(L, 1);
   njl_wait *wait = njl_wait_push(L, njl_host_of(L));
-  wait->deadline = njl_deadline_after(seconds);
+  wait->deadline = njl_host_deadline_after(wait->host, seconds);
   njl_timer_add(wait);
   return njl_await(L, wait, slept);
 }

@@ -232,8 +232,11 @@ public final class Client: Sendable {
             limitGroup: request.limitGroup,
             login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
                 ? login : nil,
-            hooks: hooks)
+            hooks: hooks, allowedOrigins: request.allowedOrigins)
     }
+
+    /// That of the base URL.
+    package var baseOrigin: Origin? { template.base?.origin }
 
     /// Names of fields that the configuration calls credentials.
     var sensitiveNames: [String] { template.sensitiveNames }
@@ -251,8 +254,9 @@ public final class Client: Sendable {
             keyed.idempotencyKey = .none
             return try prepare(keyed, choice, idle: idle)
         }
-        guard request.usesAuth else { return try prepare(request, anonymousTemplate, idle: idle) }
-        let prepared = try prepare(request, template, idle: idle)
+        let prepared = try prepare(request, request.usesAuth ? template : anonymousTemplate, idle: idle)
+        try request.allowedOrigins?.check(prepared.origin)
+        guard request.usesAuth else { return prepared }
         guard attachedKey != nil || choice != nil, prepared.origin == template.base?.origin else { return prepared }
         if let attachedKey { return try attachedKey.attached(to: prepared) }
         return try choice?.attached(to: prepared) ?? prepared

@@ -242,13 +242,15 @@ final class CallOptions: Sendable {
     /// The number of the client's login whose token is for this call; nil: none is.
     let login: Int?
     let hooks: CallHooks?
+    /// Where it may go; nil: anywhere.
+    let allowedOrigins: AllowedOrigins?
 
     init(
         timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
         contract: ResponseContract? = nil, isIdempotent: Bool = false,
         redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, decompresses: Bool, usesCookies: Bool,
         coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
-        login: Int? = nil, hooks: CallHooks? = nil
+        login: Int? = nil, hooks: CallHooks? = nil, allowedOrigins: AllowedOrigins? = nil
     ) {
         self.timeouts = timeouts
         limits = Limits(
@@ -269,6 +271,7 @@ final class CallOptions: Sendable {
         self.limitGroup = limitGroup
         self.login = login
         self.hooks = hooks
+        self.allowedOrigins = allowedOrigins
     }
 
     /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.
@@ -277,7 +280,7 @@ final class CallOptions: Sendable {
             timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
             expectedStatuses: expectedStatuses, schema: schema, isIdempotent: isIdempotent, redirect: redirect,
             retry: retry, decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
-            limitGroup: limitGroup, login: login)
+            limitGroup: limitGroup, login: login, allowedOrigins: allowedOrigins)
     }
 
     /// Lengths of time; nil: none.

@@ -73,6 +73,7 @@ public func njl_call_abandon(_ call: OpaquePointer?) {
     guard let outcome = Handle<Outcome>.borrow(call) else { return }
     outcome.wait = nil
     outcome.task?.cancel()
+    outcome.abandon?()
 }
 
 @_cdecl("njl_call_hop") @implementation

@@ -12,6 +12,8 @@ final class Engine: @unchecked Sendable {
     let questions: Questions
     /// What they want the script to send.
     let errands: Errands
+    /// Where the host lets its script go; nil: anywhere.
+    var allowedOrigins: AllowedOrigins?
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
@@ -20,6 +22,9 @@ final class Engine: @unchecked Sendable {
     /// Calls under way, for a forked child that will not hear of them. Each knows its place.
     private var underWay: [Outcome] = []
     private let process = getpid()
+    /// Made when they are used first.
+    private(set) lazy var descriptors = Descriptors(queue)
+    private(set) lazy var workers = Workers(queue)
     /// Lines of the logs of this state's clients that no function has got yet.
     private var lines: Deque<(log: Int64, line: LogLine)> = []
     /// The one that C borrows.
@@ -70,9 +75,17 @@ final class Engine: @unchecked Sendable {
                 return .later
             }
         }
-        outcome.task = try client.start(request, on: queue, handlers)
+        outcome.task = try client.start(confined(request), on: queue, handlers)
         add(outcome)
         return outcome
+    }
+
+    /// The request, that goes nowhere but where the script may.
+    func confined(_ request: Request) -> Request {
+        guard let allowedOrigins else { return request }
+        var request = request
+        request.allowedOrigins = allowedOrigins
+        return request
     }
 
     private func add(_ outcome: Outcome) {
@@ -85,7 +98,7 @@ final class Engine: @unchecked Sendable {
     /// Ends with neither response nor error where nothing is stored.
     func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.lookUp(request, on: queue) { [self] in completed(outcome, $0) }
+        outcome.task = try client.lookUp(confined(request), on: queue) { [self] in completed(outcome, $0) }
         add(outcome)
         return outcome
     }
@@ -103,7 +116,7 @@ final class Engine: @unchecked Sendable {
         }
         let outcome = Outcome(wait: wait)
         outcome.task = try client.insert(
-            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: request, on: queue
+            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: confined(request), on: queue
         ) { [self] in completed(outcome, $0.map { nil }) }
         add(outcome)
         return outcome
@@ -201,7 +214,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    // MARK: Lists
+    // MARK: What is no call
 
     /// One that ``complete(_:)`` ends.
     func pending(for wait: OpaquePointer) -> Outcome {
@@ -211,7 +224,30 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    func complete(_ outcome: Outcome) { completed(outcome, .success(nil)) }
+    /// Once; what has ended, or was dropped, stays as it is.
+    func complete(_ outcome: Outcome, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
+        guard outcome.isPending else { return }
+        switch result {
+        case .success(let value):
+            outcome.value = value
+            completed(outcome, .success(nil))
+        case .failure(let error): completed(outcome, .failure(error))
+        }
+    }
+
+    /// Nobody waits for it any more, and nobody will hear of it.
+    func drop(_ outcome: Outcome) {
+        forget(outcome)
+        outcome.isPending = false
+        outcome.wait = nil
+        outcome.abandon = nil
+    }
+
+    /// - Throws: `forked` in a forked child, whose threads are the parent's.
+    func checkProcess() throws(NightjarError) {
+        guard isForked else { return }
+        throw NightjarError(.forked, "this Lua state belongs to the parent process, which alone can wait in it")
+    }
 
     /// Whether this is a forked child, where nothing comes any more.
     var isForked: Bool { getpid() != process }
@@ -238,6 +274,7 @@ final class Engine: @unchecked Sendable {
         forget(outcome)
         outcome.task = nil
         outcome.isPending = false
+        outcome.abandon = nil
         switch result {
         case .success(let response?): outcome.finish(.success(response))
         case .success(nil): break
@@ -298,6 +335,12 @@ final class Engine: @unchecked Sendable {
     func wake() { queue.wake() }
 
     func close() {
+        if isForked {
+            workers.leave()
+        } else {
+            descriptors.close()
+            workers.close()
+        }
         queue.close()
         errands.close()
         ended = []

@@ -39,11 +39,11 @@ final class Pages: @unchecked Sendable {
     ) throws(NightjarError) {
         self.engine = engine
         self.client = client
-        self.request = request
+        self.request = engine.confined(request)
         self.pagination = pagination
         self.timeout = timeout
         sender = ScriptSender(engine, client, for: caller)
-        pager = try Pager(client, request, pagination, resuming: state, timeout: timeout, sender: sender)
+        pager = try Pager(client, self.request, pagination, resuming: state, timeout: timeout, sender: sender)
         start = pager.state
     }
 

@@ -202,7 +202,6 @@ void njl_question_release(njl_question *question);
 
 /* --- Mocks --- */
 
-
 /* `routes`: a JSON object of the schema of nj_config_set_mock, in which the answer of a route may be {"function": NUMBER}.
  * `number`: under which such a function is asked for. NULL: `*error` says why. */
 njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_outcome **error);
@@ -394,7 +393,10 @@ typedef enum njl_kind {
   NJL_KIND_CLOSED = 3,
   NJL_KIND_CANCELLED = 10,
   NJL_KIND_TIMEOUT = 11,
+  NJL_KIND_TOO_LARGE = 21,
   NJL_KIND_DECODING = 40,
+  NJL_KIND_STORAGE = 42,
+  NJL_KIND_SCRIPT = 43,
 } njl_kind;
 
 /* An error of our own. `phase` is a number of ErrorPhase, or 0. */
@@ -425,6 +427,48 @@ const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status
 /* Fills `text` with a new idempotency key, without a NUL. */
 #define NJL_KEY_LENGTH 36
 void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
+
+/* --- Descriptors and blocking work --- */
+
+/* An outcome, the caller's to release, that a poll tells `wait` of when the descriptor can be read (or written) without
+ * blocking, or is broken; what cannot be waited for, as a regular file, is always ready. The descriptor is neither changed
+ * nor kept: end the wait before it is closed. NULL: `*error` says why not. Abandoned as a call is. */
+njl_outcome *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_outcome **error);
+
+/* A file that is open, or something temporary that its release removes; the caller's to release. */
+typedef struct njl_resource njl_resource;
+void njl_resource_release(njl_resource *resource);
+
+typedef enum njl_value_kind {
+  NJL_NIL,
+  NJL_BOOLEAN,
+  NJL_INTEGER,
+  NJL_NUMBER,
+  NJL_STRING,
+  NJL_OTHER, /* a table, a function and so on */
+} njl_value_kind;
+
+typedef struct njl_value {
+  njl_value_kind kind;
+  bool boolean;
+  int64_t integer; /* of a number without a fraction too */
+  double number;   /* of an integer too */
+  njl_bytes bytes;
+} njl_value;
+
+/* Work of one of the names in Files.swift, on another thread, as an outcome, which is ended, awaited and abandoned as a call
+ * is; what has begun is done all the same. The arguments are copied. NULL: `*error` says why not. */
+njl_outcome *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
+                            njl_outcome **error);
+/* Likewise: the next bytes of an open file, at most `most`; nil at its end. */
+njl_outcome *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
+                               njl_outcome **error);
+/* What it has come to: a list, or one value; borrowed from the outcome. False: there are fewer. */
+bool njl_work_is_list(const njl_outcome *outcome);
+size_t njl_work_count(const njl_outcome *outcome);
+bool njl_work_value(const njl_outcome *outcome, size_t index, njl_value *value);
+bool njl_work_has_resource(const njl_outcome *outcome);
+njl_resource *njl_work_take_resource(njl_outcome *outcome); /* the caller's */
 
 /* --- Lists in pages --- */
 
@@ -538,23 +582,6 @@ njl_text *njl_url_canonical(njl_bytes url, bool shows_secrets, njl_outcome **err
 typedef struct njl_function njl_function;
 /* What one call of it returned. */
 typedef struct njl_results njl_results;
-
-typedef enum njl_value_kind {
-  NJL_NIL,
-  NJL_BOOLEAN,
-  NJL_INTEGER,
-  NJL_NUMBER,
-  NJL_STRING,
-  NJL_OTHER, /* a table, a function and so on */
-} njl_value_kind;
-
-typedef struct njl_value {
-  njl_value_kind kind;
-  bool boolean;
-  int64_t integer; /* of a number without a fraction too */
-  double number;   /* of an integer too */
-  njl_bytes bytes;
-} njl_value;
 
 /* Calls it. The results are the caller's to release; `failure` is a string when the call failed, else nil, and lives as
  * long as they do. */

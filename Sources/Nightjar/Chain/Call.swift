@@ -145,6 +145,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         early = nil
+        if let allowed = options.allowedOrigins, !allowed.contains(request.origin) {
+            return ascend(allowed.refusal(of: request.origin), from: first)
+        }
         for link in chain.outgoing where link.position >= first {
             asked = link.position
             switch link.stage.outgoing(self) {

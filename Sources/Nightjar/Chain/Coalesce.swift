@@ -139,6 +139,6 @@ extension CallOptions {
             && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             // Another status may be an answer to one and a reason to repeat to the other.
-            && expectedStatuses == other.expectedStatuses
+            && expectedStatuses == other.expectedStatuses && allowedOrigins === other.allowedOrigins
     }
 }

@@ -48,6 +48,7 @@ public final class RepeatedRequest: Sendable {
             && request.limitGroup == other.limitGroup && request.timeouts == other.timeouts
             && request.expectedStatuses == other.expectedStatuses && request.redirect == other.redirect
             && request.retry == other.retry && request.isIdempotent == other.isIdempotent
+            && request.allowedOrigins === other.allowedOrigins
     }
 }
 

@@ -1,4 +1,4 @@
-/* testing_tasks.c - what nightjar.testing sees of tasks. */
+/* testing.c - what nightjar.testing has of C: the clock for tests, and how many tasks a test has left. */
 #include "njl.h"
 
 /* unended(): how many tasks that the current one has begun have not ended */
@@ -7,7 +7,9 @@ static int unended(lua_State *L) {
   return 1;
 }
 
-int njl_open_testing_tasks(lua_State *L) {
+int njl_open_testing(lua_State *L) {
+  lua_settop(L, 1);
+  njl_add_clock(L);
   lua_pushcfunction(L, unended);
   lua_setfield(L, 1, "unended");
   return 0;
