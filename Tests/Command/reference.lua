@@ -92,11 +92,16 @@ local samples = {
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(),
 }
 samples["nightjar.list"]:take(1) -- what it has found out
+-- Objects that are tables, whose methods are seen in a sample; and what scripts never see.
+local made_of_lua, inner = { ["nightjar.test"] = true }, {}
+for name in ("child temporary reader writer channel"):gmatch "%a+" do made_of_lua["nightjar." .. name] = true end
+for name in ("caller gate loan pipe reply resource wait"):gmatch "%a+" do inner["nightjar." .. name] = true end
 for name, meta in pairs(debug.getregistry()) do
   if type(name) == "string" and name:match "^nightjar%.[%w_]+$" and type(meta) == "table" and rawget(meta, "__name") then
     local index = rawget(meta, "__index")
     local class = classes[name]
-    if class and not class.index and name ~= "nightjar.endpoint" then
+    if made_of_lua[name] or inner[name] then -- below
+    elseif class and class.kind == "object" and not class.index and name ~= "nightjar.endpoint" then
       local found = names_in(index)
       for _, field in ipairs(computed[name] or {}) do
         local ok, value = pcall(function() return samples[name][field] end)
@@ -126,6 +131,23 @@ local methods = names_in(getmetatable(held).__index)
 methods.__index = nil
 compare("nightjar.test", methods, "object")
 checked["nightjar.test"] = true
+
+do
+  local folder <close> = nightjar.fs.temp_dir()
+  local child <close> = nightjar.process.spawn { "true", stdin = "pipe", stdout = "pipe", stderr = "pipe" }
+  local tables = {
+    ["nightjar.temporary"] = folder, ["nightjar.child"] = child, ["nightjar.reader"] = child.stdout,
+    ["nightjar.writer"] = child.stdin, ["nightjar.channel"] = nightjar.channel(1),
+  }
+  for name, object in pairs(tables) do
+    for field in pairs(names_of[name]) do
+      local ok, value = pcall(function() return object[field] end)
+      if not ok or value == nil then complain("%s.%s is in the reference and not there: %s", name, field, tostring(value)) end
+    end
+    checked[name] = true
+  end
+  child:wait()
+end
 
 local timing = plain:get("/v1/articles/1").timing
 for name in pairs(timing) do

@@ -8,6 +8,11 @@
 ---@field base64 nightjar.base64 Bytes as text, by RFC 4648.
 ---@field csv nightjar.csv Tables as text, a row a line, by RFC 4180.
 ---@field env nightjar.env Settings from the environment, as what they are.
+---@field fs nightjar.fs Files and folders, while other tasks go on.
+---@field process nightjar.process Other programs, while other tasks go on.
+---@field stdin nightjar.stdin Standard input, while other tasks go on.
+---@field channels nightjar.channels Where nightjar.channel and nightjar.select come from.
+---@field timers nightjar.timers Where nightjar.after and nightjar.every come from.
 ---@field hash nightjar.hash Digests, message authentication codes, hexadecimal digits.
 ---@field log nightjar.log What a script tells of its work, a line at a time, without secrets.
 ---@field testing nightjar.testing Tests of scripts.
@@ -69,6 +74,31 @@ function nightjar.try(f, ...) end
 ---@param list? table
 ---@return table
 function nightjar.array(list) end
+
+---A task that waits so long and then runs f(...), whose results it has.
+---@param seconds number
+---@param f function
+---@param ... any
+---@return nightjar.task
+function nightjar.after(seconds, f, ...) end
+
+---A task that runs f(...) again and again, at multiples of so long from now on, until it is cancelled or f returns false. What is missed while a run takes longer is left out.
+---@param seconds number
+---@param f function
+---@param ... any
+---@return nightjar.task
+function nightjar.every(seconds, f, ...) end
+
+---A way for values between tasks, with room for so many; 0: each sender waits for its receiver.
+---@param capacity integer
+---@return nightjar.channel
+function nightjar.channel(capacity) end
+
+---Waits for the first of a list of channels that has a value, and returns both; with nil in the place of the value the channel is closed and empty. { a, b, timeout = 1 }: nil when the time was over first.
+---@param channels table
+---@return nightjar.channel?
+---@return any
+function nightjar.select(channels) end
 
 ---A function that runs f once its calls have ceased for so long, with the arguments of the last.
 ---@param seconds number
@@ -133,6 +163,116 @@ function json.pointer(value, pointer) end
 ---@field quote_all? boolean Quotes around every field.
 ---@field safe? boolean A spreadsheet computes nothing that it finds in the text.
 
+---A temporary file or folder. It is removed when its <close> variable goes, and at the latest when the script ends.
+---@class nightjar.temporary
+---@field path string Where it is.
+local temporary = {}
+
+---Removes it.
+function temporary:remove() end
+
+---A program and how it is run: { "ls", "-l" }, or by cmd and args.
+---@class nightjar.spawn_options
+---@field cmd? string The program, in place of the first of the list.
+---@field args? string[] Its arguments.
+---@field env? table<string, string> Variables of its environment.
+---@field inherit_env? boolean Whether it has those of the script, too; true by default.
+---@field cwd? string The folder it runs in.
+---@field stdin? string null, inherit or pipe.
+---@field stdout? string inherit, null or pipe.
+---@field stderr? string inherit, null, pipe, or output: where stdout goes.
+
+---A program that is run to its end.
+---@class nightjar.run_options
+---@field cmd? string The program, in place of the first of the list.
+---@field args? string[] Its arguments.
+---@field env? table<string, string> Variables of its environment.
+---@field inherit_env? boolean Whether it has those of the script, too; true by default.
+---@field cwd? string The folder it runs in.
+---@field input? string Its standard input.
+---@field stdout? string pipe by default: it is in the result.
+---@field stderr? string pipe by default: it is in the result; output: where stdout goes.
+---@field timeout? number Seconds, after which it is killed and an error of the kind timeout raised.
+---@field max_output? integer Bytes of output that are kept; 16 MiB by default. More is too_large.
+---@field check? boolean A status that is not 0 is an error.
+
+---A program that nightjar.process.spawn has begun; <close> ends it.
+---@class nightjar.child
+---@field pid integer Its number.
+---@field stdin nightjar.writer? Where it is a pipe.
+---@field stdout nightjar.reader? Where it is a pipe.
+---@field stderr nightjar.reader? Where it is a pipe.
+local child = {}
+
+---Waits for its end.
+---@return { status: integer?, signal: string?, ok: boolean }
+function child:wait() end
+
+---Sends a signal, TERM by default; whether it was there to get it.
+---@param signal? string|integer
+---@return boolean
+function child:kill(signal) end
+
+---Ends it if it has not ended, and closes its pipes.
+function child:close() end
+
+---The input of a program.
+---@class nightjar.writer
+local writer = {}
+
+---Waits while the program does not read.
+---@param ... string
+---@return nightjar.writer
+function writer:write(...) end
+
+---The program comes to the end of its input.
+function writer:close() end
+
+---The output of a program.
+---@class nightjar.reader
+local reader = {}
+
+---The next line without its end; nil at the end of all. A longer one than limit bytes is an error of the kind too_large.
+---@param limit? integer
+---@return string?
+function reader:line(limit) end
+
+---for line in reader:lines() do ... end.
+---@param limit? integer
+---@return fun(): string?
+function reader:lines(limit) end
+
+---So many bytes, fewer before the end, nil at the end; without a count what comes next.
+---@param count? integer
+---@return string?
+function reader:read(count) end
+
+---All that is left.
+---@param limit? integer
+---@return string
+function reader:read_all(limit) end
+
+---What nightjar.channel makes; # is how many values are in it.
+---@class nightjar.channel
+---@field capacity integer How many it has room for.
+---@field closed boolean Whether nothing more is sent.
+local channel = {}
+
+---Sends a value that is not nil; waits while the channel is full.
+---@param value any
+function channel:send(value) end
+
+---The next value; nil when the channel is closed and empty.
+---@return any
+function channel:receive() end
+
+---for value in channel:values() do ... end, until it is closed and empty.
+---@return fun(): any
+function channel:values() end
+
+---Nothing more is sent; what is in it can be received.
+function channel:close() end
+
 ---What nightjar.hash.new makes.
 ---@class nightjar.digest
 local digest = {}
@@ -146,6 +286,21 @@ function digest:update(bytes) end
 ---@param form? string
 ---@return string
 function digest:finish(form) end
+
+---A time for tests.
+---@class nightjar.clock
+local clock = {}
+
+---Returns when all that was due by then has happened and all tasks wait.
+---@param seconds number
+function clock:advance(seconds) end
+
+---Seconds since it was made.
+---@return number
+function clock:now() end
+
+---Real time passes from here on.
+function clock:close() end
 
 ---Options of nightjar.testing.run.
 ---@class nightjar.testing_options

@@ -22,6 +22,10 @@ return {
       { "timeout", "(seconds: number, f: function, ...: any): ...", "Calls f(...) and returns what it returns; when it takes longer it is cancelled, and an error of the kind timeout is raised." },
       { "try", "(f: function, ...: any): any, nightjar.error?", "Calls f(...): what it returns, or nil and the error." },
       { "array", "(list?: table): table", "Marks a table as a JSON array, so that an empty one is written as [] and not as {}." },
+      { "after", "(seconds: number, f: function, ...: any): nightjar.task", "A task that waits so long and then runs f(...), whose results it has." },
+      { "every", "(seconds: number, f: function, ...: any): nightjar.task", "A task that runs f(...) again and again, at multiples of so long from now on, until it is cancelled or f returns false. What is missed while a run takes longer is left out." },
+      { "channel", "(capacity: integer): nightjar.channel", "A way for values between tasks, with room for so many; 0: each sender waits for its receiver." },
+      { "select", "(channels: table): nightjar.channel?, any", "Waits for the first of a list of channels that has a value, and returns both; with nil in the place of the value the channel is closed and empty. { a, b, timeout = 1 }: nil when the time was over first." },
       { "debounce", "(seconds: number, f: function): nightjar.debounced", "A function that runs f once its calls have ceased for so long, with the arguments of the last." },
       { "throttle", "(seconds: number, f: function): nightjar.throttled", "A function that runs f at most once in so many seconds: at once, and again at the end with the arguments of the last call." },
       { "idempotency_key", "(): string", "A new idempotency key, for calls that a server is to carry out once." },
@@ -30,6 +34,11 @@ return {
       { "base64", "nightjar.base64", "Bytes as text, by RFC 4648." },
       { "csv", "nightjar.csv", "Tables as text, a row a line, by RFC 4180." },
       { "env", "nightjar.env", "Settings from the environment, as what they are." },
+      { "fs", "nightjar.fs", "Files and folders, while other tasks go on." },
+      { "process", "nightjar.process", "Other programs, while other tasks go on." },
+      { "stdin", "nightjar.stdin", "Standard input, while other tasks go on." },
+      { "channels", "nightjar.channels", "Where nightjar.channel and nightjar.select come from." },
+      { "timers", "nightjar.timers", "Where nightjar.after and nightjar.every come from." },
       { "hash", "nightjar.hash", "Digests, message authentication codes, hexadecimal digits." },
       { "log", "nightjar.log", "What a script tells of its work, a line at a time, without secrets." },
       { "testing", "nightjar.testing", "Tests of scripts." },
@@ -104,6 +113,122 @@ return {
       { "boolean", "(name: string, default?: boolean): boolean?", "As a truth: 1, true, yes, on, and their opposites." },
       { "list", "(name: string, default?: string[], separator?: string): string[]?", "As a list, split at commas or at the separator." },
       { "require", "(name: string, kind?: \"string\"|\"number\"|\"integer\"|\"boolean\"|\"list\"): any", "Its value; invalid_argument where it is not set." },
+    },
+  },
+  {
+    name = "nightjar.fs", kind = "module", text = "Files and folders. The task that calls it waits, the others go on; what fails is an error of the kind storage. Not in a sandbox.",
+    members = {
+      { "read", "(path: string, options?: { max_bytes?: integer }): string", "All of a file." },
+      { "write", "(path: string, text: string, options?: { atomic?: boolean, mode?: integer })", "Replaces what is there: whole, or not at all." },
+      { "append", "(path: string, text: string)", "Adds to the end of a file, which is made where there is none." },
+      { "exists", "(path: string): string|false", "file, folder or another kind; false where there is nothing." },
+      { "stat", "(path: string, options?: { follow?: boolean }): { kind: string, size: integer, modified: number, mode: integer }?", "What is said of a file: its size in bytes, when it was modified in seconds since 1970; nil where there is nothing." },
+      { "list", "(path: string): string[], table<string, string>", "The names in a folder, in order, and their kinds by name." },
+      { "lines", "(path: string, options?: { max_line?: integer }): fun(): string?", "for line in fs.lines(path) do ... end, however long the file is." },
+      { "mkdir", "(path: string, options?: { parents?: boolean })", "Makes a folder, with those that it lies in; one that is there is right." },
+      { "remove", "(path: string, options?: { recursive?: boolean }): boolean", "Removes a file or an empty folder, with recursive all that is in it; whether there was something." },
+      { "rename", "(from: string, to: string)", "Moves; replaces a file that is there." },
+      { "copy", "(from: string, to: string)", "Copies a file, whole or not at all." },
+      { "temp_file", "(options?: { prefix?: string, suffix?: string, dir?: string }): nightjar.temporary", "An empty file that nobody else may read: local file <close> = fs.temp_file()." },
+      { "temp_dir", "(options?: { prefix?: string, suffix?: string, dir?: string }): nightjar.temporary", "Likewise a folder, with all that is in it when it goes." },
+    },
+  },
+  {
+    name = "nightjar.temporary", kind = "object", text = "A temporary file or folder. It is removed when its <close> variable goes, and at the latest when the script ends.",
+    members = {
+      { "path", "string", "Where it is." },
+      { "remove", "(self: nightjar.temporary)", "Removes it." },
+    },
+  },
+  {
+    name = "nightjar.process", kind = "module", text = "Other programs. A program belongs to the task that runs it, and is killed when that is cancelled. No shell is involved. Not in a sandbox.",
+    members = {
+      { "run", "(command: string|nightjar.run_options): { status: integer?, signal: string?, ok: boolean, stdout: string?, stderr: string? }", "Runs a program to its end: process.run { \"ls\", \"-l\", cwd = \"/\" }." },
+      { "spawn", "(command: string|nightjar.spawn_options): nightjar.child", "Begins a program, to write to it and to read from it." },
+    },
+  },
+  {
+    name = "nightjar.spawn_options", kind = "options", text = "A program and how it is run: { \"ls\", \"-l\" }, or by cmd and args.",
+    members = {
+      { "cmd", "string", "The program, in place of the first of the list." }, { "args", "string[]", "Its arguments." },
+      { "env", "table<string, string>", "Variables of its environment." },
+      { "inherit_env", "boolean", "Whether it has those of the script, too; true by default." },
+      { "cwd", "string", "The folder it runs in." },
+      { "stdin", "string", "null, inherit or pipe." }, { "stdout", "string", "inherit, null or pipe." },
+      { "stderr", "string", "inherit, null, pipe, or output: where stdout goes." },
+    },
+  },
+  {
+    name = "nightjar.run_options", kind = "options", text = "A program that is run to its end.",
+    members = {
+      { "cmd", "string", "The program, in place of the first of the list." }, { "args", "string[]", "Its arguments." },
+      { "env", "table<string, string>", "Variables of its environment." },
+      { "inherit_env", "boolean", "Whether it has those of the script, too; true by default." },
+      { "cwd", "string", "The folder it runs in." }, { "input", "string", "Its standard input." },
+      { "stdout", "string", "pipe by default: it is in the result." },
+      { "stderr", "string", "pipe by default: it is in the result; output: where stdout goes." },
+      { "timeout", "number", "Seconds, after which it is killed and an error of the kind timeout raised." },
+      { "max_output", "integer", "Bytes of output that are kept; 16 MiB by default. More is too_large." },
+      { "check", "boolean", "A status that is not 0 is an error." },
+    },
+  },
+  {
+    name = "nightjar.child", kind = "object", text = "A program that nightjar.process.spawn has begun; <close> ends it.",
+    members = {
+      { "pid", "integer", "Its number." }, { "stdin", "nightjar.writer?", "Where it is a pipe." },
+      { "stdout", "nightjar.reader?", "Where it is a pipe." }, { "stderr", "nightjar.reader?", "Where it is a pipe." },
+      { "wait", "(self: nightjar.child): { status: integer?, signal: string?, ok: boolean }", "Waits for its end." },
+      { "kill", "(self: nightjar.child, signal?: string|integer): boolean", "Sends a signal, TERM by default; whether it was there to get it." },
+      { "close", "(self: nightjar.child)", "Ends it if it has not ended, and closes its pipes." },
+    },
+  },
+  {
+    name = "nightjar.writer", kind = "object", text = "The input of a program.",
+    members = {
+      { "write", "(self: nightjar.writer, ...: string): nightjar.writer", "Waits while the program does not read." },
+      { "close", "(self: nightjar.writer)", "The program comes to the end of its input." },
+    },
+  },
+  {
+    name = "nightjar.reader", kind = "object", text = "The output of a program.",
+    members = {
+      { "line", "(self: nightjar.reader, limit?: integer): string?", "The next line without its end; nil at the end of all. A longer one than limit bytes is an error of the kind too_large." },
+      { "lines", "(self: nightjar.reader, limit?: integer): fun(): string?", "for line in reader:lines() do ... end." },
+      { "read", "(self: nightjar.reader, count?: integer): string?", "So many bytes, fewer before the end, nil at the end; without a count what comes next." },
+      { "read_all", "(self: nightjar.reader, limit?: integer): string", "All that is left." },
+    },
+  },
+  {
+    name = "nightjar.stdin", kind = "module", text = "Standard input. It reads the descriptor, not the buffer that io.read fills: use one of the two. Not in a sandbox.",
+    members = {
+      { "line", "(limit?: integer): string?", "The next line without its end; nil at the end of all. A longer one than limit bytes is an error of the kind too_large." },
+      { "lines", "(limit?: integer): fun(): string?", "for line in stdin.lines() do ... end." },
+      { "read", "(count?: integer): string?", "So many bytes, fewer before the end, nil at the end; without a count what comes next." },
+      { "read_all", "(limit?: integer): string", "All that is left." },
+    },
+  },
+  {
+    name = "nightjar.channels", kind = "module", text = "Channels between tasks.",
+    members = {
+      { "channel", "(capacity: integer): nightjar.channel", "As nightjar.channel." },
+      { "select", "(channels: table): nightjar.channel?, any", "As nightjar.select." },
+    },
+  },
+  {
+    name = "nightjar.timers", kind = "module", text = "Functions that run later.",
+    members = {
+      { "after", "(seconds: number, f: function, ...: any): nightjar.task", "As nightjar.after." },
+      { "every", "(seconds: number, f: function, ...: any): nightjar.task", "As nightjar.every." },
+    },
+  },
+  {
+    name = "nightjar.channel", kind = "object", text = "What nightjar.channel makes; # is how many values are in it.",
+    members = {
+      { "capacity", "integer", "How many it has room for." }, { "closed", "boolean", "Whether nothing more is sent." },
+      { "send", "(self: nightjar.channel, value: any)", "Sends a value that is not nil; waits while the channel is full." },
+      { "receive", "(self: nightjar.channel): any", "The next value; nil when the channel is closed and empty." },
+      { "values", "(self: nightjar.channel): fun(): any", "for value in channel:values() do ... end, until it is closed and empty." },
+      { "close", "(self: nightjar.channel)", "Nothing more is sent; what is in it can be received." },
     },
   },
   {
@@ -184,7 +309,16 @@ return {
         overload = "(name: string, f: fun(t: nightjar.test))" },
       { "before", "(f: fun(t: nightjar.test))", "Called with each test before it." },
       { "after", "(f: fun(t: nightjar.test))", "Called with each test after it, the last one first." },
+      { "clock", "(options?: { auto?: boolean }): nightjar.clock", "A time that moves when it is told to, for sleeps, timeouts and timers: local clock <close> = nightjar.testing.clock(). With auto it moves to the next deadline whenever all tasks wait." },
       { "run", "(options?: nightjar.testing_options): table", "Runs the tests, those of files or those registered so far, and tells what came of it: ok, exit (0 or 1), passed, failed, skipped, duration, tests." },
+    },
+  },
+  {
+    name = "nightjar.clock", kind = "object", text = "A time for tests.",
+    members = {
+      { "advance", "(self: nightjar.clock, seconds: number)", "Returns when all that was due by then has happened and all tasks wait." },
+      { "now", "(self: nightjar.clock): number", "Seconds since it was made." },
+      { "close", "(self: nightjar.clock)", "Real time passes from here on." },
     },
   },
   {

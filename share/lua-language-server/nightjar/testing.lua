@@ -20,6 +20,11 @@ function testing.before(f) end
 ---@param f fun(t: nightjar.test)
 function testing.after(f) end
 
+---A time that moves when it is told to, for sleeps, timeouts and timers: local clock <close> = nightjar.testing.clock(). With auto it moves to the next deadline whenever all tasks wait.
+---@param options? { auto?: boolean }
+---@return nightjar.clock
+function testing.clock(options) end
+
 ---Runs the tests, those of files or those registered so far, and tells what came of it: ok, exit (0 or 1), passed, failed, skipped, duration, tests.
 ---@param options? nightjar.testing_options
 ---@return table
