@@ -21,7 +21,7 @@ local function answer(batch)
 end
 
 local batch = {}
-for line in io.lines() do
+for line in nightjar.stdin.lines() do
   batch[#batch + 1] = line
   if #batch == 8 then
     answer(batch)

@@ -6,20 +6,17 @@ local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
-local path = os.tmpname()
+local fs = nightjar.fs
+local file <close> = fs.temp_file()
 
 -- One run: at most so many items, from where the last one ended.
 local function run(most)
-  local kept = assert(io.open(path, "rb"))
-  local state = kept:read "a"
-  kept:close()
+  local state = fs.read(file.path)
   local list = api:paginate("/lists/long/cursor", {
     query = { count = 25, limit = 10 }, key = "/id", resume = state ~= "" and state or nil,
   })
   local items = list:take(most)
-  local file = assert(io.open(path, "wb"))
-  file:write(list:state())
-  file:close()
+  fs.write(file.path, list:state())
   return items
 end
 
@@ -30,7 +27,6 @@ repeat
   print(#items, #items > 0 and items[1].name .. " to " .. items[#items].name or "the end")
 until #items == 0
 print(seen .. " items")
-os.remove(path)
 -- Prints:
 --   9	Item 1 to Item 9
 --   9	Item 10 to Item 18
