@@ -212,7 +212,7 @@ do -- Each way to log in knows its own.
     if not found then complain("auth.type %s: %s", kind, message) end
     for name in pairs(found or {}) do all[name] = true end
   end
-  for _, name in ipairs { "provider", "on_login_required" } do all[name] = true end
+  for _, name in ipairs { "provider", "on_login_required", "schemes" } do all[name] = true end
   compare("nightjar.auth_options", all, "option")
 end
 

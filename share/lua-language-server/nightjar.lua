@@ -490,10 +490,11 @@ function client:paginate(path, options) end
 function client:sign_in(token) end
 
 ---Forgets the token, here and in the store, and what is cached for it.
-function client:sign_out() end
+---@param options? { scheme?: string }
+function client:sign_out(options) end
 
 ---Logs a person in, by a code or with the browser as the grant says: prints where to go unless prompt does it, and waits until it is done.
----@param options? { prompt: fun(info: table) }
+---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
 ---How origins and groups stand with their limits: rate, requests under way, waiting, circuit.
@@ -579,7 +580,7 @@ function client:close() end
 ---@field expect? integer|integer[] Statuses that are an answer and no error.
 ---@field timeout? number|nightjar.timeout_options Seconds for the whole call, or a table of limits.
 ---@field stream? boolean The body comes in parts, by res:chunks().
----@field auth? boolean false: without the client's credentials.
+---@field auth? boolean|string|string[] false: without the client's credentials; or the names of the security schemes whose credentials it has.
 ---@field retry? nightjar.retry_options|boolean|integer What is tried again.
 ---@field idempotency_key? boolean|string A key by which the server carries the call out once; true: a new one.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed.
@@ -628,11 +629,13 @@ function client:close() end
 ---The option auth: credentials, and how they are renewed.
 ---@class nightjar.auth_options
 ---@field type? "bearer"|"basic"|"digest"|"api_key"|"oauth2"|"login" Which of them.
+---@field schemes? table<string, nightjar.auth_options> Several credentials in place of one, by the names of the security schemes: each endpoint has those that it names.
 ---@field token? string bearer: the token.
 ---@field user? string basic, digest: the name.
 ---@field password? string basic, digest: the password.
 ---@field key? string api_key: the key.
 ---@field header? string api_key: the header it goes into.
+---@field cookie? string api_key: the cookie it goes into.
 ---@field query? string api_key: the query item it goes into.
 ---@field prefix? string api_key: what stands before it in the header.
 ---@field provider fun(was_refused: boolean): string, number? bearer: a function that returns a token and how many seconds it lives.
@@ -726,6 +729,7 @@ function client:close() end
 ---@field tags? string[] What it belongs to.
 ---@field deprecated? boolean It is not to be used any more.
 ---@field requires_auth? boolean Without credentials it is not asked.
+---@field security? table The security schemes whose credentials it has: { "session", { OAuth = { "read" } } }.
 ---@field idempotent? boolean It may be repeated.
 ---@field timeout? number|nightjar.timeout_options Of its calls.
 ---@field cache? boolean|string The policy of its calls.
@@ -738,6 +742,7 @@ function client:close() end
 ---@field access_token? string The token.
 ---@field refresh_token? string What renews it.
 ---@field expires_in? number How many seconds it lives.
+---@field scheme? string The security scheme that it is for, where the client has several.
 
 ---A response. It never changes.
 ---@class nightjar.response
