@@ -4,7 +4,7 @@ import Nightjar
 
 // Mocks of scripts: their routes, their functions' answers, and what was asked of them.
 
-extension SentRequest {
+extension ArrivedRequest {
     /// A request as a script sees it: names of headers in lower case, and a list for what comes more than once. The body is
     /// there where it is text.
     fileprivate func described(_ more: [JSONValue.Member]) -> JSONValue {
@@ -12,8 +12,8 @@ extension SentRequest {
             .init("method", .string(method.name)),
             .init("url", .string(url.origin.description + url.target)),
             .init("path", .string(url.path)),
-            .init("query", SentRequest.table(query)),
-            .init("headers", SentRequest.table(headers.map { (name: $0.name.lowercased(), value: $0.value) })),
+            .init("query", ArrivedRequest.table(query)),
+            .init("headers", ArrivedRequest.table(headers.map { (name: $0.name.lowercased(), value: $0.value) })),
         ]
         if let text = String(validating: body.readableBytesView, as: UTF8.self) {
             members.append(.init("body", .string(text)))
@@ -41,7 +41,7 @@ extension SentRequest {
 
 extension MockQuestion {
     fileprivate var text: LentText {
-        let parameters = SentRequest.table(parameters)
+        let parameters = ArrivedRequest.table(parameters)
         let json = request.described([.init("params", parameters)])
         return LentText((try? json.encoded()).map { String(buffer: $0) } ?? "{}")
     }

@@ -27,7 +27,7 @@ public final class Mock: Sendable {
         self.respond = respond
     }
 
-    func choose(_ request: SentRequest, base: RequestURL?) -> MockTable.Choice {
+    func choose(_ request: ArrivedRequest, base: RequestURL?) -> MockTable.Choice {
         table.withLock { $0.choose(request, base: base) }
     }
 
@@ -55,13 +55,13 @@ public final class Mock: Sendable {
 public final class MockQuestion: Sendable {
     /// The number that the route gave.
     public let responder: Int
-    public let request: SentRequest
+    public let request: ArrivedRequest
     /// Of the path's pattern.
     public let parameters: [(name: String, value: String)]
     private let deliver: Mutex<(@Sendable (Result<MockAnswer, NightjarError>) -> Void)?>
 
     init(
-        _ responder: Int, _ request: SentRequest, _ parameters: [(name: String, value: String)],
+        _ responder: Int, _ request: ArrivedRequest, _ parameters: [(name: String, value: String)],
         deliver: @escaping @Sendable (Result<MockAnswer, NightjarError>) -> Void
     ) {
         self.responder = responder

@@ -20,12 +20,12 @@ final class StagedTransport: HTTPTransport, @unchecked Sendable {
 
     let network: any HTTPTransport
     let loop: any EventLoop
-    let choose: (SentRequest, StagedExchange) -> Course
+    let choose: (ArrivedRequest, StagedExchange) -> Course
     private let whenClosed: () -> Void
 
     init(
         over network: any HTTPTransport, on loop: any EventLoop,
-        choose: @escaping (SentRequest, StagedExchange) -> Course, whenClosed: @escaping () -> Void = {}
+        choose: @escaping (ArrivedRequest, StagedExchange) -> Course, whenClosed: @escaping () -> Void = {}
     ) {
         self.network = network
         self.loop = loop
@@ -128,7 +128,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         guard state == .taking else { return }
         state = .choosing
         let content = Content.decoded(body, request.fields)
-        take(transport.choose(SentRequest(request, body: content), self))
+        take(transport.choose(ArrivedRequest(request, body: content), self))
     }
 
     /// How it goes, when ``StagedTransport/Course/later`` was said before.

@@ -12,7 +12,7 @@ public struct MockTable: Sendable {
 
     /// A request that came.
     public struct Call: Sendable {
-        public let request: SentRequest
+        public let request: ArrivedRequest
         /// Place among the routes, from 0; nil: none was for it.
         public let route: Int?
     }
@@ -46,7 +46,7 @@ public struct MockTable: Sendable {
     static let mostCalls = 1000
 
     /// Who answers this request; it counts as a use.
-    public mutating func choose(_ request: SentRequest, base: RequestURL?) -> Choice {
+    public mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
         var nearest: (route: MockRoute, mismatch: MismatchError)?
         for (index, route) in routes.enumerated() {
             switch route.pattern.match(request, base: base) {
@@ -88,7 +88,7 @@ public struct MockTable: Sendable {
         }
     }
 
-    private mutating func note(_ request: SentRequest, _ route: Int?) {
+    private mutating func note(_ request: ArrivedRequest, _ route: Int?) {
         if calls.count == MockTable.mostCalls {
             // In blocks, so that each call does not move all others.
             calls.removeFirst(MockTable.mostCalls / 10)
@@ -100,7 +100,7 @@ public struct MockTable: Sendable {
     private static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
 
     private static func unmatched(
-        _ request: SentRequest, _ routes: [MockRoute], _ nearest: (route: MockRoute, mismatch: MismatchError)?
+        _ request: ArrivedRequest, _ routes: [MockRoute], _ nearest: (route: MockRoute, mismatch: MismatchError)?
     ) -> NightjarError {
         let what = "no route of the mock is for \(request.method) \(request.url.redacted)"
         guard let nearest else {

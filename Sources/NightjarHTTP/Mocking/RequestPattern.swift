@@ -33,7 +33,7 @@ public struct RequestPattern: Sendable {
 
     /// - Parameter base: that of the client, see ``PathPattern/match(_:base:)``.
     func match(
-        _ request: SentRequest, base: RequestURL?
+        _ request: ArrivedRequest, base: RequestURL?
     ) -> Result<[(name: String, value: String)], MismatchError> {
         var parameters: [(name: String, value: String)] = []
         if let path {
@@ -58,7 +58,7 @@ public struct RequestPattern: Sendable {
         return .success(parameters)
     }
 
-    private func bodyReason(_ request: SentRequest) -> String? {
+    private func bodyReason(_ request: ArrivedRequest) -> String? {
         switch body {
         case nil: return nil
         case .text(let text):

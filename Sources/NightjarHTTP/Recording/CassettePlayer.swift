@@ -46,7 +46,7 @@ public struct CassettePlayer: Sendable {
     /// How often each exchange was played, in the order of the file.
     public var useCounts: [Int] { uses }
 
-    public mutating func play(_ request: SentRequest) -> Verdict {
+    public mutating func play(_ request: ArrivedRequest) -> Verdict {
         let recorded = RecordedExchange.Request(request)
         let live = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil)).request)
         var key = live
@@ -76,7 +76,7 @@ public struct CassettePlayer: Sendable {
         return .play(exchanges[index])
     }
 
-    private func unmatched(_ request: SentRequest, _ live: CassetteComparison.Key) -> NightjarError {
+    private func unmatched(_ request: ArrivedRequest, _ live: CassetteComparison.Key) -> NightjarError {
         let what = "the cassette \(quoted(file)) has no exchange for \(request.method) \(request.url.redacted)"
         var nearest: (index: Int, nearness: Int, text: String)?
         for (index, key) in keys.enumerated().prefix(CassettePlayer.mostCompared) {
@@ -97,7 +97,7 @@ public struct CassettePlayer: Sendable {
 
 extension RecordedExchange.Request {
     /// A request as it would be recorded, with its secrets.
-    public init(_ request: SentRequest) {
+    public init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,
             body: request.body.readableBytes > Cassette.largestBody ? .unkept : RecordedBody(request.body))

@@ -27,7 +27,7 @@ func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             require(false, "a URL that is none was read")
             continue
         }
-        let request = SentRequest(
+        let request = ArrivedRequest(
             method: exchange.request.method, url: url, headers: exchange.request.headers,
             body: exchange.request.body.bytes)
         if case .play(let played) = player.play(request) { _ = played.script(keepsTime: true) }

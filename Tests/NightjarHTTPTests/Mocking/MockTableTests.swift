@@ -7,10 +7,10 @@ import Testing
 struct MockTableTests {
     private func request(
         _ method: Method, _ url: String, body: String = "", headers: [(String, String)] = []
-    ) throws -> SentRequest {
+    ) throws -> ArrivedRequest {
         var fields = Headers()
         for (name, value) in headers { try fields.add(name, value) }
-        return SentRequest(method: method, url: try RequestURL(url), headers: fields, body: ByteBuffer(string: body))
+        return ArrivedRequest(method: method, url: try RequestURL(url), headers: fields, body: ByteBuffer(string: body))
     }
 
     private func status(_ choice: MockTable.Choice) -> Int? {

@@ -17,10 +17,11 @@ struct CassettePlayerTests {
 
     private func request(
         _ method: Method, _ url: String, body: String = "", _ fields: [(String, String)] = []
-    ) throws -> SentRequest {
+    ) throws -> ArrivedRequest {
         var headers = Headers()
         for (name, value) in fields { try headers.add(name, value) }
-        return SentRequest(method: method, url: try RequestURL(url), headers: headers, body: ByteBuffer(string: body))
+        return ArrivedRequest(
+            method: method, url: try RequestURL(url), headers: headers, body: ByteBuffer(string: body))
     }
 
     private func player(

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// A request as its far end has it, whole: what the routes of a mock and the exchanges of a cassette are compared with.
-public struct SentRequest: Sendable {
+public struct ArrivedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let headers: Headers
