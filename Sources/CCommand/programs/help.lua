@@ -32,6 +32,7 @@ local short = { ["nightjar.client"] = "api", ["nightjar.response"] = "res", ["ni
 
 -- "api:get(path: string, ...): nightjar.response"
 local function signature(class, member)
+  if class.kind == "values" then return member[1] end
   if not help.is_method(member) then return ("%s.%s: %s"):format(short[class.name] or class.name, member[1], member[2]) end
   local arguments = member[2]
   local rest = arguments:match "^%(self: [%w_.]+,? ?(.*)$"
@@ -76,7 +77,7 @@ local function of_member(class, member, width, paint)
 end
 
 local function of_class(class, width, paint)
-  local lines = { wrap(class.text, width, "") }
+  local lines = { wrap(class.text .. (class.extends and " It has those of " .. class.extends .. ", too." or ""), width, "") }
   for _, member in ipairs(class.members) do
     lines[#lines + 1] = "  " .. paint("key", signature(class, member))
     lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")
