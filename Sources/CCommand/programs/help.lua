@@ -100,7 +100,7 @@ end
 local function loaded(class)
   if class.kind ~= "module" then return nil end
   local nightjar = require "nightjar"
-  local module = class.name == "nightjar" and nightjar or rawget(nightjar, class.name:match "[%w_]+$")
+  local module = class.name == "nightjar" and nightjar or rawget(nightjar, class.name:match "[%w_]+$") or package.loaded[class.name]
   return type(module) == "table" and module or nil
 end
 
