@@ -38,7 +38,8 @@ let package = Package(
         // The desktop's Secret Service, by a library that is loaded at run time or not at all.
         .target(name: "CSecret"),
         // Lua 5.4 and each call into it that may raise or yield.
-        .target(name: "CLua", dependencies: ["CSimdjson"], linkerSettings: [.linkedLibrary("lua5.4")]),
+        .target(
+            name: "CLua", dependencies: ["CSimdjson"], exclude: ["modules"], linkerSettings: [.linkedLibrary("lua5.4")]),
         // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
         .target(
             name: "CCommand", dependencies: ["CLua"], exclude: ["programs"],
@@ -96,7 +97,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "CLua", "CSimdjson", .product(name: "DequeModule", package: "swift-collections"),
+                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson",
+                .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         .target(

@@ -91,7 +91,7 @@ static int encode(lua_State *L) {
 }
 
 void njl_json_open(lua_State *L) {
-  static const luaL_Reg functions[] = {{"decode", decode}, {"encode", encode}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"decode", decode}, {"encode", encode}, {"pointer", njl_json_pointer}, {NULL, NULL}};
   open_values(L);
   njl_json_open_decode(L);
   njl_json_open_encode(L);

@@ -33,5 +33,7 @@ int luaopen_nightjar(lua_State *L) {
   lua_setfield(L, -2, "null");
   lua_pushliteral(L, NJL_VERSION);
   lua_setfield(L, -2, "version");
+  njl_open_modules(L);
+  if (!host->is_sandboxed) njl_preload_modules(L);
   return 1;
 }

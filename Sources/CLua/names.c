@@ -5,8 +5,7 @@
 
 enum { LONGEST = 32 };
 
-/* Edits (insert, drop, replace, swap neighbours) that turn `a` into `b`. */
-static size_t distance(const char *a, size_t a_length, const char *b) {
+size_t njl_edits(const char *a, size_t a_length, const char *b) {
   size_t b_length = strlen(b);
   if (a_length > LONGEST || b_length > LONGEST) return LONGEST;
   size_t rows[3][LONGEST + 1];
@@ -32,7 +31,7 @@ const char *njl_nearest(const char *name, size_t length, const char *const names
   const char *nearest = NULL;
   size_t least = length / 3 + 2;
   for (; *names != NULL; names++) {
-    size_t edits = distance(name, length, *names);
+    size_t edits = njl_edits(name, length, *names);
     if (edits < least) {
       least = edits;
       nearest = *names;
@@ -70,4 +69,23 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]) {
     lua_pushinteger(L, index);
     lua_setfield(L, -2, names[index]);
   }
+}
+
+unsigned njl_read_flags(lua_State *L, int index, const char *function, const char *const names[], bool *const flags[]) {
+  unsigned given = 0;
+  if (lua_isnoneornil(L, index)) return given;
+  luaL_checktype(L, index, LUA_TTABLE);
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    int option = njl_find_name(L, -2, names);
+    if (option < 0) {
+      njl_unknown_option(L, function, "", name, names);
+    } else if (!lua_isboolean(L, -1)) {
+      luaL_error(L, "%s: option '%s' must be of type boolean, got %s", function, name, luaL_typename(L, -1));
+    } else {
+      *flags[option] = lua_toboolean(L, -1);
+      given |= 1u << option;
+    }
+  }
+  return given;
 }

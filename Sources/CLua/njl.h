@@ -26,6 +26,7 @@
  *   hooks.c      functions that see calls: before, after, at redirects and failed attempts
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
+ *   json_pointer.c nightjar.json.pointer
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   session.c    a program that people talk to, and what Ctrl-C ends there
@@ -33,6 +34,15 @@
  *   sigint.c     what Ctrl-C does there
  *   function.c   functions of the host program
  *   sandbox.c    the libraries of scripts that the host did not write
+ *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
+ *   natives.c    what they all have of C
+ *   base64.c     nightjar.base64
+ *   hash.c       nightjar.hash
+ *   uuid.c       nightjar.uuid
+ *   moment.c     what nightjar.time has of C
+ *   url.c        what nightjar.url has of C
+ *   script_log.c what nightjar.log has of C
+ *   environment.c what nightjar.env has of C
  *
  * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
  * Swift (never raises), then push, yield or raise. */
@@ -316,8 +326,13 @@ void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknow
 int njl_find_name(lua_State *L, int index, const char *const names[]);
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]); /* raises */
+/* Of one letter (insert, drop, replace, swap with its neighbour), that turn `a` into `b`. */
+size_t njl_edits(const char *a, size_t a_length, const char *b);
 const char *njl_nearest(const char *name, size_t length, const char *const names[]); /* NULL: none is near */
 int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]); /* raises */
+/* Reads options that are true or false from the table at `index`, if there is one, and returns which were given: 1 for the
+ * first, 2 for the second, 4 and so on. Raises what is wrong. */
+unsigned njl_read_flags(lua_State *L, int index, const char *function, const char *const names[], bool *const flags[]);
 void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table: name to index */
 
 /* failure.c */
@@ -431,6 +446,32 @@ void njl_push_value(lua_State *L, const njl_value *value);
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);
 
+/* modules.c */
+void njl_open_modules(lua_State *L);    /* of the table on top, that require "nightjar" returns */
+void njl_preload_modules(lua_State *L); /* for require "nightjar.NAME" */
+bool njl_push_module(lua_State *L, const char *name); /* "nightjar.NAME"; false: there is none, or not for this script */
+
+/* natives.c */
+void njl_push_natives(lua_State *L);
+
+/* base64.c */
+void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding);
+
+/* json_pointer.c */
+int njl_json_pointer(lua_State *L);
+
+/* environment.c */
+int njl_is_secret(lua_State *L); /* lua_CFunction */
+
+/* What opens the modules, see modules.c. */
+int njl_open_base64(lua_State *L);
+int njl_open_hash(lua_State *L);
+int njl_open_uuid(lua_State *L);
+int njl_open_time(lua_State *L);
+int njl_open_url(lua_State *L);
+int njl_open_log(lua_State *L);
+int njl_open_env(lua_State *L);
+
 /* module.c */
 int luaopen_nightjar(lua_State *L);
 
@@ -455,5 +496,6 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_HASH "nightjar.hash"
 
 #endif

@@ -30,12 +30,12 @@ static int load_chunk(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* require "nightjar", so that a script reads the same everywhere */
+/* require "nightjar" and "nightjar.csv", so that a script reads the same everywhere */
 static int require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, name) == LUA_TNIL) return luaL_error(L, "module '%s' is not available here", name);
-  return 1;
+  if (lua_getfield(L, -1, name) != LUA_TNIL || njl_push_module(L, name)) return 1;
+  return luaL_error(L, "module '%s' is not available here", name);
 }
 
 static void wrap(lua_State *L, const char *name, lua_CFunction function) {

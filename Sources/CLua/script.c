@@ -134,6 +134,7 @@ static int open_state(lua_State *L) {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     lua_pushcfunction(L, luaopen_nightjar);
     lua_setfield(L, -2, "nightjar");
+    njl_preload_modules(L);
   }
   return 0;
 }

@@ -112,3 +112,24 @@ for _ = 1, 2000 do
   equal(encode(decode '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}'),
     '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}')
 end
+
+-- A place in a value. RFC 6901 section 5.
+do
+  local document = decode '{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\\\j":5,"k\\"l":6," ":7,"m~n":8,"01":9}'
+  local pointer = nightjar.json.pointer
+  equal(pointer(document, ""), document)
+  for text, value in pairs {
+    ["/foo/0"] = "bar", ["/foo/1"] = "baz", ["/"] = 0, ["/a~1b"] = 1, ["/c%d"] = 2, ["/e^f"] = 3, ["/g|h"] = 4, ["/i\\j"] = 5, ['/k"l'] = 6,
+    ["/ "] = 7, ["/m~0n"] = 8, ["/01"] = 9,
+  } do
+    equal(pointer(document, text), value)
+  end
+  for _, text in ipairs { "/foo/2", "/foo/-", "/foo/01", "/foo/1/x", "/x/y", "/foo/99999999999999999999", "/foo/length" } do
+    equal(pointer(document, text), nil)
+  end
+  equal(pointer(1, ""), 1)
+  equal(pointer(nil, "/a"), nil)
+  check.fails("invalid_argument", "json.pointer: the JSON Pointer 'foo' must be empty or begin with /, as in \"/items/0\"", pointer, document, "foo")
+  check.fails("invalid_argument", "json.pointer: the JSON Pointer '/x/a~2' has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1", pointer, document, "/x/a~2")
+  check.misuse("bad argument #2 to 'pointer' (string expected, got no value)", function() pointer {} end)
+end

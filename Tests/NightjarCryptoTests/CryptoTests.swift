@@ -18,6 +18,43 @@ import Testing
         for (digest, text, hexadecimal) in expected { #expect(digest(Array(text.utf8)) == bytes(hexadecimal)) }
     }
 
+    /// FIPS 180-4's "abc", RFC 2202 and RFC 4231 cases 2, whole and in pieces of each size.
+    @Test(arguments: [
+        (HashFunction.md5, nil, "900150983cd24fb0d6963f7d28e17f72"),
+        (.sha1, nil, "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        (.sha256, nil, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            .sha384, nil,
+            "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7"
+        ),
+        (
+            .sha512, nil,
+            "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
+        ),
+        (.sha1, "Jefe", "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
+        (.sha256, "Jefe", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+    ])
+    func runningHashesAreThoseOfTheirStandards(function: HashFunction, key: String?, hexadecimal: String) throws {
+        let text = Array((key == nil ? "abc" : "what do ya want for nothing?").utf8)
+        for size in 1...text.count {
+            let hash =
+                if let key {
+                    try #require(Array(key.utf8).withUnsafeBytes { RunningHash(function, key: $0) })
+                } else {
+                    try #require(RunningHash(function))
+                }
+            for start in stride(from: 0, to: text.count, by: size) {
+                text[start..<min(start + size, text.count)].withUnsafeBytes(hash.update)
+            }
+            #expect(hash.finish() == bytes(hexadecimal))
+        }
+    }
+
+    @Test func anEmptyKeyIsAKey() throws {
+        let hash = try #require(RunningHash(.sha256, key: UnsafeRawBufferPointer(start: nil, count: 0)))
+        #expect(hash.finish() == bytes("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"))
+    }
+
     /// Cases 13 to 16 of McGrew and Viega, "The Galois/Counter Mode of Operation", appendix B.
     @Test func sealsAsTheAuthorsOfTheModeDid() {
         let zero = [UInt8](repeating: 0, count: 32)

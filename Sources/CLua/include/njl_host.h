@@ -443,6 +443,43 @@ njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed f
 njl_outcome *njl_page_response(const njl_page *page);        /* an outcome of its own, the caller's to release */
 void njl_page_release(njl_page *page);
 
+/* --- Standard modules --- */
+
+/* The numbers are those of HashFunction. */
+typedef enum njl_hash_function { NJL_MD5, NJL_SHA1, NJL_SHA256, NJL_SHA384, NJL_SHA512 } njl_hash_function;
+#define NJL_LONGEST_HASH 64
+/* The digest of bytes that come in pieces, or with a key their HMAC; the caller's to release. NULL: out of memory. */
+typedef struct njl_hash njl_hash;
+njl_hash *njl_hash_new(njl_hash_function function, const njl_bytes *key);
+void njl_hash_update(njl_hash *hash, njl_bytes bytes);
+/* Writes the digest, for which there is room for the longest, and returns its length. Nothing may follow. */
+size_t njl_hash_finish(njl_hash *hash, uint8_t *digest);
+void njl_hash_release(njl_hash *hash);
+/* Bytes that nobody can guess. */
+void njl_random(void *bytes, size_t count);
+
+/* A moment of the years 0 to 9999: since 1970 in UTC, rounded down, and 0 to 999,999,999 behind that. */
+typedef struct njl_timestamp {
+  int64_t seconds;
+  int32_t nanoseconds;
+} njl_timestamp;
+typedef enum njl_timestamp_form { NJL_ISO_8601, NJL_HTTP_DATE } njl_timestamp_form;
+/* To the microsecond. False: it is none of those. */
+bool njl_timestamp_of(double seconds, njl_timestamp *moment);
+/* `now`, in seconds since 1970, tells the century of a year of two digits. False: it is no such text. */
+bool njl_timestamp_parse(njl_bytes text, njl_timestamp_form form, int64_t now, njl_timestamp *moment);
+/* As a clock so many minutes east of UTC shows it, with so many digits of the fraction (negative: as many as it has). The
+ * caller's to release; NULL: there is no such text. */
+njl_text *njl_timestamp_format(njl_timestamp moment, njl_timestamp_form form, int minutes_east, int digits);
+
+/* Whether what goes by that name is most likely a credential. */
+bool njl_is_secret_name(njl_bytes name);
+/* A number of LogLevel; 0: the client has no log. */
+int njl_client_log_level(const njl_client *client);
+void njl_client_log(njl_client *client, int level, njl_bytes line);
+/* An http or https URL as it goes on the wire, or as it may be shown; the caller's to release. NULL: `*error` says why. */
+njl_text *njl_url_canonical(njl_bytes url, bool shows_secrets, njl_outcome **error);
+
 /* --- Functions of the host program --- */
 
 /* Owned by the script that it was registered with. */

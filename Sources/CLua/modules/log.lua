@@ -1,0 +1,148 @@
+-- nightjar.log: what a script tells of its work, a line at a time, with fields.
+--
+--   2026-11-21T20:31:07.123Z info  copied bytes=1048576 from="a file"
+--
+-- The values of fields whose names are those of credentials are shown as ***, and so are those within URLs. What is written is
+-- one line whatever is in it.
+local nightjar, native = ...
+local misuse, write, is_secret = native.misuse, native.write, native.is_secret
+local time = nightjar.time
+local type, tostring, ipairs, next, pairs = type, tostring, ipairs, next, pairs
+local byte, find, format, gsub, lower, sub = string.byte, string.find, string.format, string.gsub, string.lower, string.sub
+local concat, sort = table.concat, table.sort
+local pcall, redact = pcall, nightjar.url.redact
+local null = nightjar.null
+
+local log = {}
+
+local LEVELS = { off = 0, error = 1, warn = 2, info = 3, debug = 4 }
+local NAMES = { "error", "warn", "info", "debug", "off" }
+
+-- Bytes of one value, and tables within each other: a log is read by people.
+local LONGEST_VALUE, DEEPEST = 4096, 6
+
+local function level_of(name, what)
+  local number = type(name) == "string" and LEVELS[name == "warning" and "warn" or name]
+  if number then return number end
+  local near = type(name) == "string" and native.nearest(name, NAMES)
+  misuse(format('%s must be "debug", "info", "warn", "error" or "off", got %s%s', what,
+    type(name) == "string" and '"' .. name .. '"' or type(name), near and format('; did you mean "%s"?', near) or ""))
+end
+
+local most = LEVELS.info
+do
+  local asked = native.level()
+  if asked and asked ~= "" then most = level_of(asked, "the environment variable NIGHTJAR_LOG") end
+end
+
+-- --- Text ---
+
+local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
+
+local function escaped(text) return (gsub(text, "[%c\"\\]", function(c) return ESCAPES[c] or format("\\x%02x", byte(c)) end)) end
+
+-- A message goes to a terminal or a log as it is, less what would begin another line or command the terminal.
+local function on_one_line(text) return (gsub(text, "%c", function(c) return ESCAPES[c] or format("\\x%02x", byte(c)) end)) end
+
+-- The beginning of a text, with the URLs in it as they may be shown.
+local function shown_text(text)
+  local head = sub(text, 1, LONGEST_VALUE)
+  if find(head, "://", 1, true) then
+    head = gsub(head, "%f[%a]https?://[^%s\"'<>]+", function(found)
+      local ok, shown = pcall(redact, found)
+      return ok and shown or "http***"
+    end)
+  end
+  return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head
+end
+
+local function string_text(text, is_inside)
+  text = shown_text(text)
+  if is_inside or text == "" or find(text, "[%c%s\"\\=]") then return '"' .. escaped(text) .. '"' end
+  return text
+end
+
+local show
+
+local function table_text(value, depth)
+  if depth > DEEPEST then return "..." end
+  local names, parts, count = {}, {}, #value
+  for place = 1, count do parts[place] = show(nil, value[place], depth) end
+  for name in next, value do
+    if not (type(name) == "number" and name >= 1 and name <= count) then names[#names + 1] = name end
+  end
+  sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  for _, name in next, names do
+    parts[#parts + 1] = string_text(tostring(name)) .. "=" .. show(name, value[name], depth)
+  end
+  return "{" .. concat(parts, " ") .. "}"
+end
+
+-- That there is a credential is no secret, nor is a number that is called code.
+local function is_hidden(name, value)
+  if type(name) ~= "string" or type(value) == "boolean" or value == null then return false end
+  return is_secret(name) and not (type(value) == "number" and find(lower(name), "code$"))
+end
+
+function show(name, value, depth)
+  if is_hidden(name, value) then return "***" end
+  if type(value) == "string" then return string_text(value, depth > 0) end
+  if type(value) == "table" then return table_text(value, depth + 1) end
+  if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
+  return string_text(tostring(value))
+end
+
+-- --- Loggers ---
+
+local function fields_text(fields)
+  local names, parts = {}, {}
+  for name in pairs(fields) do
+    if type(name) ~= "string" then misuse(format("log: the name of a field must be a string, got %s", type(name))) end
+    names[#names + 1] = name
+  end
+  sort(names)
+  for place, name in ipairs(names) do
+    local shown = find(name, "[%c%s\"\\=]") and string_text(name) or name
+    local value = show(name, fields[name], 0)
+    if #value > 2 * LONGEST_VALUE then value = sub(value, 1, LONGEST_VALUE) .. format("... (%d bytes)", #value) end
+    parts[place] = " " .. shown .. "=" .. value
+  end
+  return concat(parts)
+end
+
+local function emit(level, message, fields, bound)
+  if LEVELS[level] > most then return end
+  if fields ~= nil and type(fields) ~= "table" then
+    misuse(format("log.%s: the fields must be a table, got %s", level, type(fields)))
+  end
+  local text = on_one_line(shown_text(type(message) == "string" and message or tostring(message)))
+    .. bound .. (fields and fields_text(fields) or "")
+  write(level, text, format("%s %-5s %s\n", time.format(time.now(), { digits = 3 }), level, text))
+end
+
+local function add_levels(target, bound)
+  for _, level in ipairs { "debug", "info", "warn", "error" } do
+    target[level] = function(message, fields)
+      if message == nil then misuse(format("log.%s: a message expected, got no value", level)) end
+      return emit(level, message, fields, bound)
+    end
+  end
+  -- log.with(fields) -> a logger that adds them to each line
+  target.with = function(fields)
+    if type(fields) ~= "table" then misuse(format("log.with: a table expected, got %s", fields == nil and "no value" or type(fields))) end
+    return add_levels({}, bound .. fields_text(fields))
+  end
+  return target
+end
+
+-- log.set_level("debug"): lines up to that level are written
+function log.set_level(name) most = level_of(name, "log.set_level: the level") end
+
+-- log.level() -> its name
+function log.level()
+  for name, number in pairs(LEVELS) do
+    if number == most then return name end
+  end
+end
+
+return add_levels(log, "")

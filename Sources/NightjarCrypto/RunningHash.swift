@@ -1,0 +1,72 @@
+internal import CNIOBoringSSL
+
+/// Which digest. SHA-1 and MD5 are there for peers that know no better: neither withstands whoever wants two texts with one
+/// digest.
+public enum HashFunction: Int32, Sendable, CaseIterable {
+    /// RFC 1321.
+    case md5 = 0
+    /// FIPS 180-4, as are those below.
+    case sha1 = 1
+    case sha256 = 2
+    case sha384 = 3
+    case sha512 = 4
+
+    /// Bytes of the longest digest.
+    public static let longest = 64
+
+    fileprivate var implementation: OpaquePointer? {
+        switch self {
+        case .md5: EVP_md5()
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        case .sha384: EVP_sha384()
+        case .sha512: EVP_sha512()
+        }
+    }
+}
+
+/// The digest of bytes that come in pieces, or, with a key, their HMAC (RFC 2104). One thread at a time.
+public final class RunningHash {
+    private let digest: UnsafeMutablePointer<EVP_MD_CTX>?
+    private let code: UnsafeMutablePointer<HMAC_CTX>?
+
+    /// - Parameter key: of any length; nil: a plain digest.
+    /// - Returns: nil when there is no memory left.
+    public init?(_ function: HashFunction, key: UnsafeRawBufferPointer? = nil) {
+        if let key {
+            digest = nil
+            code = HMAC_CTX_new()
+            // A NULL key would mean "as before".
+            let isReady = withUnsafeBytes(of: UInt8(0)) { nothing in
+                HMAC_Init_ex(code, key.baseAddress ?? nothing.baseAddress, key.count, function.implementation, nil)
+            }
+            guard code != nil, isReady == 1 else { return nil }
+        } else {
+            code = nil
+            digest = EVP_MD_CTX_new()
+            guard digest != nil, EVP_DigestInit_ex(digest, function.implementation, nil) == 1 else { return nil }
+        }
+    }
+
+    deinit {
+        EVP_MD_CTX_free(digest)
+        HMAC_CTX_free(code)
+    }
+
+    public func update(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        if digest != nil { _ = EVP_DigestUpdate(digest, start, bytes.count) }
+        if code != nil { _ = HMAC_Update(code, start, bytes.count) }
+    }
+
+    /// 16 to 64 bytes. Nothing may follow.
+    public func finish() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: HashFunction.longest) { buffer, written in
+            guard let start = buffer.baseAddress else { return }
+            var count: UInt32 = 0
+            if digest != nil { _ = EVP_DigestFinal_ex(digest, start, &count) }
+            if code != nil { _ = HMAC_Final(code, start, &count) }
+            written = Int(count)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+-- nightjar.base64
+local nightjar = require "nightjar"
+local check = require "check"
+local encode, decode, equal = nightjar.base64.encode, nightjar.base64.decode, check.equal
+
+-- The vectors of RFC 4648 section 10, and all bytes.
+for bytes, text in pairs { [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foob = "Zm9vYg==", fooba = "Zm9vYmE=", foobar = "Zm9vYmFy" } do
+  equal(encode(bytes), text)
+  equal(decode(text), bytes)
+  equal(decode((text:gsub("=", ""))), bytes)
+end
+local all = {}
+for byte = 0, 255 do all[#all + 1] = string.char(byte) end
+for length = 0, 256 do
+  local bytes = table.concat(all, "", 1, length)
+  equal(decode(encode(bytes)), bytes)
+  equal(decode(encode(bytes, { url = true }), { url = true }), bytes)
+end
+
+-- The alphabet for URLs comes without padding, unless it is asked for.
+equal(encode("\xfb\xff", { url = true }), "-_8")
+equal(encode("\xfb\xff", { url = true, padding = true }), "-_8=")
+equal(encode("\xfb\xff"), "+/8=")
+equal(encode("\xfb\xff", { padding = false }), "+/8")
+
+-- White space is skipped where that is asked for.
+equal(decode("Zm 9v\r\nYg\t==\n", { spaces = true }), "foob")
+
+local function broken(message, text, options) check.fails("decoding", "the text is not base64: " .. message, decode, text, options) end
+broken("'-' at position 1; it is of the alphabet for URLs: give url = true", "-_8")
+broken("'+' at position 1; it is of the standard alphabet: leave out url = true", "+/8", { url = true })
+broken("byte 0x0a at position 5; give spaces = true to skip white space", "Zm9v\nYg==")
+broken("byte 0x00 at position 2", "Z\0")
+broken("'!' at position 3", "Zm!v")
+broken("it goes on behind its padding", "Zg==Zg==")
+broken("it is cut off, or its padding is wrong", "Zg=")
+broken("it is cut off, or its padding is wrong", "Zm9vY")
+broken("it is cut off, or its padding is wrong", "=")
+broken("it is cut off, or its padding is wrong", "Zm9v====")
+broken("bits behind its last byte are not zero", "Zh==")
+broken("bits behind its last byte are not zero", "Zm9=")
+
+check.misuse("bad argument #1 to 'encode' (string expected, got no value)", function() encode() end)
+check.misuse("bad argument #1 to 'decode' (string expected, got number)", function() decode(1) end)
+check.misuse("base64.encode: there is no option 'urls'; did you mean 'url'?", function() encode("", { urls = true }) end)
+check.misuse("base64.encode: option 'url' must be of type boolean, got number", function() encode("", { url = 1 }) end)

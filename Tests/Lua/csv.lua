@@ -1,0 +1,121 @@
+-- nightjar.csv
+local nightjar = require "nightjar"
+local check = require "check"
+local csv, equal = nightjar.csv, check.equal
+
+-- Rows as text that can be compared.
+local function show(rows) return nightjar.json.encode(nightjar.array(rows)) end
+local function parses(text, json, options)
+  equal(show(csv.parse(text, options)), json)
+  -- In pieces of every size it is the same.
+  for size = 1, math.min(#text, 8) do
+    local at, rows = 1, {}
+    local function piece()
+      if at > #text then return nil end
+      at = at + size
+      return text:sub(at - size, at - 1)
+    end
+    for row in csv.rows(piece, options) do rows[#rows + 1] = row end
+    equal(show(rows), json)
+  end
+end
+
+parses("", "[]")
+parses("a", '[["a"]]')
+parses("a,b\r\nc,d\r\n", '[["a","b"],["c","d"]]')
+parses("a,b\nc,d", '[["a","b"],["c","d"]]')
+parses("a\rb\r", '[["a"],["b"]]')
+parses("a,\n,b\n,", '[["a",""],["","b"],["",""]]')
+parses('"a,b","c ""d""","e\r\nf",""\r\n', '[["a,b","c \\"d\\"","e\\r\\nf",""]]')
+parses('""', '[[""]]')
+parses("\r\n\n\na\r\n\r\nb\n\n", '[["a"],["b"]]')
+parses("\xEF\xBB\xBFa,b", '[["a","b"]]')
+parses("a;b|c", '[["a","b|c"]]', { separator = ";" })
+parses("'a\tb'\tc", '[["a\\tb","c"]]', { separator = "\t", quote = "'" })
+
+-- A header makes records of rows.
+parses("id,name\n1,Ada\n2,Grace\n", '[{"id":"1","name":"Ada"},{"id":"2","name":"Grace"}]', { header = true })
+parses("1,Ada\n", '[{"id":"1","name":"Ada"}]', { header = { "id", "name" } })
+parses("x,x\n1,Ada\n", '[{"id":"1","name":"Ada"}]', { header = { "id", "name" }, skip = 1 })
+parses("id,name\n1\n2,Ada,more\n", '[{"id":"1"},{"id":"2","name":"Ada"}]', { header = true, ragged = true })
+parses("a,b\n", "[]", { header = true })
+parses("", "[]", { header = true })
+
+-- What is sloppy is taken where that is asked for.
+parses('a "b" c,"d"e\n', '[["a \\"b\\" c","de"]]', { lenient = true })
+
+-- Lines without their ends.
+do
+  local lines, rows = { "a,b", '"c', 'd",e' }, {}
+  local place = 0
+  for row in csv.rows(function() place = place + 1 return lines[place] end, { lines = true }) do rows[#rows + 1] = row end
+  equal(show(rows), '[["a","b"],["c\\nd","e"]]')
+end
+
+-- It takes no more of its source than it needs.
+do
+  local asked = 0
+  local rows = csv.rows(function() asked = asked + 1 return "a,b\n" end)
+  rows()
+  equal(asked, 1)
+end
+
+local function broken(message, text, options)
+  check.fails("decoding", "the text is not CSV: " .. message, csv.parse, text, options)
+end
+broken("a quote is not closed that was opened at line 2", 'a\n"b\nc\n')
+broken("\"c\" follows a closing quote at line 1", '"b"c')
+broken("a quote is in a field that does not begin with one; give lenient = true to take it as it is at line 3", 'a\n\nb"c')
+broken("the row at line 3 has 1 fields, and the header has 2; give ragged = true to take it as it is", "a,b\n1,2\n3\n", { header = true })
+broken("the header has \"a\" twice at line 1; give header a list of names, and skip = 1", "a,a\n", { header = true })
+broken("the row at line 2 has more than 1048576 bytes; perhaps the quote at line 2 is not closed", 'a\n"' .. ("x\n"):rep(1 << 20))
+broken("the row at line 1 has more than 9 bytes", "0123,567,9ab", { max_row = 9 })
+equal(#csv.parse(("x,"):rep(1000) .. "\n" .. ("y"):rep(1 << 20))[1], 1001)
+
+-- Writing gives back what was read.
+for _, rows in ipairs { {}, { { "a", "b" } }, { { "" } }, { { "", "" } }, { { 'a "b"', "c,d", "e\r\nf", " g" } }, { { "a" }, { "b", "c" } } } do
+  equal(show(csv.parse(csv.write(rows))), show(rows))
+end
+equal(csv.write { { "a,b", 'c"d', "e\nf", " g", true, 1, 1.5, 2.0, 0.1, nightjar.null, "end" } },
+  '"a,b","c""d","e\nf"," g",true,1,1.5,2,0.1,,end\r\n')
+equal(csv.write({ { 1, nil, 3, n = 3 } }, { line_end = "\n" }), "1,,3\n")
+equal(csv.write({ { "a;b", "%c" } }, { separator = ";", quote = "%" }), "%a;b%;%%%c%\r\n")
+equal(csv.write({ { "a", "" } }, { quote_all = true }), '"a",""\r\n')
+equal(csv.write({ { 2 ^ 53, 1e300, -0.5, 1 / 3 } }), "9007199254740992,1e+300,-0.5,0.33333333333333331\r\n")
+
+-- Records: their names in order, or the columns asked for.
+equal(csv.write { { name = "Ada", id = 1 }, { id = 2, name = "Grace" } }, "id,name\r\n1,Ada\r\n2,Grace\r\n")
+equal(csv.write({ { name = "Ada", id = 1, x = 2 }, { id = 2 } }, { columns = { "name", "id" } }), "name,id\r\nAda,1\r\n,2\r\n")
+equal(csv.write({ { name = "Ada" } }, { columns = { "name" }, header = false }), "Ada\r\n")
+equal(csv.write({ { 1, 2 } }, { columns = { "a", "b" } }), "a,b\r\n1,2\r\n")
+equal(csv.write({}, { columns = { "a", "b" } }), "a,b\r\n")
+equal(csv.write(csv.rows("a,b\n1,2\n", { header = true })), "a,b\r\n1,2\r\n")
+
+-- Fields that a spreadsheet would compute are made text where that is asked for; numbers stay numbers.
+equal(csv.write({ { '=HYPERLINK("http://x")', "+1", "-2.5", "@a", "-x", "+cmd" } }, { safe = true }),
+  '"\'=HYPERLINK(""http://x"")",+1,-2.5,\'@a,\'-x,\'+cmd\r\n')
+
+-- Row by row.
+do
+  local written = {}
+  local put = csv.writer(function(text) written[#written + 1] = text end, { columns = { "a" } })
+  put { a = 1 }
+  put { a = 2 }
+  equal(table.concat(written, "|"), "a\r\n1\r\n|2\r\n")
+end
+
+-- Misuse.
+check.misuse("csv.parse: a string expected, got no value; csv.rows reads from a function", function() csv.parse() end)
+check.misuse("csv.parse: there is no option 'seperator'; did you mean 'separator'?", function() csv.parse("", { seperator = ";" }) end)
+check.misuse("csv.parse: option 'skip' must be of type integer, got a number with a fraction", function() csv.parse("", { skip = 1.5 }) end)
+check.misuse("csv.rows: the options must be a table, got string", function() csv.rows("", "x") end)
+check.misuse("csv.rows: a string or a function expected, got table; an iterator such as res:chunks() is a function", function() csv.rows {} end)
+check.misuse("csv.rows: the function must return strings, not a number", function() csv.rows(function() return 1 end)() end)
+check.misuse("separator must be one byte that ends no line", function() csv.parse("", { separator = "\n" }) end)
+check.misuse("separator and quote must not be the same", function() csv.parse("", { separator = '"' }) end)
+check.misuse("csv.write: field 2 is a table; CSV has strings, numbers and booleans", function() csv.write { { 1, {} } } end)
+check.misuse("csv.write: field b is a function; CSV has strings, numbers and booleans", function() csv.write { { a = 1, b = print } } end)
+check.misuse("csv.write: a row must be a table, got number", function() csv.write { 1 } end)
+check.misuse("csv.write: a row has the field \"b\", which the first has not; give columns = {...}", function() csv.write { { a = 1 }, { b = 1 } } end)
+check.misuse("csv.write: a record follows lists; give columns = {...}", function() csv.write { { 1 }, { b = 1 } } end)
+check.misuse("csv.write: columns has \"a\" twice", function() csv.write({}, { columns = { "a", "a" } }) end)

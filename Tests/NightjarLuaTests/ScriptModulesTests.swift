@@ -1,0 +1,169 @@
+import Nightjar
+import Synchronization
+import Testing
+
+@testable import NightjarLua
+
+/// The standard modules in scripts of a host program.
+@Suite struct ScriptModulesTests {
+    /// Keeps the lines of a client's log.
+    private final class Lines: Sendable {
+        private let lines = Mutex<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+
+        func sink(_ level: LogLevel) -> LogSink {
+            LogSink(level: level) { [self] line in lines.withLock { $0.append("\(line.level.name): \(line.message)") } }
+        }
+    }
+
+    private func message(_ script: Script, _ source: String) -> String? {
+        do throws(NightjarError) {
+            try script.run(source, name: "test")
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test(arguments: ["base64", "csv", "hash", "json", "log", "time", "url", "uuid"])
+    func sandboxHas(module: String) throws {
+        let script = try Script(sandboxed: true)
+        try script.run("assert(type(require 'nightjar'.\(module)) == 'table')")
+        guard module != "json" else { return }
+        try script.run("assert(require 'nightjar.\(module)' == require 'nightjar'.\(module))")
+    }
+
+    @Test(arguments: ["env", "args"])
+    func sandboxLacks(module: String) throws {
+        let script = try Script(sandboxed: true)
+        try script.run("assert(require 'nightjar'.\(module) == nil)")
+        #expect(
+            message(script, "require 'nightjar.\(module)'")?.hasPrefix(
+                "test:1: module 'nightjar.\(module)' is not available here") == true)
+    }
+
+    /// What a script did to its globals is not what modules are made of, once they are loaded; before, it harms itself alone.
+    @Test func modulesKeepWhatTheyWereLoadedWith() throws {
+        let script = try Script(sandboxed: true)
+        try script.run("csv = require 'nightjar'.csv")
+        try script.run(
+            "string.find, table.concat, type, ipairs = nil assert(csv.write {{1, 'a,b'}} == '1,\"a,b\"\\r\\n')")
+    }
+
+    @Test func aModuleThatFoundNoMemoryIsLoadedByTheNextToAsk() throws {
+        let script = try Script(limits: ScriptLimits(memory: 1 << 20))
+        try script.run(
+            """
+            local nightjar = require "nightjar"
+            local hog = {}
+            pcall(function() while true do hog[#hog + 1] = ("x"):rep(100) .. #hog end end)
+            local ok, why = pcall(function() return nightjar.csv end)
+            assert(not ok and tostring(why):find "memory", tostring(why))
+            hog = nil
+            assert(nightjar.csv.parse "a,b"[1][2] == "b")
+            """)
+    }
+
+    // MARK: The log
+
+    @Test func linesGoToTheLogOfTheHostsClient() throws {
+        let lines = Lines()
+        var configuration = Configuration()
+        configuration.log = lines.sink(.info)
+        let client = try Client(configuration)
+        let script = try Script(client: client, sandboxed: true)
+        try script.run(
+            """
+            local log = require "nightjar".log
+            assert(log.level() == "info")
+            log.debug "not asked for"
+            log.info("copied", {bytes = 1048576, from = "a file", ok = true, none = ""})
+            log.warn("two\\nlines \\27[31m", {["a=b"] = "c"})
+            log.with {request = 7}.with {user = "ada"}.error("failed", {
+                token = "hunter2", headers = {Authorization = "Bearer hunter2", ["Content-Type"] = "text/plain"},
+                url = "https://u:hunter2@example.org/?access_token=hunter2&page=1", list = {1, {password = "hunter2"}},
+            })
+            log.info("see https://example.org/?api_key=hunter2, and go on")
+            log.info(("x"):rep(5000))
+            local circle = {}
+            circle[1] = circle
+            log.info("deep", {circle = circle})
+            log.info("refused", {code = 404, has_password = true, password = false, pin = 1234})
+            """)
+        client.close()
+        #expect(
+            lines.all == [
+                "info: copied bytes=1048576 from=\"a file\" none=\"\" ok=true",
+                "warning: two\\nlines \\x1b[31m \"a=b\"=c",
+                "error: failed request=7 user=ada headers={Authorization=*** Content-Type=\"text/plain\"} "
+                    + "list={1 {password=***}} token=*** url=\"https://example.org/?access_token=***&page=1\"",
+                "info: see https://example.org/?api_key=*** and go on",
+                "info: " + String(repeating: "x", count: 4096) + "... (5000 bytes)",
+                "info: deep circle={{{{{{...}}}}}}",
+                "info: refused code=404 has_password=true password=false pin=***",
+            ])
+    }
+
+    @Test func aFloodOfLinesEndsTheScriptAndNotTheHost() throws {
+        let flood =
+            "the script floods the log: more than 10000 lines or 4 MiB, and 100 lines or 64 KiB a second since then"
+        let lines = Lines()
+        var configuration = Configuration()
+        configuration.log = lines.sink(.info)
+        let client = try Client(configuration)
+        let script = try Script(client: client, sandboxed: true)
+        #expect(
+            message(script, "local log = require 'nightjar'.log while true do pcall(log.info, 'x') end")?.hasPrefix(
+                flood)
+                == true)
+        try script.run("x = 1")
+        let other = try Script(client: client, sandboxed: true)
+        let long = "local log = require 'nightjar'.log local line = ('x'):rep(4000) while true do log.info(line) end"
+        #expect(message(other, long)?.hasPrefix(flood) == true)
+        // Without a log to go to it is no other.
+        let mute = try Script(sandboxed: true)
+        #expect(message(mute, long)?.hasPrefix(flood) == true)
+        client.close()
+        #expect(lines.all.count < 14_000)
+    }
+
+    // MARK: Memory that runs out
+
+    /// The n-th allocation fails, for each n until a run gets by: it ends in an error, and nothing crashes or leaks.
+    @Test(arguments: [
+        "local s = nightjar.base64.encode('abc') local b = nightjar.base64.decode(s)",
+        "local r = nightjar.csv.parse('a,b\\n1,\"2\"\\n', {header = true}) local t = nightjar.csv.write(r)",
+        "local h = nightjar.hash.new('sha256', 'k'):update('a'):finish('base64') local d = nightjar.hash.md5('a')",
+        "local t = nightjar.time.format(nightjar.time.parse('2024-02-29T12:00:00Z'), {offset = '+01:00'})",
+        "local u = nightjar.url.build(nightjar.url.parse('http://h/?a=b')) local r = nightjar.url.redact('http://h/?token=1')",
+        "local u, w = nightjar.uuid.v4(), nightjar.uuid.parse(nightjar.uuid.v7())",
+        "nightjar.log.error('x', {a = {1, 'b c'}, token = 'x'})",
+        "local e = pcall(nightjar.env.integer, 'PATH') local p = nightjar.env.get('PATH')",
+        "local a = nightjar.args.read({{'x'}, {'-n', 'N', type = 'integer'}}, {'a', '-n1'}) local e = nightjar.try(nightjar.args.read, {}, {'x'})",
+        "local v = nightjar.json.pointer({a = {1}}, '/a~01/0')",
+    ])
+    func survivesTheFailureOfEachAllocation(use: String) throws {
+        let source = Array("local nightjar = require 'nightjar' \(use)".utf8)
+        let isLog = use.contains("log")
+        var configuration = Configuration()
+        configuration.log = isLog ? Lines().sink(.error) : nil
+        let client = try Client(configuration)
+        var limit: UInt64 = 1
+        var hasRun = false
+        while !hasRun, limit < 20_000 {
+            var limits = ScriptLimits()
+            limits.allocations = limit
+            limits.isInterruptible = false
+            let script = try? Script(client: client, limits: limits)
+            do throws(NightjarError) {
+                try script?.run(source)
+                hasRun = script != nil
+            } catch {
+                #expect(error.kind == .script)
+            }
+            limit += 1
+        }
+        #expect(hasRun)
+        client.close()
+    }
+}
