@@ -94,6 +94,12 @@ static void make_folders(const char *path) {
   }
 }
 
+/* terminal.make_folders(path) - makes the folders above a file, for its owner alone where they are not there */
+static int make_folders_above(lua_State *L) {
+  make_folders(luaL_checkstring(L, 1));
+  return 0;
+}
+
 static bool write_whole(int descriptor, const char *text, size_t length) {
   while (length > 0) {
     ssize_t count = write(descriptor, text, length);
@@ -180,7 +186,8 @@ int njc_open_terminal(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"is_terminal", is_terminal}, {"is_readable", is_readable}, {"width", width}, {"columns", columns},
       {"read_line", read_line},     {"now", now},                 {"draw", draw},   {"trace", trace},
-      {"await_input", await_input}, {"write_private", write_private}, {NULL, NULL}};
+      {"await_input", await_input}, {"write_private", write_private},
+      {"make_folders", make_folders_above}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }
