@@ -97,7 +97,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarCrypto", "CLua", "CSimdjson",
+                "Nightjar", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
@@ -240,6 +241,11 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             ],
             path: "Tests/Measure/Codec"),
         .executableTarget(
-            name: "MeasureOpenAPI", dependencies: ["NightjarHTTP", "NightjarOpenAPI"], path: "Tests/Measure/OpenAPI"),
+            name: "MeasureOpenAPI",
+            dependencies: ["NightjarHTTP", "NightjarOpenAPI", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/OpenAPI"),
+        .executableTarget(
+            name: "MeasureAnswers", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Measure/Answers"),
     ]
 }

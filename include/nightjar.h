@@ -600,7 +600,7 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
 
 /* ------------------------------------------------------------------------------------------------------- auth --- */
 
-/* A client has one way to show who it is; each of these functions takes the place of what was set before. Credentials go to
+/* A client has one way to show who it is, or several by the names of security schemes; each of these functions takes the place of what was set before. Credentials go to
  * the base URL's origin and to no other, redirects included, so nj_client_new refuses them without a base URL, and beside
  * others in its headers or its URL (NJ_INVALID_ARGUMENT). A request that has an Authorization header of its own keeps it.
  * No secret is in an error, a log line or an explanation. */
@@ -615,16 +615,19 @@ NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, c
 NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, const char *password);
 
 /**
- * A key in a header or in the query of each request, masked wherever a URL or a header is shown.
+ * A key in a header, in the query or in a cookie of each request, masked wherever a URL or a header is shown.
  *
  * @return NJ_INVALID_ARGUMENT also for an empty key, and for what the header cannot hold
  */
 NJ_API nj_status nj_config_set_api_key_header(nj_config *config, const char *name, const char *key);
 NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name, const char *key);
+/** In a cookie, beside those that the client keeps, of which one of that name gives way. A request with a Cookie header of
+ * its own goes without. */
+NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *name, const char *key);
 
 /**
  * What the option `auth` of nj_config_merge_json takes: false for no credentials, or an object with a type: bearer (token),
- * basic and digest (user, password), api_key (key, header or query, prefix), and the two whose token runs out:
+ * basic and digest (user, password), api_key (key; header, query or cookie; prefix), and the two whose token runs out:
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
@@ -643,6 +646,18 @@ NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name
  * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
  * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
  * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds).
+ *
+ * Several credentials have the names of security schemes:
+ *
+ *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."}, "oauth": {"type": "oauth2", ...}}}
+ *
+ * Each request from an endpoint is then sent with those of the first of its ways in (`security`) for which there are all, and
+ * refused before it is sent, with NJ_INVALID_REQUEST, where there is none such; `{"auth": "apiKey"}` of nj_request_merge_json
+ * names others, and what names none goes without. Each login has a token, a store and a refresh of its own.
+ *
+ * With a catalog whose document says how to log in (nj_config_set_catalog, before) no type is needed, and oauth2 asks for the
+ * scopes that all endpoints of its scheme name together, as `scopes` of nj_catalog_json shows, unless `scope` says which. A
+ * refresh names none, which stands for those that were granted (RFC 6749 section 6).
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key or a wrong value, NJ_DECODING when it is not JSON, NJ_STORAGE when a key_file
@@ -697,7 +712,7 @@ NJ_API void nj_token_question_release(nj_token_question *question);
  */
 typedef void (*nj_login_required_fn)(void *context);
 
-/** For whatever login the clients made from `config` have; NULL: nobody is told. `context` as for a token provider. */
+/** For whatever logins the clients made from `config` have; NULL: nobody is told. `context` as for a token provider. */
 NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
 
 /** False: the request is sent without the client's credentials, those in its headers and URL among them. */
@@ -713,6 +728,9 @@ NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
  *         NJ_FORKED
  */
 NJ_API nj_status nj_client_sign_in(nj_client *client, const char *json, size_t length, nj_error **out_error);
+/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
+NJ_API nj_status nj_client_sign_in_to(nj_client *client, const char *scheme, const char *json, size_t length,
+                                      nj_error **out_error);
 
 /**
  * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on. What the cache has of answers to this
@@ -721,6 +739,8 @@ NJ_API nj_status nj_client_sign_in(nj_client *client, const char *json, size_t l
  * @return NJ_INVALID_REQUEST for a client that has no login; NJ_FORKED
  */
 NJ_API nj_status nj_client_sign_out(nj_client *client);
+/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
+NJ_API nj_status nj_client_sign_out_of(nj_client *client, const char *scheme, nj_error **out_error);
 
 /** Shows a person what to do, to let the program in. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
@@ -747,6 +767,9 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
  */
 NJ_API nj_status nj_client_log_in(nj_client *client, double seconds, nj_login_prompt_fn prompt, void *context,
                                   nj_error **out_error);
+/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
+NJ_API nj_status nj_client_log_in_to(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
+                                     void *context, nj_error **out_error);
 
 /** Called once for each login that was started. `error` is NULL when the client is logged in, and borrowed otherwise. */
 typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
@@ -760,6 +783,10 @@ typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
  */
 NJ_API nj_task *nj_client_start_log_in(nj_client *client, double seconds, nj_queue *queue, nj_login_prompt_fn prompt,
                                        nj_login_done_fn done, void *context, nj_error **out_error);
+/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
+NJ_API nj_task *nj_client_start_log_in_to(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
+                                          nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
+                                          nj_error **out_error);
 
 /* ------------------------------------------------------------------------------------------------------ retry --- */
 
@@ -1132,7 +1159,8 @@ NJ_API nj_status nj_hop_set_url(nj_hop *hop, const char *url);
 /** False: the answer comes as the server sends it, and the client's Accept-Encoding is not sent. */
 NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);
 
-/** False: none of the client's cookies are sent, and none are kept. A request with a Cookie header of its own is so too. */
+/** False: none of the client's cookies are sent, and none are kept. A request with a Cookie header of its own is so too;
+ * cookies that are parameters of its endpoint go beside them. */
 NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
@@ -1217,14 +1245,15 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *     {"path": "/articles/{id}", "method": "GET",
  *      "parameters": {"id": "integer", "page": {"type": "integer", "default": 1}, "X-Trace": {"in": "header"}},
  *      "body": {a JSON Schema}, "answer": {a JSON Schema}, "response_validation": "off" | "warn" | "error",
- *      "requires_auth": false, "idempotent": true, "cache": "reload", "timeout": 5,
+ *      "requires_auth": false, "security": ["apiKey", {"oauth": ["read"]}], "idempotent": true, "cache": "reload", "timeout": 5,
  *      "pagination": {"style": "cursor", "items": "/results", "next": "/next_cursor", "key": "/id"},
  *      "summary": "One article", "documentation": "...", "deprecated": true, "tags": ["articles"]}
  *
  * Only the path is needed. A parameter is the name of a type, or an object of words of JSON Schema and of `in` ("path",
  * "query", "header", "cookie"), `required`, `default`, `style` and `explode` (OpenAPI 3.1 section 4.8.12), `allow_reserved`,
  * `documentation`, `deprecated` and `example`. It is in the path where that has its name in braces, and else in the query.
- * `requires_auth`: true, it is not asked without credentials; false, it is asked without the client's.
+ * `requires_auth`: true, it is not asked without credentials; false, it is asked without the client's. `security`: the ways
+ * in by the names of schemes, of which one is enough, as OpenAPI has them.
  * A body that is described is needed; `{"schema": ..., "content_type": ..., "required": false}` says otherwise.
  *
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one), a wrong type, and a name that is
@@ -1236,7 +1265,8 @@ NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, cons
 /**
  * The endpoints of clients made from `config`, copied; NULL: none. The first server of the catalog is the base URL where none
  * is set. With a catalog whose document says how to log in, the `auth` of nj_config_merge_json needs no type:
- * {"auth": {"token": "..."}}, or {"auth": {"scheme": "ApiKeyAuth", "key": "..."}} where there are several ways.
+ * {"auth": {"token": "..."}}, or {"auth": {"scheme": "ApiKeyAuth", "key": "..."}} where there are several ways, or
+ * {"auth": {"schemes": {"ApiKeyAuth": {"key": "..."}, ...}}} for several of them.
  */
 NJ_API nj_status nj_config_set_catalog(nj_config *config, nj_catalog *catalog);
 
@@ -1247,11 +1277,12 @@ NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
 /** The name of the endpoint at `index`, in the order of the description; NULL: there are fewer. */
 NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
 /** An endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent, parameters (each
- * with name, in, required, type, default, example, documentation), body (with an example, the document's or one that is made),
- * answers, and unchecked: what of its schemas no value is checked against. NULL: there is none of that name. */
+ * with name, in, required, type, default, example, documentation), security (scopes by scheme, one way in after the other),
+ * body (with an example, the document's or one that is made), answers, and unchecked: what of its schemas no value is checked
+ * against. NULL: there is none of that name. */
 NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
-/** All of it as a JSON object: title, version, documentation, servers, tags, security, endpoints (names), and notes: what of a
- * document was passed over, and why. */
+/** All of it as a JSON object: title, version, documentation, servers, tags, security (names of schemes), scopes (what the
+ * endpoints ask of OAuth 2.0, by scheme), endpoints (names), and notes: what of a document was passed over, and why. */
 NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
 
 /**
@@ -1691,9 +1722,13 @@ NJ_API void nj_page_free(nj_page *page);
 
 /**
  * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
- * and coroutines run on the thread that calls nj_script_run.
+ * and coroutines run on the thread that calls nj_script_run. Files and descriptors that it waits for are looked after by
+ * threads of its own, which begin with the first and end with it; the processes that it starts (`nightjar.process`) are
+ * ended with it, and it never waits for another child of yours.
  *
  * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
+ *               What the script logs by `nightjar.log` goes to the log of that client (nj_config_set_log); without one, to
+ *               standard error, or nowhere in a sandbox.
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
 
@@ -1701,30 +1736,42 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Before the script is used: without io, os, debug, package and print, and text is all that `load` takes; and where it was
- * given a client, it can make no other, and see neither its cookies nor what is secret in its requests. For scripts that you
- * did not write, together with the limits below.
+ * Before the script is used: without io, os, debug, package and print, nor the modules of `nightjar` for files, processes and
+ * standard input, and text is all that `load` takes; and where it was given a client, it can make no other, and see neither
+ * its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and
+ * 100 lines or 64 KiB a second since then. For scripts that you did not write, together with the limits below.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/* "Before it is used" below: before the first run, function or global.
+/* "Before it is used" below: before the first run, function or global. A script has limits unless you take them off.
  *
  * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
  * library function in C comes to its end first, and a script can make one long: string.find and its like take
  * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
 
-/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. No limit unless set. */
+/**
+ * Before it is used, of a sandboxed script: allows it calls to the origin of this URL. It may ask that of its client's base
+ * URL, those so allowed and no other; redirects and next pages lead it to no other either.
+ *
+ * @return NJ_INVALID_URL for a URL that is none; what a script that is not sandboxed was allowed, its first run refuses
+ */
+NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
+
+/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit. */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**
  * Before it is used: steps of the Lua machine that one run may take, to the nearest 1000; each coroutine and task counts
- * for 100 more. No limit unless set.
+ * for 100 more. 100,000,000,000 unless set, some ten minutes of computing; 0: no limit.
  */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
-/** Before it is used: seconds that one run may take, waiting included. NJ_NO_LIMIT unless set. */
+/** Before it is used: the same, without waiting in between. 1,000,000,000 unless set, some seconds; 0: no limit. */
+NJ_API nj_status nj_script_set_burst_limit(nj_script *script, uint64_t count);
+
+/** Before it is used: seconds that one run may take, waiting included; NJ_NO_LIMIT: no limit. 3600 unless set. */
 NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 
 /**

@@ -35,6 +35,7 @@ static struct {
   bool is_interrupted; /* the line ends and is dropped */
   bool has_failed;     /* an error lies on the stack of L */
   bool ends_in_line;   /* what was written last did not end with a newline */
+  volatile sig_atomic_t is_stale; /* the process was stopped, and others have written */
   int columns, rows;
   struct termios edited, before; /* the terminal's settings, for the time in which the process is stopped */
 } editor;
@@ -106,6 +107,7 @@ static void leave_line(void) {
 
 static void draw_line(void) { el_set(editor.line_editor, EL_REFRESH); }
 
+/* Most terminals wrap what they show anew when their width changes. */
 static void follow_size(void) {
   struct winsize size;
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return;
@@ -113,7 +115,11 @@ static void follow_size(void) {
   bool is_known = editor.columns != 0;
   editor.columns = size.ws_col;
   editor.rows = size.ws_row;
-  if (is_known) el_resize(editor.line_editor);
+  if (!is_known) return;
+  el_resize(editor.line_editor);
+  if (editor.L == NULL) return;
+  hide_line();
+  draw_line();
 }
 
 /* --- What is printed meanwhile --- */
@@ -230,6 +236,7 @@ static void stop_process(int number) {
   if (is_edited) tcsetattr(STDIN_FILENO, TCSADRAIN, &editor.before);
   raise(SIGSTOP);
   if (is_edited) tcsetattr(STDIN_FILENO, TCSADRAIN, &editor.edited);
+  editor.is_stale = is_edited;
   errno = code;
 }
 
@@ -302,14 +309,30 @@ static int open_editor(lua_State *L) {
   return 0;
 }
 
+/* editor.refresh() - draws the line that is edited where others have written meanwhile */
+static int refresh(lua_State *L) {
+  (void)L;
+  if (editor.is_stale && editor.L != NULL) draw_line();
+  editor.is_stale = 0;
+  return 0;
+}
+
+/* editor.end_line() - where what was printed last did not end with a newline */
+static int end_printed_line(lua_State *L) {
+  (void)L;
+  fflush(NULL);
+  if (editor.ends_in_line) write_all(STDOUT_FILENO, "\n", 1);
+  editor.ends_in_line = false;
+  return 0;
+}
+
 /* editor.read(prompt) -> the line without its newline; nil at the end of the input; false: Ctrl-C was typed */
 static int read_line(lua_State *L) {
   editor.prompt = luaL_checkstring(L, 1);
   if (editor.line_editor == NULL || editor.L != NULL) return luaL_error(L, "no line can be read here");
   lua_settop(L, 1);
-  fflush(NULL);
-  if (editor.ends_in_line) write_all(STDOUT_FILENO, "\n", 1);
-  editor.ends_in_line = editor.is_interrupted = editor.has_failed = false;
+  end_printed_line(L);
+  editor.is_interrupted = editor.has_failed = false;
   tcgetattr(STDIN_FILENO, &editor.before);
   editor.L = L;
   int count = 0;
@@ -337,7 +360,8 @@ static int remember(lua_State *L) {
 
 int njc_open_editor(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"open", open_editor}, {"read", read_line}, {"remember", remember}, {NULL, NULL}};
+      {"open", open_editor}, {"read", read_line}, {"end_line", end_printed_line}, {"remember", remember},
+      {"refresh", refresh}, {NULL, NULL}};
   luaL_newlib(L, functions);
   lua_pushinteger(L, HISTORY_SIZE);
   lua_setfield(L, -2, "history_size");

@@ -4,6 +4,7 @@
 #endif
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <errno.h>
 #include <fcntl.h>

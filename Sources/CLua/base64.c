@@ -59,7 +59,8 @@ static bool is_space(uint8_t letter) { return letter == ' ' || letter == '\t' ||
 static int refuse(lua_State *L, uint8_t letter, size_t place, bool is_url) {
   const char *hint = "";
   if (value_of(letter, !is_url) >= 0) {
-    hint = is_url ? "; it is of the standard alphabet: leave out url = true" : "; it is of the alphabet for URLs: give url = true";
+    hint = is_url ? "; it is of the standard alphabet: leave out url = true"
+                  : "; it is of the alphabet for URLs: give url = true";
   } else if (is_space(letter)) {
     hint = "; give spaces = true to skip white space";
   }

@@ -23,6 +23,7 @@ int njl_cache_push(lua_State *L) {
   cache *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (cache){0};
   luaL_setmetatable(L, NJL_CACHE);
+  njl_own(L);
   self->handle = njl_client_cache(client);
   if (self->handle == NULL) {
     lua_pop(L, 1);

@@ -26,11 +26,11 @@ njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
 
 bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
 
-/* Registry key of a table from a number to the client that has it. A client is not kept by it and keeps its functions as
- * user values, so that a function which mentions its own client can be collected with it. */
+/* Registry key of a table from a number to the userdata that has it. It is not kept by that and keeps its functions as user
+ * values, so that a function which mentions its own client can be collected with it. */
 static char numbers_key;
 
-lua_Integer njl_number_client(lua_State *L, njl_host *host, int index) {
+lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
   index = lua_absindex(L, index);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TNIL) {
     lua_pop(L, 1);
@@ -62,6 +62,7 @@ static client *push_client(lua_State *L, njl_host *host) {
   client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
   *self = (client){.host = host};
   luaL_setmetatable(L, NJL_CLIENT);
+  njl_own(L);
   return self;
 }
 
@@ -105,7 +106,7 @@ int njl_client_open(lua_State *L) {
     njl_read_login(L, 1, 2, &listener);
   }
   if (listener.level > 0 || listener.provides_tokens || listener.hears_of_logins) {
-    listener.number = njl_number_client(L, host, 2);
+    listener.number = njl_number(L, host, 2);
   }
   if (listener.level > 0 || self->has_hooks) {
     push_without_functions(L, 1);

@@ -19,6 +19,7 @@ int njl_cookies_push(lua_State *L, njl_client *client) {
   cookies *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (cookies){0};
   luaL_setmetatable(L, NJL_COOKIES);
+  njl_own(L);
   self->handle = njl_client_cookies(client);
   if (self->handle == NULL) {
     lua_pop(L, 1);
@@ -31,6 +32,7 @@ njl_loan *njl_loan_push(lua_State *L) {
   njl_loan *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (njl_loan){0};
   luaL_setmetatable(L, NJL_LOAN);
+  njl_own(L);
   return self;
 }
 

@@ -76,7 +76,7 @@ static int waited(lua_State *L, int status, lua_KContext context) {
 /* The object at index 1. Calls that have come meanwhile have put it off. */
 static int wait_and_run(lua_State *L) {
   limiter *self = lua_touserdata(L, 1);
-  njl_moment now = njl_now();
+  njl_moment now = njl_host_now(self->host);
   if (now < self->due) {
     njl_wait *wait = njl_wait_push(L, self->host);
     wait->deadline = self->due;
@@ -119,7 +119,7 @@ static void put_off(lua_State *L, limiter *self) {
 /* f(...) */
 static int call(lua_State *L) {
   limiter *self = check_limiter(L);
-  njl_moment now = njl_now();
+  njl_moment now = njl_host_now(self->host);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   if (self->leads && now >= self->free && !is_pending(self)) {
     int arguments = lua_gettop(L) - 1;
@@ -158,7 +158,7 @@ static int flush(lua_State *L) {
   njl_task_spawn(L, self->host, count);
   njl_task_cancel(pending);
   forget(L, self);
-  self->free = later(njl_now(), self->span);
+  self->free = later(njl_host_now(self->host), self->span);
   return 1;
 }
 

@@ -25,6 +25,7 @@ static endpoints *push_endpoints(lua_State *L) {
   endpoints *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (endpoints){0};
   luaL_setmetatable(L, NJL_ENDPOINTS);
+  njl_own(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
   return self;
@@ -246,13 +247,20 @@ static int paginate(lua_State *L) {
 /* --- OpenAPI --- */
 
 /* The stack of api:load_openapi. */
-enum { LOADING = 2 };
+enum { LOADING = 2, CALLER };
 
 static int loaded(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_reply *reply = (njl_reply *)context;
   njl_failure failure;
-  if (njl_outcome_failure(reply->wait.call, &failure)) return njl_reply_finish(L, LOADING);
+  if (njl_outcome_failure(reply->wait.call, &failure)) {
+    luaL_checkstack(L, LUA_MINSTACK, NULL);
+    lua_settop(L, CALLER);
+    njl_reply *error = njl_error_push(L);
+    error->wait.call = reply->wait.call;
+    reply->wait.call = NULL;
+    return njl_caller_raise(L, CALLER);
+  }
   const njl_catalog *former = njl_endpoints_of(L);
   endpoints *self = push_endpoints(L);
   self->handle = njl_outcome_catalog(reply->wait.call, former);
@@ -269,15 +277,13 @@ int njl_load_openapi(lua_State *L) {
   }
   /* Documents may be larger, and more, than the host lets a script have. */
   if (host->is_sandboxed) return luaL_error(L, "load_openapi: is not available here");
-  if (njl_client_has_hooks(L)) {
-    return luaL_error(L, "load_openapi: a client with 'before' or 'after' loads nothing; make another without, or give "
-                         "'openapi' a file");
-  }
   lua_settop(L, 2);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_Integer caller = njl_caller_push(L, host, 0);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_outcome *refusal = NULL;
-  reply->wait.call = njl_catalog_start(host->engine, client, bytes_at(L, 2), &reply->wait, &refusal);
+  reply->wait.call = njl_catalog_start(host->engine, client, bytes_at(L, LOADING), caller, &reply->wait, &refusal);
+  reply->wait.needs_tasks = caller != 0;
   lua_replace(L, LOADING);
   if (reply->wait.call == NULL) {
     reply->wait.call = refusal;

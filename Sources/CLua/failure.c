@@ -14,6 +14,7 @@ njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = false;
   reply->place = 0;
   luaL_setmetatable(L, NJL_REPLY);
+  njl_own(L);
   return &reply->wait;
 }
 

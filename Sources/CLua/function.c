@@ -17,7 +17,7 @@ static int results_gc(lua_State *L) {
   return 0;
 }
 
-static njl_value value_at(lua_State *L, int index) {
+njl_value njl_value_at(lua_State *L, int index) {
   njl_value value = {.kind = NJL_OTHER};
   switch (lua_type(L, index)) {
   case LUA_TNIL: value.kind = NJL_NIL; break;
@@ -53,7 +53,7 @@ void njl_push_value(lua_State *L, const njl_value *value) {
 static int call(lua_State *L) {
   int count = lua_gettop(L);
   njl_value *arguments = lua_newuserdatauv(L, ((size_t)count + 1) * sizeof *arguments, 0);
-  for (int index = 0; index < count; index++) arguments[index] = value_at(L, index + 1);
+  for (int index = 0; index < count; index++) arguments[index] = njl_value_at(L, index + 1);
   results *made = lua_newuserdatauv(L, sizeof *made, 0);
   made->handle = NULL;
   if (njl_new_metatable(L, NJL_RESULTS)) {
@@ -61,6 +61,7 @@ static int call(lua_State *L) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
 
   njl_value failure;
   size_t returned = 0;

@@ -228,7 +228,7 @@ int njl_timeout(lua_State *L) {
   g->seconds = seconds;
   g->total = 1;
   start(L, g, arguments);
-  g->wait.deadline = njl_deadline_after(seconds);
+  g->wait.deadline = njl_host_deadline_after(g->wait.host, seconds);
   njl_timer_add(&g->wait);
   return go(L, LUA_OK, (lua_KContext)g);
 }

@@ -181,7 +181,8 @@ static int unhex(lua_State *L) {
 }
 
 int njl_open_hash(lua_State *L) {
-  static const luaL_Reg others[] = {{"hmac", hmac}, {"new", begin}, {"equal", equal}, {"hex", hex}, {"unhex", unhex}, {NULL, NULL}};
+  static const luaL_Reg others[] = {
+      {"hmac", hmac}, {"new", begin}, {"equal", equal}, {"hex", hex}, {"unhex", unhex}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"update", update}, {"finish", end}, {NULL, NULL}};
   if (njl_new_metatable(L, NJL_HASH)) {
     lua_pushcfunction(L, gc);

@@ -1,15 +1,45 @@
 /* host.c - one host for each Lua state: the loop that polls for what has ended and resumes the tasks that waited for
  * it. Only resume() here resumes a task; what ends a wait merely puts its task into the ready list. */
+#include <string.h>
+
 #include "njl.h"
 
 /* Registry key of the host. */
 static char host_key;
 
-/* User value 1 of the host: tasks that have not ended, by their address. */
-enum { ANCHORS = 1 };
+/* User values of the host: tasks that have not ended, by their address; what finalizers have made; and the error that was told
+ * last to another task, which it does not keep, with its traceback. */
+enum { ANCHORS = 1, LATE, TOLD, VALUES = TOLD };
+enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
 
+void njl_own(lua_State *L) {
+  if (lua_gc(L, LUA_GCCOUNT) >= 0) return; /* It answers nothing in finalizers. */
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA && lua_getiuservalue(L, -1, LATE) == LUA_TTABLE) {
+    lua_pushvalue(L, -3);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+static int end_late(lua_State *L) {
+  lua_getiuservalue(L, 1, LATE);
+  for (lua_pushnil(L); lua_next(L, 2) != 0;) {
+    lua_pop(L, 1);
+    if (luaL_getmetafield(L, 3, "__gc") == LUA_TNIL) continue;
+    lua_pushvalue(L, 3);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  }
+  return 0;
+}
+
+/* The first that is made, so the last that is finalized where the state ends. */
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
+  lua_pushcfunction(L, end_late);
+  lua_pushvalue(L, 1);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
   njl_engine *engine = host->engine;
   host->engine = NULL;
   njl_engine_free(engine);
@@ -24,6 +54,14 @@ bool njl_host_is_open(lua_State *L) {
   return is_open;
 }
 
+static void push_told(lua_State *L) {
+  lua_createtable(L, TOLD_TRACEBACK, 0);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
 njl_host *njl_host_open(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA) {
     njl_host *known = lua_touserdata(L, -1);
@@ -31,13 +69,21 @@ njl_host *njl_host_open(lua_State *L) {
     return known;
   }
   lua_pop(L, 1);
-  njl_host *host = lua_newuserdatauv(L, sizeof *host, 1);
+  njl_host *host = lua_newuserdatauv(L, sizeof *host, VALUES);
   *host = (njl_host){.stop_reason = "interrupted", .limit = NJL_NEVER};
   host->root.host = host;
   host->root.state = NJL_RUNNING;
   host->current = &host->root;
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
+  push_told(L);
+  lua_setiuservalue(L, -2, TOLD);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_setiuservalue(L, -2, LATE);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, host_gc);
   lua_setfield(L, -2, "__gc");
@@ -61,11 +107,13 @@ bool njl_is_deeper(const njl_host *host, size_t bytes) {
 
 njl_host *njl_host_of(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
-static void push_anchors(lua_State *L) {
+static void push_value(lua_State *L, int place) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key);
-  lua_getiuservalue(L, -1, ANCHORS);
+  lua_getiuservalue(L, -1, place);
   lua_replace(L, -2);
 }
+
+static void push_anchors(lua_State *L) { push_value(L, ANCHORS); }
 
 void njl_anchor(lua_State *L, njl_task *task, int index) {
   index = lua_absindex(L, index);
@@ -135,10 +183,12 @@ static void adopt_failure(lua_State *L, njl_task *parent) {
     while (child != NULL && (child->status <= LUA_OK || child->is_observed)) child = child->next;
     if (child == NULL) return;
   }
-  if (!lua_checkstack(parent->thread, 1) || !lua_checkstack(child->thread, 1)) return;
+  int moved = child->has_traceback ? 2 : 1;
+  if (!lua_checkstack(parent->thread, moved) || !lua_checkstack(child->thread, moved)) return;
   lua_settop(parent->thread, 0);
-  lua_pushvalue(child->thread, -1);
-  lua_xmove(child->thread, parent->thread, 1);
+  for (int index = 0; index < moved; index++) lua_pushvalue(child->thread, -moved);
+  lua_xmove(child->thread, parent->thread, moved);
+  parent->has_traceback = child->has_traceback;
   parent->status = child->status;
   parent->results = 1;
   child->is_observed = true;
@@ -166,7 +216,7 @@ static void end(lua_State *L, njl_task *task) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
-    njl_task_drop_question(task);
+    njl_task_drop_errands(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
@@ -211,13 +261,68 @@ static void close_thread(njl_task *task) {
 
 /* --- Running --- */
 
+/* Of tracebacks, in bytes: that of a task, which Lua shortens to 22 lines, with those of the tasks that it asked. */
+#define LONGEST_TRACEBACK (16 * 1024)
+
+/* The traceback of the task; behind that of the one that its error came from, where it had asked for it. */
+static void push_traceback(lua_State *L, const njl_task *task) {
+  static const char title[] = "stack traceback:";
+  luaL_traceback(L, task->thread, NULL, 0);
+  size_t length;
+  const char *own = lua_tostring(L, -1);
+  push_value(L, TOLD);
+  lua_rawgeti(L, -1, TOLD_ERROR);
+  if (lua_gettop(task->thread) == 0) {
+    lua_pop(L, 2);
+    return;
+  }
+  lua_pushvalue(task->thread, -1);
+  lua_xmove(task->thread, L, 1);
+  bool is_told = !lua_isnil(L, -1) && lua_rawequal(L, -1, -2);
+  lua_rawgeti(L, -3, TOLD_TRACEBACK);
+  const char *told = lua_tolstring(L, -1, &length);
+  if (is_told && told != NULL && length < LONGEST_TRACEBACK && strncmp(own, title, sizeof title - 1) == 0) {
+    lua_pushfstring(L, "%s\nasked for by:%s", told, own + sizeof title - 1);
+    lua_replace(L, -6);
+  }
+  lua_pop(L, 4);
+}
+
 static int make_traceback(lua_State *L) {
   njl_task *task = lua_touserdata(L, 1);
+  if (!lua_checkstack(task->thread, 1)) return 0;
   push_anchors(L);
   lua_rawgetp(L, -1, task);
-  luaL_traceback(L, task->thread, NULL, 0);
+  push_traceback(L, task);
   lua_setiuservalue(L, -2, NJL_TASK_TRACEBACK);
   return 0;
+}
+
+/* Under the error on the thread, for those who ask for that. */
+static void put_traceback(lua_State *L, njl_task *task) {
+  lua_State *thread = task->thread;
+  if (lua_gettop(thread) == 0 || !lua_checkstack(thread, 1)) return;
+  push_anchors(L);
+  lua_rawgetp(L, -1, task);
+  task->has_traceback = lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK) == LUA_TSTRING;
+  lua_xmove(L, thread, 1);
+  lua_insert(thread, -2);
+  lua_pop(L, 2);
+}
+
+/* Both places are there, so nothing is allocated. */
+void njl_remember_told(lua_State *L, const njl_task *task) {
+  push_value(L, TOLD);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, TOLD_ERROR);
+  if (task->has_traceback && lua_checkstack(task->thread, 1)) {
+    lua_pushvalue(task->thread, -2);
+    lua_xmove(task->thread, L, 1);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_rawseti(L, -2, TOLD_TRACEBACK);
+  lua_pop(L, 1);
 }
 
 static void keep_traceback(lua_State *L, njl_task *task) {
@@ -257,6 +362,7 @@ static void resume(lua_State *L, njl_task *task) {
     keep_traceback(L, task);
     close_thread(task);
     if (!is_intact) lua_settop(thread, task->results = 0);
+    else put_traceback(L, task);
     if (task->status == LUA_OK) task->status = status;
     if (task->is_cancelled) task->status = NJL_WAS_CANCELLED;
   }
@@ -266,6 +372,7 @@ static void resume(lua_State *L, njl_task *task) {
 static void step(lua_State *L, njl_task *task) {
   njl_host *host = task->host;
   if (task->state != NJL_NEW && task->state != NJL_SUSPENDED) return;
+  host->burst = 0;
   njl_charge(host, task->state == NJL_NEW ? NJL_START_CHARGE : 0);
   if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
   if (!task->is_cancelled) return resume(L, task);
@@ -277,7 +384,7 @@ static void step(lua_State *L, njl_task *task) {
 /* False: none was due. */
 static bool expire_timers(njl_host *host) {
   if (host->timers == NULL) return false;
-  njl_moment now = njl_now();
+  njl_moment now = njl_host_now(host);
   bool is_due = host->timers->deadline <= now;
   while (host->timers != NULL && host->timers->deadline <= now) njl_wait_end(host->timers, NJL_EXPIRED);
   return is_due;
@@ -291,7 +398,9 @@ static void poll(njl_host *host, bool is_idle) {
   if (is_idle) {
     timeout = -1;
     njl_moment next = host->limit;
-    if (host->timers != NULL && host->timers->deadline < next) next = host->timers->deadline;
+    /* A clock for tests stands still while something is under way. */
+    bool has_timers = host->timers != NULL && host->clock == NULL;
+    if (has_timers && host->timers->deadline < next) next = host->timers->deadline;
     if (next != NJL_NEVER) {
       njl_moment now = njl_now();
       timeout = next > now ? (double)(next - now) * 1e-9 : 0;
@@ -307,17 +416,27 @@ static void poll(njl_host *host, bool is_idle) {
 
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
+  host->burst = 0; /* Somebody waits. */
   njl_charge(host, 0);
   njl_take_interrupt(host, false);
   /* What expires may be a wait that blocks, and no task then is ready. */
   bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
-  if (is_idle && host->timers == NULL && host->calls == 0) return false;
+  if (is_idle && host->calls == 0) {
+    if (host->clock == NULL) {
+      if (host->timers == NULL) return false;
+    } else {
+      if (!njl_clock_step(host)) return false;
+      is_idle = false;
+      expire_timers(host);
+    }
+  }
   if (is_idle || host->calls > 0) poll(host, is_idle);
   if (is_idle) expire_timers(host);
   if (host->listeners > 0) {
     njl_ask_logins(L, host);
     if (most > 0) njl_write_log(L, host);
   }
+  if (host->callers > 0) njl_run_errands(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);
@@ -335,21 +454,32 @@ void njl_stop(njl_host *host, const char *reason) {
 
 void njl_charge(njl_host *host, uint64_t instructions) {
   host->instructions += instructions;
+  host->burst += instructions;
   if (host->most_instructions != 0 && host->instructions > host->most_instructions) {
     njl_stop(host, "the script ran longer than its limit of instructions");
+  } else if (host->longest_burst != 0 && host->burst > host->longest_burst) {
+    njl_stop(host, "the script computed longer than its limit without waiting");
   } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
     njl_stop(host, "the script ran longer than its limit of time");
   }
 }
 
 void njl_run(lua_State *L, njl_host *host, njl_task *task) {
-  bool is_deadlock = false;
+  bool is_deadlock = false, stands_still = false;
   while (task->state != NJL_ENDED) {
     if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
     if (!njl_turn(L, host, SIZE_MAX)) {
+      if (!is_deadlock) stands_still = njl_stands_still(host);
       is_deadlock = true;
       njl_task_cancel(task);
     }
   }
-  if (is_deadlock) luaL_error(L, "deadlock: each task waits for another");
+  if (is_deadlock) njl_raise_deadlock(L, stands_still);
+}
+
+bool njl_stands_still(const njl_host *host) { return host->clock != NULL && host->timers != NULL; }
+
+int njl_raise_deadlock(lua_State *L, bool stands_still) {
+  if (!stands_still) return luaL_error(L, "deadlock: each task waits for another");
+  return luaL_error(L, "deadlock: all tasks wait, and none advances the clock of nightjar.testing");
 }

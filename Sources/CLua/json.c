@@ -59,11 +59,19 @@ static int decode(lua_State *L) {
   return 1;
 }
 
+static int check_indent(lua_State *L) {
+  enum { MOST = 16 };
+  lua_Integer spaces = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : -1;
+  luaL_argcheck(L, spaces >= 0 && spaces <= MOST, 2, "option 'indent' must be an integer from 0 to 16");
+  return (int)spaces;
+}
+
 /* The options of encode at index 2. */
 static njl_json_style read_style(lua_State *L) {
-  static const char *const names[] = {"pretty", "sorted", NULL};
-  njl_json_style style = {.is_pretty = false, .is_sorted = true};
-  bool *const options[] = {&style.is_pretty, &style.is_sorted};
+  static const char *const names[] = {"pretty", "sorted", "indent", NULL};
+  enum { PRETTY, SORTED, INDENT };
+  njl_json_style style = {.is_sorted = true, .indent = 2};
+  bool has_pretty = false, has_indent = false;
   if (lua_isnoneornil(L, 2)) return style;
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_pushnil(L);
@@ -71,16 +79,25 @@ static njl_json_style read_style(lua_State *L) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
     int option = njl_find_name(L, -2, names);
     if (option < 0) {
-      luaL_argerror(L, 2, lua_pushfstring(L, "unknown option '%s'; known are pretty and sorted", name));
+      luaL_argerror(L, 2, lua_pushfstring(L, "unknown option '%s'; known are pretty, indent and sorted", name));
+    } else if (option == INDENT) {
+      style.indent = check_indent(L);
+      has_indent = true;
     } else if (!lua_isboolean(L, -1)) {
       luaL_argerror(L, 2, lua_pushfstring(L, "option '%s' must be a boolean, got %s", name, luaL_typename(L, -1)));
-    } else *options[option] = lua_toboolean(L, -1);
+    } else if (option == PRETTY) {
+      style.is_pretty = lua_toboolean(L, -1);
+      has_pretty = true;
+    } else {
+      style.is_sorted = lua_toboolean(L, -1);
+    }
     lua_pop(L, 1);
   }
+  if (has_indent && !has_pretty) style.is_pretty = true;
   return style;
 }
 
-/* nightjar.json.encode(value, {pretty = false, sorted = true}) -> text */
+/* nightjar.json.encode(value, {pretty = false, indent = 2, sorted = true}) -> text; an indent alone makes it pretty */
 static int encode(lua_State *L) {
   luaL_checkany(L, 1);
   njl_json_style style = read_style(L);

@@ -30,7 +30,8 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
 void njl_json_encode(lua_State *L, int index, const char *what);
 
 typedef struct njl_json_style {
-  bool is_pretty; /* two spaces a level, a line a member */
+  bool is_pretty; /* a line a member */
+  int indent;     /* spaces a level, where it is pretty */
   bool is_sorted; /* names in the order of their bytes */
 } njl_json_style;
 

@@ -46,6 +46,7 @@ static owner *take_parser(lua_State *L) {
   owner *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (owner){0};
   luaL_setmetatable(L, PARSER);
+  njl_own(L);
   self->parser = njs_parser_new();
   if (self->parser == NULL) luaL_error(L, "not enough memory");
   return self;

@@ -203,9 +203,10 @@ static void put_float(writer *w, double value) {
 
 static void put_line(writer *w, size_t level) {
   if (!w->style.is_pretty) return;
+  size_t spaces = (size_t)w->style.indent * level;
   put_char(w, '\n');
-  memset(reserve(w->L, &w->s->text, 2 * level), ' ', 2 * level);
-  w->s->text.count += 2 * level;
+  memset(reserve(w->L, &w->s->text, spaces), ' ', spaces);
+  w->s->text.count += spaces;
 }
 
 /* -------------------------------------------------------------------------------------------------------- tables --- */

@@ -8,9 +8,10 @@
 #include "json.h"
 #include "njl.h"
 
-/* User values of a list: its client, the function that decides how it goes on, the page that items are given from, and, as the
- * weak keys of a table, the waits for what the function decides. None of them is ever seen by a script but the function. */
-enum { CLIENT = 1, DECIDE, PAGE, WAITING, VALUES = WAITING };
+/* User values of a list: its client, the function that decides how it goes on, the page that items are given from, as the weak
+ * keys of a table the waits for what the function decides, and what makes its calls where its client has hooks. None of them is
+ * ever seen by a script but the function. */
+enum { CLIENT = 1, DECIDE, PAGE, WAITING, CALLER, VALUES = CALLER };
 
 /* A page in a userdata, so that what is borrowed of it stays while finalizers run. */
 typedef struct page_box {
@@ -27,6 +28,7 @@ typedef struct list {
   page_box *page;     /* the user value; NULL: there is none */
   size_t next;        /* of its items */
   bool decides;       /* by the function */
+  bool is_hooked;     /* its calls are made by the script */
   bool is_decided;    /* behind `page` */
   decision *deciding; /* the function runs, for `page`; NULL: it does not */
 } list;
@@ -75,6 +77,7 @@ static page_box *push_page_box(lua_State *L) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
   return box;
 }
 
@@ -84,6 +87,7 @@ void njl_list_push(lua_State *L, njl_host *host) {
   list *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (list){.host = host};
   luaL_setmetatable(L, NJL_LIST);
+  njl_own(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
 }
@@ -102,6 +106,12 @@ void njl_list_decide_by(lua_State *L, int index) {
   push_weak_table(L);
   lua_setiuservalue(L, index, WAITING);
   self->decides = true;
+}
+
+void njl_list_call_by(lua_State *L, int index) {
+  list *self = lua_touserdata(L, index);
+  self->is_hooked = !lua_isnil(L, -1);
+  lua_setiuservalue(L, index, CALLER);
 }
 
 void njl_list_open(lua_State *L, int index, njl_pages *pages) {
@@ -197,6 +207,13 @@ static int came(lua_State *L, int status, lua_KContext context) {
 }
 
 static int await_page(lua_State *L, list *self, taking taking) {
+  if (self->is_hooked) {
+    lua_getiuservalue(L, LIST, CALLER);
+    if (njl_caller_is_running(L, -1, self->host)) {
+      return luaL_error(L, "paginate: before and after cannot take from the list whose page they are called for");
+    }
+    lua_pop(L, 1);
+  }
   turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
   mine->taking = taking;
   mine->wait.state = NJL_DONE; /* Nobody waits yet. */
@@ -204,6 +221,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   check_list(L); /* A finalizer may have closed it. */
   mine->wait.call = njl_pages_await(self->handle, &mine->wait);
   mine->wait.state = NJL_PENDING;
+  mine->wait.needs_tasks = self->is_hooked;
   self->host->calls++;
   return njl_await(L, &mine->wait, came);
 }
@@ -231,6 +249,7 @@ static decision *push_decision(lua_State *L, list *self) {
     luaL_setfuncs(L, meta, 0);
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
   return mine;
 }
 
@@ -376,7 +395,9 @@ static int go(lua_State *L, taking taking) {
     }
     njl_reply *error = njl_error_push(L);
     njl_pages_take(self->handle, &box->handle, &error->wait.call);
-    return lua_error(L);
+    lua_getiuservalue(L, LIST, CALLER);
+    lua_insert(L, -2);
+    return njl_caller_raise(L, -2);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,13 +176,13 @@ void njl_ask_logins(lua_State *L, njl_host *host) {
 
 /* --- Logins that the script brings --- */
 
-static njl_bytes read_text(lua_State *L, const char *name, bool is_needed) {
+static njl_bytes read_text(lua_State *L, const char *function, const char *name, bool is_needed) {
   njl_bytes text = {0};
   lua_pushstring(L, name);
   int type = lua_rawget(L, 2);
-  if (type == LUA_TNIL && is_needed) luaL_error(L, "sign_in: %s is missing", name);
+  if (type == LUA_TNIL && is_needed) luaL_error(L, "%s: %s is missing", function, name);
   if (type != LUA_TNIL && type != LUA_TSTRING) {
-    luaL_error(L, "sign_in: %s must be a string, got %s", name, luaL_typename(L, -1));
+    luaL_error(L, "%s: %s must be a string, got %s", function, name, luaL_typename(L, -1));
   }
   if (type == LUA_TSTRING) text.data = lua_tolstring(L, -1, &text.length);
   return text; /* Stays on the stack, which keeps it. */
@@ -196,9 +197,9 @@ static njl_client *check_login(lua_State *L, const char *function) {
   return client;
 }
 
-/* api:sign_in{ access_token =, refresh_token =, expires_in = } */
+/* api:sign_in{ access_token =, refresh_token =, expires_in =, scheme = } */
 int njl_sign_in(lua_State *L) {
-  static const char *const known[] = {"access_token", "refresh_token", "expires_in", NULL};
+  static const char *const known[] = {"access_token", "refresh_token", "expires_in", "scheme", NULL};
   njl_client *client = check_login(L, "sign_in");
   if (!lua_istable(L, 2)) return luaL_error(L, "sign_in: a table expected, got %s", luaL_typename(L, 2));
   lua_settop(L, 2);
@@ -206,7 +207,9 @@ int njl_sign_in(lua_State *L) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
     if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_in", "", name, known);
   }
-  njl_token token = {.access = read_text(L, "access_token", true), .refresh = read_text(L, "refresh_token", false)};
+  njl_token token = {.access = read_text(L, "sign_in", "access_token", true),
+                     .refresh = read_text(L, "sign_in", "refresh_token", false),
+                     .scheme = read_text(L, "sign_in", "scheme", false)};
   token.lifetime = -1;
   lua_pushliteral(L, "expires_in");
   if (lua_rawget(L, 2) != LUA_TNIL) {
@@ -218,11 +221,22 @@ int njl_sign_in(lua_State *L) {
   return 0;
 }
 
-/* api:sign_out() */
+/* api:sign_out{ scheme = } */
 int njl_sign_out(lua_State *L) {
+  static const char *const known[] = {"scheme", NULL};
   njl_client *client = check_login(L, "sign_out");
+  lua_settop(L, 2);
+  njl_bytes scheme = {0};
+  if (!lua_isnil(L, 2)) {
+    if (!lua_istable(L, 2)) return luaL_error(L, "sign_out: options must be a table, got %s", luaL_typename(L, 2));
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_out", "", name, known);
+    }
+    scheme = read_text(L, "sign_out", "scheme", false);
+  }
   njl_reply *error = njl_error_push(L);
-  if (!njl_client_sign_out(client, &error->wait.call)) return lua_error(L);
+  if (!njl_client_sign_out(client, scheme, &error->wait.call)) return lua_error(L);
   return 0;
 }
 
@@ -304,23 +318,26 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
   return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
 }
 
-/* api:log_in{ prompt = function(info) end } - by a code or with the browser, as the grant says; otherwise by what a call
- * would wait for */
+/* api:log_in{ prompt = function(info) end, scheme = } - by a code or with the browser, as the grant says; otherwise by what
+ * a call would wait for */
 int njl_log_in(lua_State *L) {
-  static const char *const known[] = {"prompt", NULL};
+  static const char *const known[] = {"prompt", "scheme", NULL};
   njl_client *client = check_login(L, "log_in");
   njl_host *host = njl_host_open(L);
+  njl_bytes scheme = {0};
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
     if (!lua_istable(L, 2)) return luaL_error(L, "log_in: options must be a table, got %s", luaL_typename(L, 2));
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
       const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
       if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "log_in", "", name, known);
-      if (!njl_is_callable(L, -1)) {
+      if (strcmp(name, "prompt") == 0 && !njl_is_callable(L, -1)) {
         return luaL_error(L, "log_in: prompt must be a function, got %s", luaL_typename(L, -1));
       }
     }
-    lua_getfield(L, 2, "prompt");
+    lua_pushliteral(L, "prompt");
+    lua_rawget(L, 2);
+    scheme = read_text(L, "log_in", "scheme", false); /* Behind the prompt until the login has begun. */
   } else {
     lua_pushnil(L);
   }
@@ -328,7 +345,7 @@ int njl_log_in(lua_State *L) {
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   lua_replace(L, LOGIN);
   njl_outcome *refusal = NULL;
-  reply->wait.call = njl_login_start(host->engine, client, &reply->wait, &refusal);
+  reply->wait.call = njl_login_start(host->engine, client, &reply->wait, scheme, &refusal);
   if (reply->wait.call == NULL) {
     reply->wait.call = refusal;
     reply->wait.state = NJL_DONE;

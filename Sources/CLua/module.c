@@ -2,6 +2,36 @@
 #include "json.h"
 #include "njl.h"
 
+static int called(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  return lua_gettop(L);
+}
+
+/* A function of a module, which is loaded when it is called first. Upvalues: the module, and its name there. */
+static int call_module(lua_State *L) {
+  int arguments = lua_gettop(L);
+  luaL_checkstack(L, 8, NULL);
+  const char *module = lua_tostring(L, lua_upvalueindex(1));
+  if (!njl_push_module(L, module)) return luaL_error(L, "module '%s' is not available here", module);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_rawget(L, -2);
+  lua_replace(L, -2);
+  lua_insert(L, 1);
+  lua_callk(L, arguments, LUA_MULTRET, 0, called);
+  return called(L, LUA_OK, 0);
+}
+
+static void set_module_functions(lua_State *L) {
+  static const char *const functions[][2] = {{"nightjar.channels", "channel"}, {"nightjar.channels", "select"},
+                                             {"nightjar.timers", "after"},     {"nightjar.timers", "every"}};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    lua_pushstring(L, functions[i][0]);
+    lua_pushstring(L, functions[i][1]);
+    lua_pushcclosure(L, call_module, 2);
+    lua_setfield(L, -2, functions[i][1]);
+  }
+}
+
 int luaopen_nightjar(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"client", njl_client_open}, {"spawn", njl_spawn}, {"sleep", njl_sleep},
@@ -27,6 +57,7 @@ int luaopen_nightjar(lua_State *L) {
   luaL_newlibtable(L, functions);
   lua_pushlightuserdata(L, host); /* The registry keeps it. */
   luaL_setfuncs(L, functions, 1);
+  set_module_functions(L);
   njl_json_open(L);
   lua_setfield(L, -2, "json");
   njl_json_push_null(L);

@@ -26,6 +26,21 @@ static const unsigned char args_source[] = {
 static const unsigned char csv_source[] = {
 #embed "modules/csv.lua"
 };
+static const unsigned char channels_source[] = {
+#embed "modules/channels.lua"
+};
+static const unsigned char fs_source[] = {
+#embed "modules/fs.lua"
+};
+static const unsigned char process_source[] = {
+#embed "modules/process.lua"
+};
+static const unsigned char stdin_source[] = {
+#embed "modules/stdin.lua"
+};
+static const unsigned char timers_source[] = {
+#embed "modules/timers.lua"
+};
 static const unsigned char env_source[] = {
 #embed "modules/env.lua"
 };
@@ -47,11 +62,17 @@ enum { UNSAFE = false, SAFE = true };
 static const module modules[] = {
     {"args", NULL, SOURCE(args), UNSAFE},
     {"base64", njl_open_base64, NO_SOURCE, SAFE},
-    {"csv", NULL, SOURCE(csv), SAFE},
+    {"channels", njl_open_channels, SOURCE(channels), SAFE},
+    {"csv", njl_open_csv, SOURCE(csv), SAFE},
     {"env", njl_open_env, SOURCE(env), UNSAFE},
+    {"fs", njl_open_fs, SOURCE(fs), UNSAFE},
     {"hash", njl_open_hash, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},
+    {"process", njl_open_process, SOURCE(process), UNSAFE},
+    {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
+    {"testing", njl_open_testing, NO_SOURCE, SAFE},
     {"time", njl_open_time, SOURCE(time), SAFE},
+    {"timers", njl_open_channels, SOURCE(timers), SAFE},
     {"url", njl_open_url, SOURCE(url), SAFE},
     {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
 };

@@ -55,7 +55,8 @@ static int format(lua_State *L) {
 }
 
 int njl_open_time(lua_State *L) {
-  static const luaL_Reg functions[] = {{"now", now}, {"monotonic", monotonic}, {"parse", parse}, {"format", format}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"now", now}, {"monotonic", monotonic}, {"parse", parse}, {"format", format}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
   return 0;
 }

@@ -29,6 +29,12 @@ static int misuse(lua_State *L) {
   return raise_misuse(L);
 }
 
+/* got(value) -> what messages call what was given */
+static int got(lua_State *L) {
+  lua_pushstring(L, lua_isnoneornil(L, 1) ? "no value" : luaL_typename(L, 1));
+  return 1;
+}
+
 /* fail(kind, message): raises an error object. */
 static int fail(lua_State *L) {
   static const char *const names[] = {"invalid_argument", "decoding", NULL};
@@ -105,6 +111,6 @@ static int options(lua_State *L) {
 
 void njl_push_natives(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"misuse", misuse}, {"fail", fail}, {"nearest", nearest}, {"options", options}, {NULL, NULL}};
+      {"misuse", misuse}, {"fail", fail}, {"got", got}, {"nearest", nearest}, {"options", options}, {NULL, NULL}};
   luaL_newlib(L, functions);
 }

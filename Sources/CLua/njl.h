@@ -4,6 +4,13 @@
  *   host.c       one for each Lua state: the loop that polls, resumes and finishes tasks
  *   timers.c     waits with a deadline, earliest first
  *   wait.c       suspending a coroutine, or blocking where it cannot yield
+ *   gate.c       waits that the code of modules ends
+ *   clock.c      the time of nightjar.testing
+ *   work.c       what blocks, on other threads: files
+ *   pipe.c       descriptors that are read and written: standard input, pipes of processes
+ *   process.c    processes of ours
+ *   testing.c    nightjar.testing
+ *   require.c    a require that may wait
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
@@ -16,6 +23,7 @@
  *   cache.c      a client's cache by hand
  *   endpoints.c  what a client's API can do, by name
  *   refresh.c    stored answers that are fetched anew: refreshed, on_refresh
+ *   errand.c     calls that lists and documents need, between the hooks of their client
  *   login.c      a client's tokens: functions that provide them, sign_in, sign_out, log_in
  *   limits.c     how a client stands with its limits
  *   request.c    the options of a call
@@ -37,6 +45,7 @@
  *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
  *   natives.c    what they all have of C
  *   base64.c     nightjar.base64
+ *   csv.c        what nightjar.csv has of C
  *   hash.c       nightjar.hash
  *   uuid.c       nightjar.uuid
  *   moment.c     what nightjar.time has of C
@@ -57,8 +66,8 @@
 #include "njl_host.h"
 #include "njl_script.h"
 
-typedef struct njl_task njl_task;
 typedef struct njl_host njl_host;
+typedef struct njl_clock njl_clock;
 
 /* Nanoseconds of the monotonic clock. */
 typedef uint64_t njl_moment;
@@ -116,12 +125,14 @@ struct njl_task {
   njl_wait *group;   /* told of its end, see group.c */
   lua_Integer place; /* in the group */
   njl_question *question; /* that it answers, of login.c; its end releases it */
+  njl_errand *errand;     /* whose call it makes, of errand.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* on the thread's stack: arguments before the first resume, results after the end */
   bool is_ready; /* in the ready list */
   bool is_cancelled;
   bool is_closing;  /* its <close> variables run: they may wait although it is cancelled */
+  bool has_traceback; /* it lies under the error on the thread */
   bool is_observed; /* somebody joined it or will: its error is not lost */
   bool is_interrupted; /* by Ctrl-C: what is below it raises at each instruction, but for what closes variables */
 };
@@ -139,8 +150,10 @@ struct njl_host {
   njl_task *first_ready, *last_ready;
   size_t ready;
   njl_wait *timers;         /* root of the heap */
+  njl_clock *clock;         /* that the timers go by in place of real time; NULL: none */
   size_t calls;             /* in flight */
-  size_t listeners;         /* clients that have been numbered */
+  size_t listeners;         /* what has been numbered: clients, and callers of errand.c */
+  size_t callers;           /* of errand.c, ever made */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
@@ -148,6 +161,7 @@ struct njl_host {
   njl_task *script;         /* what a run in a state of ours began with; NULL: none is in progress, or it is a stock one */
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
+  uint64_t burst, longest_burst;            /* likewise, since something was last waited for */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
   bool is_session;          /* session.c */
@@ -159,6 +173,10 @@ struct njl_host {
 
 /* host.c */
 bool njl_host_is_open(lua_State *L);
+
+/* For each userdata with a finalizer, on top of the stack, before there is anything in it. Lua finalizes nothing that a
+ * finalizer makes while its state closes (manual, section 2.5.3): the host, which goes last, does it then. */
+void njl_own(lua_State *L);
 njl_host *njl_host_open(lua_State *L);            /* finds or makes the host of this state; pushes nothing */
 njl_host *njl_host_of(lua_State *L);              /* by upvalue 1 of the running function */
 void njl_make_ready(njl_task *task);
@@ -177,13 +195,21 @@ void njl_stop(njl_host *host, const char *reason); /* any thread, and signal han
 void njl_charge(njl_host *host, uint64_t instructions);
 /* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
 #define NJL_START_CHARGE 100
+/* The error on top, of that task, is told to another: both tracebacks are shown should it end that one. */
+void njl_remember_told(lua_State *L, const njl_task *task);
+/* Whether nothing happens although some wait for a moment: nobody advances the clock. */
+bool njl_stands_still(const njl_host *host);
+int njl_raise_deadlock(lua_State *L, bool stands_still);
 void njl_anchor(lua_State *L, njl_task *task, int index);   /* until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task);
 bool njl_push_anchored(lua_State *L, njl_task *task); /* its userdata; false: it is not anchored, and nothing is pushed */
 
 /* timers.c */
-njl_moment njl_now(void);
-njl_moment njl_deadline_after(double seconds);
+njl_moment njl_now(void);                       /* real time, */
+njl_moment njl_deadline_after(double seconds);  /* as the limits of a run have it */
+njl_moment njl_host_now(const njl_host *host);  /* the time that timers go by, */
+njl_moment njl_host_deadline_after(const njl_host *host, double seconds); /* as all waits have it */
+void njl_timers_shift(njl_host *host, int64_t span);
 void njl_timer_add(njl_wait *wait);
 void njl_timer_remove(njl_wait *wait);
 
@@ -197,6 +223,13 @@ void njl_wait_drop(njl_wait *wait);
  * return njl_await(...). `k` may run with the wait still pending, when somebody resumed the coroutine out of turn: it
  * then calls njl_await again. A wait that was cancelled raises here and never comes to `k`. */
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k);
+/* Suspends the calling C function until the descriptor can be read (or written), or is broken, then goes on in `k` with the
+ * wait as its context: its state is NJL_DONE, or NJL_EXPIRED when the deadline came first. Call it last. `k` begins with
+ * njl_check_work, which raises what the wait has failed with: after a fork nothing is waited for. Who closes a descriptor ends
+ * the waits for it before. */
+int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline, lua_KFunction k);
+njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes); /* the wait alone */
+void njl_check_work(lua_State *L, njl_wait *wait);
 bool njl_is_token(lua_State *L, int index);
 void njl_push_token(lua_State *L);
 
@@ -207,7 +240,7 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
-void njl_task_drop_question(njl_task *task);             /* which fails it, unless it was answered */
+void njl_task_drop_errands(njl_task *task);              /* the question and the errand, which fail unless they were answered */
 int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
 void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
 bool njl_is_callable(lua_State *L, int index);
@@ -249,8 +282,8 @@ void njl_open_debounce(lua_State *L);
 /* client.c */
 /* That at index 1, or raises: what it is not, or that it is closed. */
 njl_client *njl_check_client(lua_State *L);
-/* A number for the client at `index`, by which it is found as long as somebody else keeps it. */
-lua_Integer njl_number_client(lua_State *L, njl_host *host, int index);
+/* A number for the userdata at `index`, by which it is found as long as somebody else keeps it. */
+lua_Integer njl_number(lua_State *L, njl_host *host, int index);
 bool njl_push_numbered(lua_State *L, lua_Integer number); /* false: it has gone, and nothing is pushed */
 int njl_answered(lua_State *L, int status, lua_KContext context); /* what a call does when its wait is over */
 /* Starts the request with the client at index 1 and waits, the reply at index 2, to go on in `then`; the rest of the stack is
@@ -270,6 +303,17 @@ void njl_ask_logins(lua_State *L, njl_host *host);
 int njl_sign_in(lua_State *L);
 int njl_sign_out(lua_State *L);
 int njl_log_in(lua_State *L);
+
+/* errand.c */
+/* Pushes what makes calls through the hooks of the client at index 1, if that has any, and else nil. The options of each call are
+ * those at `options`; 0: there are none. Returns its number; 0: there is none. */
+lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options);
+/* Whether the running task makes one of its calls, or belongs to one that does. */
+bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
+/* Raises the error at the top; where a hook of a call of the caller at `caller` has raised another, that. */
+int njl_caller_raise(lua_State *L, int caller);
+/* Begins a task for each errand that has come in, and cancels those of calls that nobody wants any more. */
+void njl_run_errands(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L);
@@ -305,6 +349,7 @@ int njl_paginate(lua_State *L);
 /* list.c */
 void njl_list_push(lua_State *L, njl_host *host);              /* of the client at index 1; closed as yet */
 void njl_list_decide_by(lua_State *L, int index);              /* pops the function that says how the list goes on */
+void njl_list_call_by(lua_State *L, int index);                /* pops its caller of errand.c, or nil */
 void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives it its pages, to own */
 void njl_open_list(lua_State *L);
 
@@ -418,6 +463,7 @@ void njl_script_wake(njl_script *script);                  /* any thread */
 bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
+size_t njl_memory_left(lua_State *L); /* SIZE_MAX: there is no limit */
 
 /* session.c */
 /* Whether what runs is to end: the host is stopped, or Ctrl-C was typed. */
@@ -443,6 +489,34 @@ void njl_push_program(lua_State *L, const char *name, njl_bytes arguments);
 void njl_push_function(lua_State *L, njl_function *function);
 void njl_push_value(lua_State *L, const njl_value *value);
 
+njl_value njl_value_at(lua_State *L, int index);
+
+/* gate.c */
+void njl_add_gates(lua_State *L, int table); /* functions for modules in Lua */
+
+/* clock.c */
+njl_moment njl_clock_now(const njl_clock *clock);
+/* Moves the host's clock to the next moment at which something happens; when all tasks wait and no call is under way. False:
+ * it does not move. */
+bool njl_clock_step(njl_host *host);
+void njl_add_clock(lua_State *L); /* to nightjar.testing, on top */
+
+/* work.c */
+void njl_add_work(lua_State *L, int table);
+
+/* pipe.c */
+void njl_add_pipes(lua_State *L, int table);
+void njl_add_reader(lua_State *L, int table); /* reading by line */
+/* Takes over the descriptor. */
+void njl_pipe_push(lua_State *L, njl_host *host);
+void njl_pipe_set(lua_State *L, int index, int descriptor);
+
+/* process.c */
+void njl_add_processes(lua_State *L, int table);
+
+/* require.c */
+void njl_open_require(lua_State *L);
+
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L);
 
@@ -465,6 +539,12 @@ int njl_is_secret(lua_State *L); /* lua_CFunction */
 
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);
+int njl_open_channels(lua_State *L);
+int njl_open_fs(lua_State *L);
+int njl_open_stdin(lua_State *L);
+int njl_open_process(lua_State *L);
+int njl_open_testing(lua_State *L);
+int njl_open_csv(lua_State *L);
 int njl_open_hash(lua_State *L);
 int njl_open_uuid(lua_State *L);
 int njl_open_time(lua_State *L);
@@ -479,6 +559,7 @@ int luaopen_nightjar(lua_State *L);
 
 /* Names of the metatables, as messages show them. */
 #define NJL_CLIENT "nightjar.client"
+#define NJL_CALLER "nightjar.caller"
 #define NJL_LIST "nightjar.list"
 #define NJL_PAGE "nightjar.page"
 #define NJL_DECISION "nightjar.decision"
@@ -496,6 +577,11 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_GATE "nightjar.gate"
+#define NJL_CLOCK "nightjar.clock"
+#define NJL_PIPE "nightjar.pipe"
+#define NJL_PROCESS "nightjar.child"
+#define NJL_RESOURCE "nightjar.resource"
 #define NJL_HASH "nightjar.hash"
 
 #endif

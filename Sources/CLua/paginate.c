@@ -102,9 +102,6 @@ int njl_paginate(lua_State *L) {
   if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) {
     return luaL_error(L, "paginate: options must be a table, got %s", luaL_typename(L, 3));
   }
-  if (njl_client_has_hooks(L)) {
-    return luaL_error(L, "paginate: a client with 'before' or 'after' has no lists; make another without, or call api:get");
-  }
   lua_settop(L, 3);
   njl_list_push(L, host);
   beginning start = {.seconds = -1};
@@ -112,13 +109,15 @@ int njl_paginate(lua_State *L) {
   njl_json_encode(L, 5, "paginate");
   njl_bytes options;
   options.data = lua_tolstring(L, -1, &options.length);
+  lua_Integer caller = njl_caller_push(L, host, 6);
+  njl_list_call_by(L, 4);
   njl_reply *error = njl_error_push(L);
   njl_request request = {.method = {"GET", 3}};
   njl_read_options(L, 6, "paginate", false, &request);
   if (has_endpoint) request.catalog = njl_endpoints_of(L);
   else request.target.data = lua_tolstring(L, 2, &request.target.length);
   njl_pages *pages = njl_pages_new(host->engine, client, &request, options, start.state, start.seconds,
-                                   &error->wait.call);
+                                   caller, &error->wait.call);
   if (pages == NULL) {
     lua_settop(L, 8);
     return lua_error(L);

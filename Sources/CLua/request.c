@@ -439,8 +439,9 @@ static void read_rare(reading *r, int options, uint64_t present, njl_request *re
 /* The name of an endpoint and the values of its parameters, which say method and target. */
 static void read_endpoint(reading *r, int options, uint64_t present, njl_request *request) {
   static const int known_by_it[] = {METHOD, PATH, PARAMS};
+  size_t count = request->errand == NULL ? sizeof known_by_it / sizeof *known_by_it : 0;
   lua_State *L = r->L;
-  for (size_t index = 0; index < sizeof known_by_it / sizeof *known_by_it; index++) {
+  for (size_t index = 0; index < count; index++) {
     if ((present & UINT64_C(1) << known_by_it[index]) == 0) continue;
     luaL_error(L, "%s: %s is the endpoint's; leave it away", r->function, names[known_by_it[index]]);
   }

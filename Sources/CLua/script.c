@@ -66,6 +66,13 @@ void njl_discharge_memory(lua_State *L, size_t bytes) {
   if (script != NULL) script->memory -= bytes;
 }
 
+size_t njl_memory_left(lua_State *L) {
+  const njl_script *script = limited(L);
+  if (script == NULL) return SIZE_MAX;
+  size_t limit = script->options.memory;
+  return limit > script->memory ? limit - script->memory : 0;
+}
+
 /* --- Limits --- */
 
 /* It does not yield: between two waits a script is alone, and may rely on that. */
@@ -135,6 +142,7 @@ static int open_state(lua_State *L) {
     lua_pushcfunction(L, luaopen_nightjar);
     lua_setfield(L, -2, "nightjar");
     njl_preload_modules(L);
+    njl_open_require(L);
   }
   return 0;
 }
@@ -143,7 +151,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
-  if (options->instructions != 0 || options->seconds > 0) script->options.is_interruptible = true;
+  if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
   script->L = lua_newstate(allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
@@ -245,6 +253,8 @@ static int run(lua_State *L) {
   atomic_store(&host->is_stopped, false);
   host->instructions = 0;
   host->most_instructions = script->options.instructions;
+  host->burst = 0;
+  host->longest_burst = script->options.burst;
   host->limit = script->options.seconds > 0 ? njl_deadline_after(script->options.seconds) : NJL_NEVER;
 
   if (!load(L, job)) {

@@ -31,10 +31,13 @@ void njl_task_leave_to_script(njl_task *task) {
   task->is_cancelled = owner->is_cancelled && !owner->is_closing;
 }
 
-void njl_task_drop_question(njl_task *task) {
+void njl_task_drop_errands(njl_task *task) {
   njl_question *question = task->question;
+  njl_errand *errand = task->errand;
   task->question = NULL;
+  task->errand = NULL;
   njl_question_release(question);
+  if (errand != NULL) njl_errand_end(errand);
 }
 
 /* Without recursion: a script may nest tasks deeper than the C stack allows. Nothing runs here, so the tree stands. */
@@ -109,6 +112,7 @@ void njl_task_push_error(lua_State *L, njl_task *task) {
   } else {
     lua_pushvalue(task->thread, -1);
     lua_xmove(task->thread, L, 1);
+    njl_remember_told(L, task);
   }
 }
 
@@ -188,7 +192,7 @@ static int describe(lua_State *L) {
 static int collect(lua_State *L) {
   njl_task *task = luaL_checkudata(L, 1, NJL_TASK);
   njl_task_leave(task);
-  njl_task_drop_question(task);
+  njl_task_drop_errands(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
   njl_task_push_error(L, task); /* A number is made a string here, on a stack that may raise. */
@@ -220,7 +224,7 @@ int njl_sleep(lua_State *L) {
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");
   lua_settop(L, 1);
   njl_wait *wait = njl_wait_push(L, njl_host_of(L));
-  wait->deadline = njl_deadline_after(seconds);
+  wait->deadline = njl_host_deadline_after(wait->host, seconds);
   njl_timer_add(wait);
   return njl_await(L, wait, slept);
 }

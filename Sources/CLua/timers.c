@@ -17,6 +17,13 @@ njl_moment njl_deadline_after(double seconds) {
   return njl_now() + (njl_moment)(seconds * 1e9);
 }
 
+njl_moment njl_host_now(const njl_host *host) { return host->clock != NULL ? njl_clock_now(host->clock) : njl_now(); }
+
+njl_moment njl_host_deadline_after(const njl_host *host, double seconds) {
+  if (!(seconds < 1e9)) return NJL_NEVER;
+  return njl_host_now(host) + (seconds > 0 ? (njl_moment)(seconds * 1e9) : 0);
+}
+
 /* `heap_previous` is the parent for a first child, else the sibling before. */
 static njl_wait *meld(njl_wait *a, njl_wait *b) {
   if (a == NULL) return b;
@@ -60,6 +67,24 @@ void njl_timer_add(njl_wait *wait) {
   if (wait->deadline == NJL_NEVER) return;
   wait->heap_child = wait->heap_next = wait->heap_previous = NULL;
   wait->host->timers = meld(wait->host->timers, wait);
+}
+
+/* Parents before children, without recursion. The order stands, for all move alike. Of the root, `heap_next` says nothing. */
+void njl_timers_shift(njl_host *host, int64_t span) {
+  njl_wait *root = host->timers;
+  for (njl_wait *wait = root; wait != NULL;) {
+    bool is_before = span < 0 && wait->deadline < (njl_moment)-span;
+    wait->deadline = is_before ? 0 : wait->deadline + (njl_moment)span;
+    if (wait->heap_child != NULL) {
+      wait = wait->heap_child;
+      continue;
+    }
+    while (wait != root && wait->heap_next == NULL) {
+      while (wait->heap_previous->heap_child != wait) wait = wait->heap_previous;
+      wait = wait->heap_previous; /* the parent */
+    }
+    wait = wait != root ? wait->heap_next : NULL;
+  }
 }
 
 void njl_timer_remove(njl_wait *wait) {

@@ -103,7 +103,9 @@ static int parse(lua_State *L) {
     return njl_raise(L, NJL_KIND_DECODING, 0, "the text is no UUID, which has 32 hexadecimal digits as 8-4-4-4-12");
   }
   char small[TEXT_LENGTH];
-  for (size_t at = 0; at < length; at++) small[at] = text[at] >= 'A' && text[at] <= 'F' ? (char)(text[at] | 0x20) : text[at];
+  for (size_t at = 0; at < length; at++) {
+    small[at] = text[at] >= 'A' && text[at] <= 'F' ? (char)(text[at] | 0x20) : text[at];
+  }
   lua_pushlstring(L, small, length);
   /* Of another variant nobody knows a version. Section 4.1. */
   if ((bytes[8] & 0xC0) != 0x80) return 1;

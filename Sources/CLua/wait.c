@@ -30,6 +30,7 @@ njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
     lua_setfield(L, -2, "__gc");
   }
   lua_setmetatable(L, -2);
+  njl_own(L);
   return wait;
 }
 
@@ -123,9 +124,36 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   }
   njl_leave(host);
   if (is_deadlock) {
+    bool stands_still = njl_stands_still(host);
     njl_wait_end(wait, NJL_CANCELLED);
-    return luaL_error(L, "deadlock: each task waits for another");
+    return njl_raise_deadlock(L, stands_still);
   }
   if (wait->state == NJL_PENDING) return refuse_stopped(L, wait);
   return go_on(L, LUA_OK, (lua_KContext)wait);
+}
+
+njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes) {
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_wait *wait = njl_wait_push(L, host);
+  njl_reply *error = njl_error_push(L);
+  wait->call = njl_descriptor_await(host->engine, descriptor, writes, wait, &error->wait.call);
+  if (wait->call == NULL) lua_error(L);
+  host->calls++;
+  lua_pop(L, 1);
+  return wait;
+}
+
+int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline, lua_KFunction k) {
+  njl_wait *wait = njl_descriptor_wait_push(L, host, descriptor, writes);
+  wait->deadline = deadline;
+  njl_timer_add(wait);
+  return njl_await(L, wait, k);
+}
+
+void njl_check_work(lua_State *L, njl_wait *wait) {
+  if (!njl_outcome_failure(wait->call, NULL)) return;
+  njl_reply *error = njl_error_push(L);
+  error->wait.call = wait->call;
+  wait->call = NULL;
+  lua_error(L);
 }

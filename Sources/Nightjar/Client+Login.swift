@@ -6,23 +6,23 @@ import Synchronization
 extension Client {
     /// Begins to use a token that a login has brought, in place of the one there is, and keeps it in the store.
     ///
-    /// - Throws: `invalid_request` when the client has no login.
-    public func signIn(_ token: Token) throws(NightjarError) {
+    /// - Parameter scheme: which login, of a client that has several; nil: the only one.
+    /// - Throws: `invalid_request` when the client has no such login.
+    public func signIn(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
                 .invalidArgument, "the token is empty, or has a character that cannot stand in a header")
         }
-        _ = try login()
-        try submit(.signedIn(token))
+        try submit(.signedIn(try login(scheme).number, token))
         repeated.forget()
     }
 
     /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on.
     ///
-    /// - Throws: `invalid_request` when the client has no login.
-    public func signOut() throws(NightjarError) {
-        _ = try login()
-        try submit(.signedOut)
+    /// - Parameter scheme: which login, of a client that has several; nil: the only one.
+    /// - Throws: `invalid_request` when the client has no such login.
+    public func signOut(scheme: String? = nil) throws(NightjarError) {
+        try submit(.signedOut(try login(scheme).number))
         repeated.forget()
     }
 
@@ -30,27 +30,28 @@ extension Client {
     /// for. The token is in its store before `finished` hears of it.
     ///
     /// - Parameters:
+    ///   - scheme: which login, of a client that has several; nil: the only one.
     ///   - queue: where `prompt` and `finished` run, as for a call.
     ///   - prompt: shows a person what to do.
     ///   - limit: how long the login may take; the server's own limit for a code may be shorter.
     /// - Returns: the login, which can be cancelled as a call can.
     @discardableResult
     public func logIn(
-        on queue: CompletionQueue?, within limit: Duration = .seconds(900),
+        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientTask {
-        let login = try login()
+        let (number, login) = try login(scheme)
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         // Of the call that stands for the login; it is never sent.
         let request = try PreparedRequest(Request(.post, ""), anonymousTemplate)
         let options = CallOptions(
             timeouts: Timeouts(total: limit), maximumBody: 0, expectedStatuses: [], decompresses: false,
-            usesCookies: false, usesLogin: false)
+            usesCookies: false)
         let handlers = TaskHandlers { _, result in finished(result.map { _ in () }) }
         let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        let person = PersonalLogin(login, try login.issuer(anonymousTemplate), prompt: prompt)
+        let person = PersonalLogin(login, number, try login.issuer(anonymousTemplate), prompt: prompt)
         guard loop.submit(.standIn(task, person)) else {
             queue?.forget(task)
             throw NightjarError(.closed, "the client is closed")
@@ -60,12 +61,14 @@ extension Client {
 
     /// The same, waiting on this thread, where `prompt` runs.
     public func logInBlocking(
-        within limit: Duration = .seconds(900), prompt: @escaping @Sendable (LoginPrompt) -> Void
+        scheme: String? = nil, within limit: Duration = .seconds(900),
+        prompt: @escaping @Sendable (LoginPrompt) -> Void
     ) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()
         let outcome = Mutex<Result<Void, NightjarError>?>(nil)
-        try logIn(on: queue, within: limit, prompt: prompt) { result in outcome.withLock { $0 = result } }
+        try logIn(scheme: scheme, on: queue, within: limit, prompt: prompt) { result in outcome.withLock { $0 = result }
+        }
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
@@ -78,11 +81,24 @@ extension Client {
         return answer.wait()
     }
 
-    private func login() throws(NightjarError) -> TokenLogin {
-        guard case .login(let login) = auth else {
+    private func login(_ scheme: String?) throws(NightjarError) -> (number: Int, TokenLogin) {
+        let known = logins.enumerated().compactMap { number, login in
+            login.tokenLogin.map { (number: number, scheme: login.scheme, login: $0) }
+        }
+        guard let first = known.first else {
             throw NightjarError(.invalidRequest, "the client has no login: its auth is none, or does not run out")
         }
-        return login
+        guard let scheme else {
+            guard known.count == 1 else {
+                let names = known.map { quoted($0.scheme ?? "") }.joined(separator: ", ")
+                throw NightjarError(
+                    .invalidRequest, "the client has several logins: \(names); say by \"scheme\" which one")
+            }
+            return (first.number, first.login)
+        }
+        if let found = known.first(where: { $0.scheme == scheme }) { return (found.number, found.login) }
+        let near = nearestName(to: scheme, among: known.compactMap(\.scheme)).map { "; did you mean \(quoted($0))?" }
+        throw NightjarError(.invalidRequest, "the client has no login for the scheme \(quoted(scheme))\(near ?? "")")
     }
 
     private func submit(_ message: ClientLoop.Message) throws(NightjarError) {

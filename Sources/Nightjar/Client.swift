@@ -12,8 +12,12 @@ public final class Client: Sendable {
     let template: RequestTemplate
     /// For calls that carry no credentials.
     let anonymousTemplate: RequestTemplate
-    /// Put into the query of requests to the base URL's origin.
-    let queryKey: APIKey?
+    /// Put into the query, or beside the cookies, of requests to the base URL's origin.
+    let attachedKey: APIKey?
+    /// What requests choose from; nil: all carry the same.
+    let schemes: SchemeCredentials?
+    /// Those that change while it lives.
+    let logins: [Login]
     /// The origin that the client's token goes to; nil: it has none.
     private let loginOrigin: Origin?
     private let timeouts: Timeouts
@@ -56,11 +60,13 @@ public final class Client: Sendable {
         var configuration = try configuration.knowingItsEndpoints().knowingItsSecrets
         catalog = configuration.catalog
         responseValidation = configuration.responseValidation
-        queryKey = configuration.queryKey
+        attachedKey = configuration.attachedKey
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
         template = try configuration.template(base)
         anonymousTemplate = try configuration.anonymousTemplate(base)
         loginOrigin = try configuration.loginOrigin(template)
+        logins = configuration.logins
+        schemes = try configuration.schemeCredentials(template)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
@@ -89,12 +95,12 @@ public final class Client: Sendable {
             }
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
-                chain: Chain(StageKind.standard.compactMap { $0.stage(for: configuration, base: base?.origin) }),
-                innerChain: Chain(StageKind.inner.compactMap { $0.stage(for: configuration, base: nil) }),
+                chain: Chain(StageKind.standard.flatMap { $0.stages(for: configuration, base: base?.origin) }),
+                innerChain: Chain(StageKind.inner.flatMap { $0.stages(for: configuration, base: nil) }),
                 innerTimeouts: configuration.timeouts, log: configuration.log)
             self.loop = loop
-            if case .login(let login) = configuration.auth {
-                loop.keepTokens(login, try login.issuer(anonymousTemplate))
+            for login in logins {
+                loop.keepTokens(login.tokenLogin, try login.tokenLogin?.issuer(anonymousTemplate))
             }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
@@ -188,11 +194,27 @@ public final class Client: Sendable {
     private func made(
         of request: borrowing Request, planting planted: PlantedAnswer?
     ) throws(NightjarError) -> (PreparedRequest, CallOptions) {
-        let options = options(of: request, planting: planted)
-        return (try prepare(request, idle: options.timeouts.idle), options)
+        let choice = try choice(for: request)
+        let options = options(of: request, planting: planted, login: choice == nil ? 0 : choice?.login)
+        return (try prepare(request, choice, idle: options.timeouts.idle), options)
     }
 
-    private func options(of request: borrowing Request, planting planted: PlantedAnswer?) -> CallOptions {
+    /// The credentials that a request carries; nil: those that all do.
+    private func choice(for request: borrowing Request) throws(NightjarError) -> SchemeCredentials.Choice? {
+        if let schemes { return try schemes.choice(for: request) }
+        if let scheme = request.schemes.first, request.usesAuth {
+            throw NightjarError(
+                .invalidRequest,
+                "the request names the scheme \(quoted(scheme)), and the client's credentials have no names; give them by "
+                    + "auth.schemes")
+        }
+        return nil
+    }
+
+    /// - Parameter login: the number of that whose token goes along, where the client has it and the request wants it.
+    private func options(
+        of request: borrowing Request, planting planted: PlantedAnswer?, login: Int?
+    ) -> CallOptions {
         CallOptions(
             timeouts: request.timeouts.filled(from: timeouts),
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
@@ -202,34 +224,36 @@ public final class Client: Sendable {
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
             limitGroup: request.limitGroup,
-            usesLogin: loginOrigin != nil && request.usesAuth
-                && request.headers.firstIndex(of: "Authorization") == nil,
-            hooks: hooks)
+            login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
+                ? login : nil,
+            hooks: hooks, allowedOrigins: request.allowedOrigins)
     }
 
-    /// The URL that a request asks for, without what the client puts into its query.
-    func url(of request: Request) throws(NightjarError) -> RequestURL {
-        var question = request
-        question.method = .get
-        question.body = .none
-        question.compresses = false
-        return try PreparedRequest(question, request.usesAuth ? template : anonymousTemplate).url
-    }
+    /// That of the base URL.
+    package var baseOrigin: Origin? { template.base?.origin }
 
     /// Names of fields that the configuration calls credentials.
     var sensitiveNames: [String] { template.sensitiveNames }
 
     /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
     func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
+        try prepare(request, try choice(for: request), idle: idle)
+    }
+
+    private func prepare(
+        _ request: borrowing Request, _ choice: SchemeCredentials.Choice?, idle: Duration?
+    ) throws(NightjarError) -> PreparedRequest {
         guard request.idempotencyKey == .none else {
             var keyed = try request.withIdempotencyKey()
             keyed.idempotencyKey = .none
-            return try prepare(keyed, idle: idle)
+            return try prepare(keyed, choice, idle: idle)
         }
-        guard request.usesAuth else { return try prepare(request, anonymousTemplate, idle: idle) }
-        let prepared = try prepare(request, template, idle: idle)
-        guard let queryKey, prepared.origin == template.base?.origin else { return prepared }
-        return try queryKey.attached(to: prepared)
+        let prepared = try prepare(request, request.usesAuth ? template : anonymousTemplate, idle: idle)
+        try request.allowedOrigins?.check(prepared.origin)
+        guard request.usesAuth else { return prepared }
+        guard attachedKey != nil || choice != nil, prepared.origin == template.base?.origin else { return prepared }
+        if let attachedKey { return try attachedKey.attached(to: prepared) }
+        return try choice?.attached(to: prepared) ?? prepared
     }
 
     private func prepare(

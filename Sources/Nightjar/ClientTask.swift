@@ -239,16 +239,18 @@ final class CallOptions: Sendable {
     /// Goes into the cache in place of what a server would answer.
     let planted: PlantedAnswer?
     let limitGroup: String?
-    /// The client's token is for this call.
-    let usesLogin: Bool
+    /// The number of the client's login whose token is for this call; nil: none is.
+    let login: Int?
     let hooks: CallHooks?
+    /// Where it may go; nil: anywhere.
+    let allowedOrigins: AllowedOrigins?
 
     init(
         timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
         contract: ResponseContract? = nil, isIdempotent: Bool = false,
         redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, decompresses: Bool, usesCookies: Bool,
         coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
-        usesLogin: Bool, hooks: CallHooks? = nil
+        login: Int? = nil, hooks: CallHooks? = nil, allowedOrigins: AllowedOrigins? = nil
     ) {
         self.timeouts = timeouts
         limits = Limits(
@@ -267,8 +269,9 @@ final class CallOptions: Sendable {
         self.cache = cache
         self.planted = planted
         self.limitGroup = limitGroup
-        self.usesLogin = usesLogin
+        self.login = login
         self.hooks = hooks
+        self.allowedOrigins = allowedOrigins
     }
 
     /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.
@@ -277,7 +280,7 @@ final class CallOptions: Sendable {
             timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
             expectedStatuses: expectedStatuses, schema: schema, isIdempotent: isIdempotent, redirect: redirect,
             retry: retry, decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
-            limitGroup: limitGroup, usesLogin: usesLogin)
+            limitGroup: limitGroup, login: login, allowedOrigins: allowedOrigins)
     }
 
     /// Lengths of time; nil: none.

@@ -25,6 +25,8 @@ public struct Configuration: Sendable {
     public var coalesces = false
     /// How the client shows who it is, to the origin of ``baseURL`` alone; nil: not at all.
     public var auth: Authentication?
+    /// Told that a login of ``auth`` has ended, where that has no hook of its own.
+    public var onLoginRequired: LoginHook?
     /// How often and how soon what has failed is tried again. One attempt repeats nothing.
     public var retry = RetrySettings()
     /// What all calls of the client together may spend on repetitions.
@@ -125,7 +127,7 @@ extension Configuration {
     /// Answers for the threads of callers; nil where hooks, observers, cookies or a log see each call, and where a challenge
     /// makes another request of it.
     func makeFreshAnswers() -> FreshAnswers? {
-        if case .digest = auth { return nil }
+        guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
         return cache.map(FreshAnswers.init)
     }

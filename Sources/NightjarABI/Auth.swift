@@ -48,6 +48,16 @@ public func nj_config_set_api_key_query(
     }
 }
 
+@_cdecl("nj_config_set_api_key_cookie") @implementation
+public func nj_config_set_api_key_cookie(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        let place = APIKey.Place.cookie(try required(text(name), "name"))
+        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
+    }
+}
+
 @_cdecl("nj_config_set_auth_json") @implementation
 public func nj_config_set_auth_json(
     _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
@@ -55,7 +65,7 @@ public func nj_config_set_auth_json(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let config = try required(Handle<ConfigBox>.borrow(config), "config")
-        config.configuration.auth = try Authentication(json: try document(json, length))
+        try config.configuration.setAuth(json: try document(json, length))
     }
 }
 
@@ -79,13 +89,37 @@ public func nj_client_sign_in(
     _ client: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
+    nj_client_sign_in_to(client, nil, json, length, outError)
+}
+
+@_cdecl("nj_client_sign_in_to") @implementation
+public func nj_client_sign_in_to(
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        try client.signIn(try Token(json: try document(json, length)))
+        let scheme = try optionalText(scheme, "scheme")
+        try client.signIn(try Token(json: try document(json, length)), scheme: scheme)
     }
 }
 
 @_cdecl("nj_client_sign_out") @implementation
 public func nj_client_sign_out(_ client: OpaquePointer?) -> nj_status {
-    setting { () throws(NightjarError) in try required(Handle<Client>.borrow(client), "client").signOut() }
+    nj_client_sign_out_of(client, nil, nil)
+}
+
+@_cdecl("nj_client_sign_out_of") @implementation
+public func nj_client_sign_out_of(
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        try client.signOut(scheme: try optionalText(scheme, "scheme"))
+    }
+}
+
+/// NULL is nil; bad UTF-8 is refused.
+func optionalText(_ pointer: UnsafePointer<CChar>?, _ name: String) throws(NightjarError) -> String? {
+    pointer == nil ? nil : try required(text(pointer), name)
 }

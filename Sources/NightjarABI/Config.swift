@@ -12,10 +12,8 @@ final class ConfigBox {
 
     /// What a client is made of.
     var complete: Configuration {
-        guard case .login(var login) = configuration.auth else { return configuration }
         var configuration = configuration
-        login.onLoginRequired = loginRequired
-        configuration.auth = .login(login)
+        configuration.onLoginRequired = loginRequired
         return configuration
     }
 }

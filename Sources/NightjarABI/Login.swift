@@ -31,10 +31,19 @@ public func nj_client_log_in(
     _ client: OpaquePointer?, _ seconds: Double, _ prompt: nj_login_prompt_fn?, _ context: UnsafeMutableRawPointer?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
+    nj_client_log_in_to(client, nil, seconds, prompt, context, outError)
+}
+
+@_cdecl("nj_client_log_in_to") @implementation
+public func nj_client_log_in_to(
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ seconds: Double, _ prompt: nj_login_prompt_fn?,
+    _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let prompt = prompter(try required(prompt, "prompt"), CallbackContext(pointer: context))
-        try client.logInBlocking(within: try lifetime(seconds), prompt: prompt)
+        let scheme = try optionalText(scheme, "scheme")
+        try client.logInBlocking(scheme: scheme, within: try lifetime(seconds), prompt: prompt)
     }
 }
 
@@ -43,13 +52,24 @@ public func nj_client_start_log_in(
     _ client: OpaquePointer?, _ seconds: Double, _ queue: OpaquePointer?, _ prompt: nj_login_prompt_fn?,
     _ done: nj_login_done_fn?, _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
+    nj_client_start_log_in_to(client, nil, seconds, queue, prompt, done, context, outError)
+}
+
+@_cdecl("nj_client_start_log_in_to") @implementation
+public func nj_client_start_log_in_to(
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ seconds: Double, _ queue: OpaquePointer?,
+    _ prompt: nj_login_prompt_fn?, _ done: nj_login_done_fn?, _ context: UnsafeMutableRawPointer?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
         let context = CallbackContext(pointer: context)
         let prompt = prompter(try required(prompt, "prompt"), context)
         let done = try required(done, "done")
-        let task = try client.logIn(on: queue, within: try lifetime(seconds), prompt: prompt) { result in
+        let scheme = try optionalText(scheme, "scheme")
+        let limit = try lifetime(seconds)
+        let task = try client.logIn(scheme: scheme, on: queue, within: limit, prompt: prompt) { result in
             switch result {
             case .success: done(context.pointer, nil)
             case .failure(let error):

@@ -3,11 +3,17 @@ import Nightjar
 import NightjarLua
 import Synchronization
 
+/// What is said of a script before it is used.
+struct ScriptSettings {
+    var isSandboxed = false
+    var limits = ScriptLimits()
+    var allowedOrigins: [String] = []
+}
+
 /// A script that C describes step by step; the interpreter is made when it is first used.
 final class ScriptBox: Sendable {
     private struct State {
-        var isSandboxed = false
-        var limits = ScriptLimits()
+        var settings = ScriptSettings()
         var script: Script?
     }
 
@@ -19,21 +25,18 @@ final class ScriptBox: Sendable {
 
     var script: Script? { state.withLock { $0.script } }
 
-    func change(_ body: (inout (isSandboxed: Bool, limits: ScriptLimits)) throws(NightjarError) -> Void)
+    func change(_ body: (inout ScriptSettings) throws(NightjarError) -> Void)
         throws(NightjarError)
     {
         let result: Result<Void, NightjarError> = state.withLock { state in
             guard state.script == nil else {
                 return .failure(NightjarError(.invalidArgument, "the script has been used already; set this before"))
             }
-            var settings = (isSandboxed: state.isSandboxed, limits: state.limits)
             do throws(NightjarError) {
-                try body(&settings)
+                try body(&state.settings)
             } catch {
                 return .failure(error)
             }
-            state.isSandboxed = settings.isSandboxed
-            state.limits = settings.limits
             return .success(())
         }
         try result.get()
@@ -43,7 +46,10 @@ final class ScriptBox: Sendable {
         let result: Result<Script, NightjarError> = state.withLock { state in
             if let script = state.script { return .success(script) }
             do throws(NightjarError) {
-                let script = try Script(client: client, sandboxed: state.isSandboxed, limits: state.limits)
+                let settings = state.settings
+                let script = try Script(
+                    client: client, sandboxed: settings.isSandboxed, limits: settings.limits,
+                    allowedOrigins: settings.allowedOrigins)
                 state.script = script
                 return .success(script)
             } catch {
@@ -56,7 +62,7 @@ final class ScriptBox: Sendable {
 
 private func change(
     _ script: OpaquePointer?,
-    _ body: (inout (isSandboxed: Bool, limits: ScriptLimits)) throws(NightjarError) -> Void
+    _ body: (inout ScriptSettings) throws(NightjarError) -> Void
 ) -> nj_status {
     setting { () throws(NightjarError) in
         try required(Handle<ScriptBox>.borrow(script), "script").change(body)
@@ -95,13 +101,33 @@ public func nj_script_set_sandboxed(_ script: OpaquePointer?, _ sandboxed: Bool)
 
 @_cdecl("nj_script_set_memory_limit") @implementation
 public func nj_script_set_memory_limit(_ script: OpaquePointer?, _ bytes: Int) -> nj_status {
-    change(script) { settings throws(NightjarError) in settings.limits.memory = clampedSize(bytes) }
+    change(script) { settings throws(NightjarError) in settings.limits.memory = bytes == 0 ? nil : clampedSize(bytes) }
 }
 
 @_cdecl("nj_script_set_instruction_limit") @implementation
 public func nj_script_set_instruction_limit(_ script: OpaquePointer?, _ count: UInt64) -> nj_status {
-    change(script) { settings throws(NightjarError) in settings.limits.instructions = count }
+    change(script) { settings throws(NightjarError) in settings.limits.instructions = count == 0 ? nil : count }
 }
+
+@_cdecl("nj_script_set_burst_limit") @implementation
+public func nj_script_set_burst_limit(_ script: OpaquePointer?, _ count: UInt64) -> nj_status {
+    change(script) { settings throws(NightjarError) in settings.limits.burst = count == 0 ? nil : count }
+}
+
+@_cdecl("nj_script_allow_origin") @implementation
+public func nj_script_allow_origin(_ script: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
+    change(script) { settings throws(NightjarError) in
+        let url = try required(text(url), "url")
+        _ = try RequestURL(url)
+        guard settings.allowedOrigins.count < largestAllowance else {
+            throw NightjarError(.invalidArgument, "\(largestAllowance) origins are allowed already")
+        }
+        settings.allowedOrigins.append(url)
+    }
+}
+
+/// Origins allowed to one script.
+private let largestAllowance = 10_000
 
 @_cdecl("nj_script_set_time_limit") @implementation
 public func nj_script_set_time_limit(_ script: OpaquePointer?, _ seconds: Double) -> nj_status {

@@ -145,7 +145,7 @@ struct Invocation {
           --har-secrets  not masked
           --         stop handling options
           -          execute standard input
-        Without a script, options or input it is a prompt.
+        Without a script, options or input it is a prompt; .help there tells what it has.
 
         usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
                nightjar login|logout|profiles|check|completions ...

@@ -99,6 +99,8 @@ extension DemoStatistics {
         public internal(set) var refreshReuses = 0
         /// Logins ended by that.
         public internal(set) var revokedFamilies = 0
+        /// What the last request to the token endpoint named as its `scope`; empty where it named none.
+        public internal(set) var scope = ""
         /// Bearer tokens that were unknown, expired or revoked, each answered with 401.
         public internal(set) var refused = 0
     }

@@ -10,6 +10,7 @@ extension DemoStatistics {
             "connections": ["opened": .int(connectionsOpened), "open": .int(connectionsOpen)],
             "bytes": ["in": .int(bytesIn), "out": .int(bytesOut)],
             "auth": auth.json,
+            "scope": .string(auth.scope),
             "orders": orders.json,
             "limited": .int(limited),
             "outage_requests": .int(outageRequests),

@@ -53,13 +53,17 @@ public func njl_call_start(
         if request.is_look_up {
             return Handle<Outcome>.own(try engine.lookUp(try Request(request), on: client, for: wait))
         }
-        return Handle<Outcome>.own(
-            try engine.start(
-                try Request(request, for: client), on: client, for: wait,
-                Engine.Wishes(
-                    isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
-                    asksRetries: request.asks_retries, restartsBody: request.restarts_body,
-                    hearsOfRefresh: request.hears_of_refresh)))
+        var asked = try Request(request, for: client)
+        let errand = Handle<Errand>.borrow(request.errand)
+        try errand?.settle(&asked, request, for: client)
+        let outcome = try engine.start(
+            asked, on: client, for: wait,
+            Engine.Wishes(
+                isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
+                asksRetries: request.asks_retries, restartsBody: request.restarts_body,
+                hearsOfRefresh: request.hears_of_refresh))
+        errand?.call = outcome
+        return Handle<Outcome>.own(outcome)
     }
 }
 
@@ -68,6 +72,7 @@ public func njl_call_abandon(_ call: OpaquePointer?) {
     guard let outcome = Handle<Outcome>.borrow(call) else { return }
     outcome.wait = nil
     outcome.task?.cancel()
+    outcome.abandon?()
 }
 
 @_cdecl("njl_call_hop") @implementation
@@ -144,12 +149,8 @@ func refusing(
 extension Request {
     init(_ source: njl_request) throws(NightjarError) {
         self.init(try Method(source.method), try source.target.text("the path"))
-        for pair in UnsafeBufferPointer(start: source.query, count: source.query_count) {
-            query.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
-        }
-        for pair in UnsafeBufferPointer(start: source.params, count: source.param_count) {
-            parameters.append((try pair.name.text("a parameter's name"), try pair.value.text("a parameter")))
-        }
+        query = try source.queryItems
+        parameters = try source.parameters
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
@@ -173,6 +174,27 @@ extension Request {
 }
 
 extension njl_request {
+    var queryItems: [(name: String, value: String)] {
+        get throws(NightjarError) {
+            var items: [(name: String, value: String)] = []
+            for pair in UnsafeBufferPointer(start: query, count: query_count) {
+                items.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
+            }
+            return items
+        }
+    }
+
+    /// Of the target's template.
+    var parameters: [(name: String, value: String)] {
+        get throws(NightjarError) {
+            var values: [(name: String, value: String)] = []
+            for pair in UnsafeBufferPointer(start: params, count: param_count) {
+                values.append((try pair.name.text("a parameter's name"), try pair.value.text("a parameter")))
+            }
+            return values
+        }
+    }
+
     fileprivate func formParts() throws(NightjarError) -> [MultipartForm.Part] {
         var result: [MultipartForm.Part] = []
         for source in UnsafeBufferPointer(start: parts, count: part_count) {
@@ -194,7 +216,7 @@ extension njl_request {
 
 extension Method {
     /// The verbs are compared by their bytes, so that the usual call makes no string.
-    fileprivate init(_ name: njl_bytes) throws(NightjarError) {
+    init(_ name: njl_bytes) throws(NightjarError) {
         for method in Method.usual where name.buffer.elementsEqual(method.name.utf8) {
             self = method
             return

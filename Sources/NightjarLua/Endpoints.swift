@@ -113,15 +113,16 @@ extension njl_request {
 
 @_cdecl("njl_catalog_start") @implementation
 public func njl_catalog_start(
-    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ location: njl_bytes, _ wait: OpaquePointer?,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ location: njl_bytes, _ caller: Int64,
+    _ wait: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
         return Handle<Outcome>.own(
-            try engine.loadCatalog(from: try location.text("the location"), client, for: wait))
+            try engine.loadCatalog(
+                from: try location.text("the location"), client, caller: caller, for: wait))
     }
 }
 

@@ -10,6 +10,10 @@ final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
     /// What its clients ask of their logins.
     let questions: Questions
+    /// What they want the script to send.
+    let errands: Errands
+    /// Where the host lets its script go; nil: anywhere.
+    var allowedOrigins: AllowedOrigins?
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
@@ -18,12 +22,18 @@ final class Engine: @unchecked Sendable {
     /// Calls under way, for a forked child that will not hear of them. Each knows its place.
     private var underWay: [Outcome] = []
     private let process = getpid()
+    /// Made when they are used first.
+    private(set) lazy var descriptors = Descriptors(queue)
+    private(set) lazy var workers = Workers(queue)
     /// Lines of the logs of this state's clients that no function has got yet.
     private var lines: Deque<(log: Int64, line: LogLine)> = []
     /// The one that C borrows.
     private var lentLine = ContiguousArray<CChar>()
 
-    init() { questions = Questions(queue) }
+    init() {
+        questions = Questions(queue)
+        errands = Errands(queue)
+    }
 
     /// What a call is asked about on its way, and how its bodies come.
     struct Wishes {
@@ -65,9 +75,17 @@ final class Engine: @unchecked Sendable {
                 return .later
             }
         }
-        outcome.task = try client.start(request, on: queue, handlers)
+        outcome.task = try client.start(confined(request), on: queue, handlers)
         add(outcome)
         return outcome
+    }
+
+    /// The request, that goes nowhere but where the script may.
+    func confined(_ request: Request) -> Request {
+        guard let allowedOrigins else { return request }
+        var request = request
+        request.allowedOrigins = allowedOrigins
+        return request
     }
 
     private func add(_ outcome: Outcome) {
@@ -80,7 +98,7 @@ final class Engine: @unchecked Sendable {
     /// Ends with neither response nor error where nothing is stored.
     func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.lookUp(request, on: queue) { [self] in completed(outcome, $0) }
+        outcome.task = try client.lookUp(confined(request), on: queue) { [self] in completed(outcome, $0) }
         add(outcome)
         return outcome
     }
@@ -98,7 +116,7 @@ final class Engine: @unchecked Sendable {
         }
         let outcome = Outcome(wait: wait)
         outcome.task = try client.insert(
-            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: request, on: queue
+            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: confined(request), on: queue
         ) { [self] in completed(outcome, $0.map { nil }) }
         add(outcome)
         return outcome
@@ -134,10 +152,10 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Logins
 
-    func logIn(_ client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         outcome.task = try client.logIn(
-            on: queue,
+            scheme: scheme, on: queue,
             prompt: { [self] prompt in
                 outcome.show(prompt)
                 tell(outcome)
@@ -154,11 +172,13 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Endpoints
 
+    /// - Parameter caller: the number of what has the client's hooks; 0: it has none.
     func loadCatalog(
-        from location: String, _ client: Client, for wait: OpaquePointer
+        from location: String, _ client: Client, caller: Int64, for wait: OpaquePointer
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.startLoadingCatalog(from: location, on: queue) { [self] result in
+        let sender = ScriptSender(self, client, for: caller)
+        outcome.task = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
             forget(outcome)
             outcome.task = nil
             switch result {
@@ -194,7 +214,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    // MARK: Lists
+    // MARK: What is no call
 
     /// One that ``complete(_:)`` ends.
     func pending(for wait: OpaquePointer) -> Outcome {
@@ -204,7 +224,30 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    func complete(_ outcome: Outcome) { completed(outcome, .success(nil)) }
+    /// Once; what has ended, or was dropped, stays as it is.
+    func complete(_ outcome: Outcome, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
+        guard outcome.isPending else { return }
+        switch result {
+        case .success(let value):
+            outcome.value = value
+            completed(outcome, .success(nil))
+        case .failure(let error): completed(outcome, .failure(error))
+        }
+    }
+
+    /// Nobody waits for it any more, and nobody will hear of it.
+    func drop(_ outcome: Outcome) {
+        forget(outcome)
+        outcome.isPending = false
+        outcome.wait = nil
+        outcome.abandon = nil
+    }
+
+    /// - Throws: `forked` in a forked child, whose threads are the parent's.
+    func checkProcess() throws(NightjarError) {
+        guard isForked else { return }
+        throw NightjarError(.forked, "this Lua state belongs to the parent process, which alone can wait in it")
+    }
 
     /// Whether this is a forked child, where nothing comes any more.
     var isForked: Bool { getpid() != process }
@@ -231,6 +274,7 @@ final class Engine: @unchecked Sendable {
         forget(outcome)
         outcome.task = nil
         outcome.isPending = false
+        outcome.abandon = nil
         switch result {
         case .success(let response?): outcome.finish(.success(response))
         case .success(nil): break
@@ -291,7 +335,14 @@ final class Engine: @unchecked Sendable {
     func wake() { queue.wake() }
 
     func close() {
+        if isForked {
+            workers.leave()
+        } else {
+            descriptors.close()
+            workers.close()
+        }
         queue.close()
+        errands.close()
         ended = []
         firstEnded = 0
     }

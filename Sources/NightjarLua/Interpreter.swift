@@ -10,7 +10,7 @@ public final class Interpreter {
     ///   - arguments: of the process, its own name first; the table `arg` as `lua` makes it.
     ///   - scriptPosition: where the script's name stands in them; their number when there is none.
     public init(arguments: [[UInt8]], scriptPosition: Int) throws(NightjarError) {
-        var limits = ScriptLimits()
+        var limits = ScriptLimits.none
         limits.isInterruptible = false
         limits.warns = true
         script = try Script(limits: limits)

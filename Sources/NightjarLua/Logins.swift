@@ -52,18 +52,25 @@ extension Configuration {
     /// Has the login ask and tell what the listener wants.
     mutating func tell(_ questions: Questions, of listener: njl_listener) throws(NightjarError) {
         guard listener.provides_tokens || listener.hears_of_logins else { return }
-        guard case .login(var login) = auth else {
+        guard mayHaveLogin else {
             throw NightjarError(
                 .invalidArgument,
                 "option \"auth.on_login_required\" is for a login: \"oauth2\", \"login\", or \"bearer\" with a provider"
             )
         }
         let number = listener.number
-        if listener.provides_tokens {
+        if listener.provides_tokens, case .login(var login) = auth {
             login.source = .provider(TokenProvider { questions.ask(Question(number, $0)) })
+            auth = .login(login)
         }
-        if listener.hears_of_logins { login.onLoginRequired = LoginHook { questions.ask(Question(number, nil)) } }
-        auth = .login(login)
+        if listener.hears_of_logins { onLoginRequired = LoginHook { questions.ask(Question(number, nil)) } }
+    }
+}
+
+extension njl_bytes {
+    /// Nil where there is none.
+    fileprivate func optionalText(_ name: String) throws(NightjarError) -> String? {
+        data == nil ? nil : try text(name)
     }
 }
 
@@ -71,7 +78,7 @@ extension Token {
     /// - Parameter lifetime: in seconds; negative: not known.
     fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {
         self.init(access: try access.text("the access token"))
-        if refresh.data != nil { self.refresh = try refresh.text("the refresh token") }
+        self.refresh = try refresh.optionalText("the refresh token")
         if let lifetime = Duration(seconds: lifetime) { self = lasting(lifetime) }
         guard authorization != nil else {
             throw NightjarError(
@@ -125,20 +132,22 @@ public func njl_client_sign_in(
         guard let client, let borrowed = Handle<Client>.borrow(client), let token = token?.pointee else {
             throw NightjarError(.closed, "the client is closed")
         }
-        try borrowed.signIn(try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime))
+        let scheme = try token.scheme.optionalText("the scheme")
+        let brought = try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime)
+        try borrowed.signIn(brought, scheme: scheme)
         return client
     } != nil
 }
 
 @_cdecl("njl_client_sign_out") @implementation
 public func njl_client_sign_out(
-    _ client: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ client: OpaquePointer?, _ scheme: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Bool {
     refusing(error) { () throws(NightjarError) in
         guard let client, let borrowed = Handle<Client>.borrow(client) else {
             throw NightjarError(.closed, "the client is closed")
         }
-        try borrowed.signOut()
+        try borrowed.signOut(scheme: try scheme.optionalText("the scheme"))
         return client
     } != nil
 }
@@ -147,14 +156,14 @@ public func njl_client_sign_out(
 
 @_cdecl("njl_login_start") @implementation
 public func njl_login_start(
-    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?,
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?, _ scheme: njl_bytes,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.own(try engine.logIn(client, for: wait))
+        return Handle<Outcome>.own(try engine.logIn(client, try scheme.optionalText("the scheme"), for: wait))
     }
 }
 

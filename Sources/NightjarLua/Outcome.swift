@@ -29,6 +29,10 @@ final class Outcome: @unchecked Sendable {
     /// What a person has to do for the login that this is.
     private var prompt: LoginPrompt?
     private var isToPrompt = false
+    /// Gives up what an outcome without a task stands for.
+    var abandon: (() -> Void)?
+    /// What work of ours has come to.
+    var value: WorkValue?
     /// What was loaded, where it is no call but that.
     var catalog: Catalog?
     /// The answer's body where it is streamed.

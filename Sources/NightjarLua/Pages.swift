@@ -18,6 +18,8 @@ final class Pages: @unchecked Sendable {
     private let request: Request
     private let pagination: Pagination
     private let timeout: Duration?
+    /// Where the client has hooks.
+    private let sender: ScriptSender?
     private(set) var pager: Pager
     /// Where the walk has begun.
     private var start: String
@@ -33,14 +35,15 @@ final class Pages: @unchecked Sendable {
 
     init(
         _ engine: Engine, _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?,
-        timeout: Duration?
+        timeout: Duration?, caller: Int64
     ) throws(NightjarError) {
         self.engine = engine
         self.client = client
-        self.request = request
+        self.request = engine.confined(request)
         self.pagination = pagination
         self.timeout = timeout
-        pager = try Pager(client, request, pagination, resuming: state, timeout: timeout)
+        sender = ScriptSender(engine, client, for: caller)
+        pager = try Pager(client, self.request, pagination, resuming: state, timeout: timeout, sender: sender)
         start = pager.state
     }
 
@@ -114,7 +117,7 @@ final class Pages: @unchecked Sendable {
     ///
     /// - Parameter state: nil: from the beginning.
     func beginAnew(at state: String?) throws(NightjarError) {
-        let next = try Pager(client, request, pagination, resuming: state, timeout: timeout)
+        let next = try Pager(client, request, pagination, resuming: state, timeout: timeout, sender: sender)
         pager.cancel()
         pager = next
         beginAnew()
@@ -129,7 +132,7 @@ final class Pages: @unchecked Sendable {
 @_cdecl("njl_pages_new") @implementation
 public func njl_pages_new(
     _ engine: OpaquePointer?, _ client: OpaquePointer?, _ request: UnsafePointer<njl_request>?, _ options: njl_bytes,
-    _ state: njl_bytes, _ seconds: Double, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ state: njl_bytes, _ seconds: Double, _ caller: Int64, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
@@ -141,7 +144,7 @@ public func njl_pages_new(
         return Handle<Pages>.own(
             try Pages(
                 engine, client, try Request(request, for: client), pagination, resuming: state,
-                timeout: Duration(seconds: seconds)))
+                timeout: Duration(seconds: seconds), caller: caller))
     }
 }
 

@@ -12,17 +12,32 @@ public final class Script: @unchecked Sendable {
 
     /// - Parameters:
     ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
+    ///     What the script logs by `nightjar.log` goes to the client's log; without one, to standard error, or nowhere in a
+    ///     sandbox.
     ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other, and sees
-    ///     neither its cookies nor what is secret in its requests.
-    /// - Throws: `script` when the limit of memory is too low to start, or there is none left.
-    public init(client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits())
-        throws(NightjarError)
-    {
+    ///     neither its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000
+    ///     lines or 4 MiB, and 100 lines or 64 KiB a second since then.
+    ///   - allowedOrigins: URLs whose origins a sandboxed script may ask beside that of the client's base URL, which it may
+    ///     in any case. It is led to no other, by redirects and next pages neither.
+    /// - Throws: `script` when the limit of memory is too low to start, or there is none left; `invalid_url` for an origin
+    ///   that is none; `invalid_argument` for origins of a script that is not sandboxed, which can open sockets.
+    public init(
+        client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits(),
+        allowedOrigins: [String] = []
+    ) throws(NightjarError) {
+        guard sandboxed || allowedOrigins.isEmpty else {
+            throw NightjarError(
+                .invalidArgument,
+                "origins are allowed to sandboxed scripts alone: any other can open sockets of its own")
+        }
+        var origins: [Origin] = []
+        for url in allowedOrigins { origins.append(try RequestURL(url).origin) }
         var options = njl_script_options()
         options.is_sandboxed = sandboxed
         options.is_interruptible = limits.isInterruptible
         options.memory = limits.memory ?? 0
         options.instructions = limits.instructions ?? 0
+        options.burst = limits.burst ?? 0
         options.seconds = limits.time?.inSeconds ?? 0
         options.allocations = limits.allocations ?? 0
         options.warns = limits.warns
@@ -30,7 +45,13 @@ public final class Script: @unchecked Sendable {
             throw NightjarError(.script, "there is not enough memory for a Lua state")
         }
         self.state = state
-        if let client { njl_script_set_client(state, Handle<Client>.own(client)) }
+        if let client {
+            if sandboxed {
+                let engine = Handle<Engine>.borrow(njl_script_engine(state))
+                engine?.allowedOrigins = AllowedOrigins(origins + [client.baseOrigin].compactMap { $0 })
+            }
+            njl_script_set_client(state, Handle<Client>.own(client))
+        }
     }
 
     deinit { njl_script_free(state) }
@@ -101,15 +122,19 @@ public final class Script: @unchecked Sendable {
     }
 }
 
-/// What a script may use; nil: no bound. One call of a C function of Lua's own, as `string.find` with a pattern made to
-/// take exponential time, comes to its end before a limit or an interrupt is looked at.
+/// What a script may use; nil: no bound. Those of ``init()`` are plenty for an honest script, and the end of one that has run
+/// away. One call of a C function of Lua's own, as `string.find` with a pattern made to take exponential time, comes to its
+/// end before a limit or an interrupt is looked at.
 public struct ScriptLimits: Sendable {
-    /// Bytes that Lua and its JSON parser may have allocated.
-    public var memory: Int?
-    /// Of one run, in steps of 1000; each coroutine and task counts for 100 more.
-    public var instructions: UInt64?
-    /// Of one run, by the wall clock.
-    public var time: Duration?
+    /// Bytes that Lua and its JSON parser may have allocated: 256 MiB.
+    public var memory: Int? = 256 << 20
+    /// Of one run, in steps of 1000; each coroutine and task counts for 100 more: 100,000 millions, some ten minutes of
+    /// computing.
+    public var instructions: UInt64? = 100_000_000_000
+    /// Likewise, without waiting: 1,000 millions, some seconds.
+    public var burst: UInt64? = 1_000_000_000
+    /// Of one run, by the wall clock: an hour.
+    public var time: Duration? = .seconds(3600)
     /// Whether ``Script/interrupt()`` also ends a computation; that costs some speed.
     public var isInterruptible = true
     /// Whether `warn("@on")` brings warnings to standard error, which belongs to the host.
@@ -117,9 +142,15 @@ public struct ScriptLimits: Sendable {
     /// Every allocation after so many fails. For tests.
     var allocations: UInt64?
 
-    public init(memory: Int? = nil, instructions: UInt64? = nil, time: Duration? = nil) {
+    public init() {}
+
+    /// For a program's own scripts.
+    public static let none = ScriptLimits(memory: nil, instructions: nil, burst: nil, time: nil)
+
+    init(memory: Int?, instructions: UInt64?, burst: UInt64?, time: Duration?) {
         self.memory = memory
         self.instructions = instructions
+        self.burst = burst
         self.time = time
     }
 }

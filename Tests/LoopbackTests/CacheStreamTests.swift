@@ -55,8 +55,10 @@ import Testing
         let lines = result.text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
         try #require(lines.count == 3, "\(result.text)\(result.errors)")
         #expect(lines[0] == ["\(64 << 20)", "network"] && lines[1] == ["\(64 << 20)", "cache"])
-        // 64 MiB went through it twice. Measured: 45 MB without optimisation, of which 35 are the program.
-        #expect(try #require(Int(lines[2][1])) < 80_000, "\(lines)")
+        // 64 MiB went through it twice. Measured: 45 MB without optimisation, of which 35 are the program. A sanitizer keeps
+        // what is freed for a while.
+        let peak = try #require(Int(lines[2][1]))
+        #expect(isSanitized || peak < 80_000, "\(lines)")
         #expect(demo.requests("/cache/large") == 1)
     }
 

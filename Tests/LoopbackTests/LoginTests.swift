@@ -157,6 +157,69 @@ import Testing
         #expect(other?.kind == .unauthorized)
     }
 
+    /// RFC 6749 section 4.1.1, and the request for a token of section 4.4.2.
+    @Test func theScopesOfADocumentAreAskedFor() throws {
+        let demo = try Demo()
+        var catalog = Catalog()
+        for flow in [SecurityScheme.Flow.authorizationCode, .clientCredentials] {
+            catalog.security.append(
+                SecurityScheme(
+                    "oauth",
+                    .oauth2(
+                        flow: flow, authorizationURL: "http://127.0.0.1:\(demo.port)/v1/oauth/authorize",
+                        tokenURL: "http://127.0.0.1:\(demo.port)/v1/oauth/token", scopes: [])))
+        }
+        var me = Operation("me", .get, "/me")
+        me.security = [SecurityRequirement([.init("oauth", scopes: ["read", "write"])])]
+        catalog.set(me)
+        func client(_ auth: String) throws -> Client {
+            var configuration = Configuration.loopback
+            configuration.baseURL = "http://127.0.0.1:\(demo.port)/v1"
+            configuration.catalog = catalog
+            try configuration.merge(json: #"{"auth": \#(auth)}"#)
+            return try Client(configuration)
+        }
+        let page = Mutex("")
+        let person = try client(#"{"client_id":"demo"}"#)
+        try person.logInBlocking { prompt in
+            guard case .browser(let url) = prompt else { return }
+            page.withLock { $0 = url }
+            _ = try? demo.stranger().sendBlocking(Request(.get, url))
+        }
+        #expect(page.withLock { $0 }.contains("&scope=read+write&"))
+        #expect(try status(person, "/me") == 200)
+        #expect(demo.auth.scope == "")  // of the code's exchange: section 4.1.3 has none
+        let itself = try client(
+            #"{"client_id":"demo","client_secret":"demo-secret","grant":"client_credentials"}"#)
+        #expect(try status(itself, "/me") == 200)
+        #expect(demo.auth.scope == "read write")
+    }
+
+    /// Two logins of one client, and a key: two hundred calls on tokens that have expired make one refresh each.
+    @Test func eachOfSeveralLoginsIsRefreshedOnce() async throws {
+        let demo = try Demo()
+        let api = try demo.client(
+            #"{"schemes":{"one":\#(login),"two":\#(login),"key":{"type":"api_key","key":"demo-key"}}}"#)
+        func request(_ path: String, _ scheme: String) -> Request {
+            var request = Request(.get, path)
+            request.security = [SecurityRequirement(scheme)]
+            return request
+        }
+        for scheme in ["one", "two"] { #expect(try await api.send(request("/me", scheme)).status == 200) }
+        #expect(demo.auth.logins == 2)
+        try demo.control(#"{"expire_access_tokens": true}"#)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<200 {
+                let request = number % 2 == 0 ? request("/me", "one") : request("/me", "two")
+                group.addTask { try await api.send(request).status }
+            }
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(demo.auth.refreshes == 2 && demo.auth.logins == 2 && demo.auth.refreshReuses == 0)
+        #expect(try await api.send(request("/api-key", "key")).status == 200)
+        #expect(try await api.send(Request(.get, "http://127.0.0.1:\(demo.port)/echo")).status == 200)
+    }
+
     @Test func aLoginCanBeCancelled() throws {
         let demo = try Demo()
         for grant in ["device_code", "authorization_code"] {

@@ -245,6 +245,7 @@ import Testing
         let proxy = try ScriptedPeer([[.expectHead, .open(asked), .stall]])
         let client = try client(through: "127.0.0.1:\(proxy.port)")
         let queue = CompletionQueue()
+        defer { queue.close() }
         try client.start(Request(.get, "https://origin.test/"), on: queue, TaskHandlers { _, _ in })
         try eventually("the proxy was asked") { asked.isOpen }
         client.close()

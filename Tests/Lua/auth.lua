@@ -8,6 +8,7 @@ local plain = nightjar.client { base_url = origin }
 
 local function control(what) plain:post("/__control", { json = what }) end
 local function auth_counts() return plain:get("/__stats").json.auth end
+local function asked_scope() return plain:get("/__stats").json.scope end
 local function client(auth) return nightjar.client { base_url = origin, auth = auth } end
 local function log_in(lifetime)
   return plain:post("/v1/auth/login",
@@ -250,3 +251,138 @@ misuse("sign_in: a table expected, got string", api.sign_in, api, "token")
 misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, { access_token = "x", refresh_token = 1 })
 misuse("sign_in: expires_in must be seconds from 0", api.sign_in, api, { access_token = "x", expires_in = -1 })
 misuse("sign_in: there is no option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
+
+-- Several credentials, by the names of security schemes: an endpoint is sent those that it names.
+control { reset = true }
+local function server_saw(res, name)
+  local found = {}
+  for _, field in ipairs(res.json.headers) do
+    if field[1]:lower() == name then found[#found + 1] = field[2] end
+  end
+  return table.concat(found, "|")
+end
+local several = nightjar.client {
+  base_url = origin,
+  cookies = true,
+  endpoints = {
+    by_key = { path = "/echo", security = "key" },
+    by_token = { path = "/echo", security = { "missing", "token" } },
+    by_both = { path = "/echo", security = { { token = {}, key = {} } } },
+    by_cookie = { path = "/echo", security = "sid", parameters = { theme = { ["in"] = "cookie" } } },
+    open = { path = "/echo", security = {} },
+    nobody = { path = "/echo", security = { { missing = {}, key = {} }, "other" } },
+    me = { path = "/v1/me", security = { { oauth = { "read" } } } },
+  },
+  auth = {
+    schemes = {
+      key = { type = "api_key", key = "demo-key" },
+      token = { type = "bearer", token = "t" },
+      sid = { type = "api_key", key = "s3", cookie = "sid" },
+      oauth = {
+        type = "oauth2", grant = "client_credentials", token_url = "/v1/oauth/token", client_id = "demo",
+        client_secret = "demo-secret", scope = "read",
+      },
+    },
+  },
+}
+several.cookies:set(origin .. "/", "sid=jar; Path=/")
+several.cookies:set(origin .. "/", "lang=en; Path=/")
+local got = several.endpoints.by_key()
+equal(server_saw(got, "x-api-key") .. " " .. server_saw(got, "authorization"), "demo-key ")
+equal(server_saw(got, "cookie"), "sid=jar; lang=en")
+got = several.endpoints.by_token()
+equal(server_saw(got, "x-api-key") .. " " .. server_saw(got, "authorization"), " Bearer t")
+got = several.endpoints.by_both()
+equal(server_saw(got, "x-api-key") .. " " .. server_saw(got, "authorization"), "demo-key Bearer t")
+equal(server_saw(several.endpoints.by_cookie { theme = "dark" }, "cookie"), "lang=en; theme=dark; sid=s3")
+equal(server_saw(several.endpoints.open(), "authorization"), "")
+equal(server_saw(several:get("/echo"), "x-api-key"), "")
+equal(server_saw(several:get("/echo", { auth = "key" }), "x-api-key"), "demo-key")
+equal(server_saw(several:get("/echo", { auth = { "key", "token" } }), "authorization"), "Bearer t")
+fails("invalid_request", 'the client has no credentials for the scheme "tokn"; did you mean "token"?',
+  several.get, several, "/echo", { auth = "tokn" })
+fails("invalid_request",
+  'endpoint "nobody": a login is required by "key" and "missing", or by "other", and the client has credentials for '
+    .. '"key", "oauth", "sid", "token"; set them in its option auth.schemes', several.endpoints.nobody)
+equal(several.endpoints.me().json.client_id, "demo")
+equal(asked_scope(), "read")
+equal(auth_counts().client_credentials, 1)
+several:sign_out { scheme = "oauth" }
+fails("invalid_request", 'the client has no login for the scheme "ouath"; did you mean "oauth"?',
+  several.sign_out, several, { scheme = "ouath" })
+several:log_in { scheme = "oauth" }
+equal(several.endpoints.me().json.client_id, "demo")
+several:sign_in { access_token = log_in().access_token, scheme = "oauth" }
+equal(several.endpoints.me().json.handle, "ada")
+misuse("sign_out: scheme must be a string, got number", several.sign_out, several, { scheme = 1 })
+misuse("sign_out: there is no option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
+
+-- Two logins, each with a refresh of its own, however many calls wait.
+control { reset = true }
+local function user_login(person)
+  return { type = "login", url = "/v1/auth/login", json = { email = person, password = "moonlight" }, refresh = { url = "/v1/auth/refresh" } }
+end
+local ended_logins = 0
+local two = nightjar.client {
+  base_url = origin,
+  endpoints = { one = { path = "/v1/me", security = "one" }, other = { path = "/v1/me", security = "other" } },
+  auth = {
+    schemes = { one = user_login "ada@example.org", other = user_login "ada@example.org" },
+    on_login_required = function() ended_logins = ended_logins + 1 end,
+  },
+}
+equal(two.endpoints.one().json.handle .. two.endpoints.other().json.handle, "adaada")
+equal(auth_counts().logins, 2)
+control { expire_access_tokens = true }
+local hundred = {}
+for i = 1, 100 do hundred[i] = i end
+for _, handle in ipairs(nightjar.map(hundred, function(i)
+  return (i % 2 == 0 and two.endpoints.one or two.endpoints.other)().json.handle
+end, { concurrency = 100 })) do equal(handle, "ada") end
+equal(auth_counts().refreshes, 2)
+equal(auth_counts().logins, 2)
+equal(ended_logins, 0)
+
+-- What a document says of its schemes and scopes.
+local described = os.tmpname()
+local file = assert(io.open(described, "w"))
+file:write(([[
+openapi: 3.1.0
+info: { title: Demo, version: "1" }
+servers: [{ url: "%s" }]
+security: [{ oauth: [read] }]
+paths:
+  /v1/me: { get: { operationId: me }, post: { operationId: write, security: [{ oauth: [write, read] }] } }
+  /v1/api-key: { get: { operationId: keyed, security: [{ key: [] }] } }
+  /echo: { get: { operationId: echo, security: [{ session: [] }] } }
+components:
+  securitySchemes:
+    key: { type: apiKey, in: header, name: X-Api-Key }
+    session: { type: apiKey, in: cookie, name: sid }
+    oauth:
+      type: oauth2
+      flows: { clientCredentials: { tokenUrl: "%s/v1/oauth/token", scopes: { read: "", write: "", admin: "" } } }
+]]):format(origin, origin))
+file:close()
+local from_document = nightjar.client {
+  openapi = described,
+  auth = {
+    schemes = {
+      oauth = { client_id = "demo", client_secret = "demo-secret" }, key = { key = "demo-key" }, session = { key = "s4" },
+    },
+  },
+}
+equal(from_document.endpoints.me().json.client_id, "demo")
+equal(asked_scope(), "read write")
+equal(from_document.endpoints.keyed().json["in"], "header")
+equal(server_saw(from_document.endpoints.echo(), "cookie"), "sid=s4")
+equal(server_saw(from_document.endpoints.echo(), "authorization"), "")
+equal(from_document.endpoints.write.security[1].oauth[1], "write")
+local narrow = nightjar.client {
+  openapi = described, auth = { scheme = "oauth", client_id = "demo", client_secret = "demo-secret", scope = "admin" },
+}
+equal(narrow.endpoints.me().json.client_id, "demo")
+equal(asked_scope(), "admin")
+fails("invalid_argument", 'the API has no security scheme "oath"; did you mean "oauth"?',
+  nightjar.client, { openapi = described, auth = { schemes = { oath = { token = "t" } } } })
+os.remove(described)

@@ -60,6 +60,14 @@ do
   equal(asked, 1)
 end
 
+-- Its source may wait.
+do
+  local lines, rows = { "a,", 'b\n"c', '",d\n' }, {}
+  local place = 0
+  for row in csv.rows(function() place = place + 1 nightjar.sleep(0) return lines[place] end) do rows[#rows + 1] = row end
+  equal(show(rows), '[["a","b"],["c","d"]]')
+end
+
 local function broken(message, text, options)
   check.fails("decoding", "the text is not CSV: " .. message, csv.parse, text, options)
 end

@@ -173,10 +173,24 @@ refused('endpoint "read": the parameter "id" in the path is missing', function()
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
 misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)
-local hooked = nightjar.client { base_url = origin, before = function() end }
-misuse("load_openapi: a client with 'before' or 'after' loads nothing; make another without, or give 'openapi' a file", function()
-  hooked:load_openapi("url:/openapi.json")
-end)
+-- Each fetch is a call with its hooks; what they raise is raised, and another load begins anew.
+local fetched, refuses = {}, true
+local hooked = nightjar.client { base_url = origin, before = function(request)
+  nightjar.sleep(0.001)
+  fetched[#fetched + 1] = ("%s %s %s"):format(request.method, request.path, request.headers.Accept:match "[^,]+")
+  if refuses then error({ why = "not yet" }) end
+end, after = function(result, request) fetched[#fetched + 1] = ("%s %s"):format(result.status or result.kind, request.path) end }
+local _, raised = pcall(hooked.load_openapi, hooked, "url:/openapi.json")
+equal(raised.why, "not yet")
+refuses = false
+equal(#hooked:load_openapi("url:/openapi.json") > 10, true)
+equal(pcall(hooked.load_openapi, hooked, "url:/status/404"), false)
+equal(table.concat(fetched, "\n"), [[
+GET /openapi.json application/json
+GET /openapi.json application/json
+200 /openapi.json
+GET /status/404 application/json
+404 /status/404]])
 
 -- Lists: the demo API says in its description how they go on.
 local described_api = nightjar.client { base_url = origin }

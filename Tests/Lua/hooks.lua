@@ -106,3 +106,185 @@ res = plain:get("/redirect/1", { stream = true, expect = 302, on_redirect = func
 for chunk in res:chunks() do text[#text + 1] = chunk end
 equal(res.status, 302)
 equal(#table.concat(text), tonumber(res.headers.content_length))
+
+-- Lists: each page is a call between the hooks, whoever takes from the list. /echo has what the server saw.
+local run = nightjar.idempotency_key()
+local function set(name) return ("/v1/lists/%s-%s/cursor"):format(run, name) end
+local function asked(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
+local function hooked(before, after)
+  return nightjar.client { base_url = origin, retry = false, before = before, after = after }
+end
+local function cursor(name, options)
+  options.style, options.items, options.next = "cursor", "/results", "/next_cursor"
+  return set(name), options
+end
+
+seen = {}
+local listing = hooked(function(request)
+  nightjar.sleep(0.001)
+  seen[#seen + 1] = request.method .. " " .. request.path:gsub("cursor=.*", "cursor=")
+end, function(result, request) seen[#seen + 1] = tostring(result.status or result.kind) end)
+equal(#listing:paginate(cursor("plain", { query = { count = 25, limit = 10 } })):collect(), 25)
+equal(table.concat(seen, "\n"), ([[
+GET %s?count=25&limit=10
+200
+GET %s?count=25&limit=10&cursor=
+200
+GET %s?count=25&limit=10&cursor=
+200]]):gsub("%%s", (set "plain")))
+equal(asked(set "plain"), 3)
+
+-- What they change is what is sent: a header, a query item in place of the list's, another, and the fields of the list stay.
+local number = 0
+local changing = hooked(function(request)
+  number = number + 1
+  request.headers["X-Number"] = number
+  request.query.limit, request.query.extra = 7, { "a b", "c" }
+end)
+local echoed = {}
+local caller = { headers = { ["X-List"] = "mine" }, query = { limit = 10, a = "b" }, items = "/headers", prefetch = 0,
+  next = function(page) return page.number < 2 and { query = { page = page.number + 1 } } or nil end }
+for page in changing:paginate("/echo", caller):pages() do
+  local fields = {}
+  for _, field in ipairs(page.response.json.headers) do
+    local name = (field.name or field[1]):lower()
+    if name:sub(1, 2) == "x-" then fields[#fields + 1] = name .. "=" .. (field.value or field[2]) end
+  end
+  table.sort(fields)
+  echoed[#echoed + 1] = page.response.url:sub(#origin + 1) .. " " .. table.concat(fields, " ")
+end
+equal(table.concat(echoed, "\n"), [[
+/echo?a=b&extra=a%20b&extra=c&limit=7 x-list=mine x-number=1
+/echo?a=b&page=2&extra=a%20b&extra=c&limit=7 x-list=mine x-number=2]])
+equal(caller.headers["X-Number"], nil)
+equal(caller.query.extra, nil)
+
+-- The page behind is made while the one before is used.
+local prefetching = hooked(function() end)
+local list = prefetching:paginate(cursor("prefetch", { query = { count = 30, limit = 10 } }))
+equal(list().id, 1000)
+repeat nightjar.sleep(0.002) until asked(set "prefetch") == 2
+list:close()
+
+-- What they raise is raised as it is, and the page is made again for who asks next. Without an item lost.
+local refuses, thrown = nil, { why = "not now" }
+for _, place in ipairs { "before", "after" } do
+  local function object(at, path) if refuses == at and path:find "cursor=" then refuses = nil error(thrown) end end
+  local objecting = hooked(function(request) object("before", request.path) end,
+    function(_, request) object("after", request.path) end)
+  list = objecting:paginate(cursor("raise-" .. place, { query = { count = 25, limit = 10 }, prefetch = 0 }))
+  refuses = place
+  local got = {}
+  local ok, raised = pcall(function() for item in list do got[#got + 1] = item.id end end)
+  equal(ok, false)
+  equal(raised, thrown)
+  equal(#got, 10)
+  for item in list do got[#got + 1] = item.id end
+  equal(#got, 25)
+  equal(got[25], 25000)
+  equal(asked(set("raise-" .. place)), place == "before" and 3 or 4)
+end
+misuse("not today", function() hooked(function() error("not today") end):paginate("/v1/lists/x/cursor")() end)
+misuse("request: there is no option 'quary'; did you mean 'query'?", function()
+  hooked(function(request) request.quary = {} end):paginate("/v1/lists/x/cursor")()
+end)
+misuse("request: stream is not for pages and documents, which are read whole", function()
+  hooked(function(request) request.stream = true end):paginate("/v1/lists/x/cursor")()
+end)
+
+-- A page that fails is told to after, and asked for again alone.
+seen = {}
+list = hooked(nil, function(result) seen[#seen + 1] = result.status or result.kind end)
+  :paginate(cursor("fails", { prefetch = 0, query = { count = 25, limit = 10, fail = 2, times = 1 } }))
+local err = fails("server", [[GET answered 503 Service Unavailable: "page 2 was asked to fail"]], list.collect, list)
+equal(err.status, 503)
+equal(#list:collect(), 15)
+equal(table.concat(seen, " "), "200 503 200 200")
+
+-- They may make calls and walk other lists, but not take from their own.
+local inner = 0
+local nesting
+nesting = hooked(function(request)
+  if not request.path:find "outer" then return end
+  plain:get "/echo"
+  inner = inner + #plain:paginate(cursor("inner", { query = { count = 12, limit = 10 } })):collect()
+end)
+equal(#nesting:paginate(cursor("outer", { query = { count = 15, limit = 10 } })):collect(), 15)
+equal(inner, 24)
+local own
+own = hooked(function() own() end):paginate(cursor("own", { query = { count = 3 } }))
+misuse("paginate: before and after cannot take from the list whose page they are called for", own)
+own = hooked(function() nightjar.spawn(function() own() end):join() end):paginate(cursor("own", { query = { count = 3 } }))
+misuse("paginate: before and after cannot take from the list whose page they are called for", own)
+
+-- Closed, cancelled or begun anew while a hook runs or the page is on its way.
+for _, stage in ipairs { "hook", "wire" } do
+  local begun, went_on = 0, false
+  local slow = hooked(function()
+    begun = begun + 1
+    if stage == "hook" and begun == 1 then
+      nightjar.sleep(60)
+      went_on = true
+    end
+  end)
+  list = slow:paginate(cursor("close-" .. stage, { query = { count = 3, delay = stage == "wire" and 5000 or 0 } }))
+  local first = nightjar.spawn(function() return list() end)
+  repeat nightjar.sleep(0.002) until begun == 1
+  list:close()
+  fails("closed", "the list is closed", first.join, first)
+  nightjar.sleep(0.01)
+  equal(went_on, false)
+end
+local begun = 0
+list = hooked(function()
+  begun = begun + 1
+  if begun == 1 then nightjar.sleep(60) end
+end):paginate(cursor("anew", { query = { count = 3 } }))
+fails("timeout", "timeout: the function did not return within 0.02 seconds", nightjar.timeout, 0.02, list)
+equal(begun, 1)
+list:refresh()
+equal(list().id, 1000)
+equal(begun, 2)
+-- Who waits is cancelled; the page comes for the next.
+begun = 0
+list = hooked(function()
+  begun = begun + 1
+  nightjar.sleep(0.05)
+end):paginate(cursor("waits", { query = { count = 3 } }))
+fails("timeout", "timeout: the function did not return within 0.02 seconds", nightjar.timeout, 0.02, list)
+equal(#list:collect(), 3)
+equal(begun, 1)
+local closing = hooked(function() nightjar.sleep(60) end)
+list = closing:paginate(cursor("client", { query = { count = 3 } }))
+local waiter = nightjar.spawn(function() return list() end)
+nightjar.sleep(0.02)
+closing:close()
+fails("closed", "the client is closed", waiter.join, waiter)
+
+-- Many tasks, one load at a time.
+begun = 0
+local most, running = 0, 0
+list = hooked(function()
+  running = running + 1
+  most = math.max(most, running)
+  nightjar.sleep(0.001)
+end, function() running = running - 1 end):paginate(cursor("many", { query = { count = 100, limit = 10 } }))
+local total = 0
+nightjar.map({ 1, 2, 3, 4, 5 }, function() for _ in list do total = total + 1 end end)
+equal(total, 100)
+equal(most, 1)
+
+-- Of an endpoint: its parameters, its pages, and the hooks.
+seen = {}
+local described = nightjar.client { base_url = origin, before = function(request)
+  seen[#seen + 1] = request.endpoint .. " " .. request.path
+end, endpoints = { items = { path = "/v1/lists/{set}/cursor", parameters = { set = { type = "string" }, count = { type = "integer" },
+  limit = { type = "integer" } }, pagination = { style = "cursor", items = "/results", next = "/next_cursor" } } } }
+equal(#described.endpoints.items:paginate({ set = run .. "-e", count = 12, limit = 10 }, { prefetch = 0 }):collect(), 12)
+equal(#seen, 2)
+equal(seen[1], ("items /v1/lists/%s-e/cursor?count=12&limit=10"):format(run))
+
+-- A list that nobody holds is collected, and with it what it has begun.
+for _ = 1, 20 do hooked(function() nightjar.sleep(60) end):paginate("/v1/lists/x/cursor") end
+collectgarbage()
+collectgarbage()

@@ -47,6 +47,8 @@ check.fails("decoding", "the text is not JSON: expected a value at line 1 column
 equal(encode {c = 1, a = 2, b = {z = 1, y = 2}}, '{"a":2,"b":{"y":2,"z":1},"c":1}')
 equal(encode({a = 1, b = {1, {}}, c = nightjar.array {}}, {pretty = true}),
   '{\n  "a": 1,\n  "b": [\n    1,\n    {}\n  ],\n  "c": []\n}')
+equal(encode({a = {1}}, {indent = 4}), '{\n    "a": [\n        1\n    ]\n}')
+equal(encode({a = {1}}, {indent = 0}), '{\n"a": [\n1\n]\n}')
 local many = {}
 for i = 1, 5000 do many["name" .. i] = i end
 equal(encode(decode(encode(many))), encode(many))
@@ -98,10 +100,12 @@ check.misuse("bad argument #1 to 'decode' (string expected, got no value)", func
 check.misuse("bad argument #1 to 'decode' (string expected, got number)", function() decode(1) end)
 check.misuse("bad argument #1 to 'encode' (value expected)", function() encode() end)
 check.misuse("bad argument #2 to 'encode' (table expected, got boolean)", function() encode(1, true) end)
-check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; known are pretty and sorted)",
+check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; known are pretty, indent and sorted)",
   function() encode(1, {prety = true}) end)
 check.misuse("bad argument #2 to 'encode' (option 'pretty' must be a boolean, got number)",
   function() encode(1, {pretty = 1}) end)
+check.misuse("bad argument #2 to 'encode' (option 'indent' must be an integer from 0 to 16)",
+  function() encode(1, {indent = 17}) end)
 check.misuse("bad argument #1 to 'array' (table expected, got string)", function() nightjar.array "x" end)
 check.misuse("bad argument #1 to 'array' (the table has a metatable already)",
   function() nightjar.array(setmetatable({}, {})) end)

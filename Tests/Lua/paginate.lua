@@ -271,9 +271,6 @@ misuse("paginate: resume must be a state, which is a string, got number", functi
 misuse("paginate: a function as next is for style 'custom'; leave style out, or give a JSON Pointer",
   function() api:paginate("/", { style = "page", next = print }) end)
 misuse("paginate: query must be a table, got number", function() api:paginate("/", { query = 1 }) end)
-misuse("paginate: a client with 'before' or 'after' has no lists; make another without, or call api:get", function()
-  nightjar.client { base_url = origin, before = print }:paginate "/"
-end)
 fails("invalid_argument",
   'option "style" is "cursr"; it must be one of "guess", "page", "offset", "cursor", "link", "next", "header", "custom"',
   function() api:paginate("/", { style = "cursr" }) end)

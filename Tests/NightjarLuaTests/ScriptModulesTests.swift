@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func aModuleThatFoundNoMemoryIsLoadedByTheNextToAsk() throws {
-        let script = try Script(limits: ScriptLimits(memory: 1 << 20))
+        let script = try Script(limits: limiting { $0.memory = 1 << 20 })
         try script.run(
             """
             local nightjar = require "nightjar"

@@ -68,17 +68,17 @@ import Testing
     // MARK: Limits
 
     @Test func memoryIsBounded() throws {
-        let limits = ScriptLimits(memory: 2 << 20)
+        let limits = limiting { $0.memory = 2 << 20 }
         #expect(
             try failure(of: "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", limits: limits)?
                 .hasPrefix("not enough memory") == true)
         #expect(try failure(of: "x = ('x'):rep(1 << 30)", limits: limits)?.hasPrefix("not enough memory") == true)
         #expect(try failure(of: "for i = 1, 1e5 do local s = ('x'):rep(1000) .. i end", limits: limits) == nil)
-        #expect(throws: NightjarError.self) { try Script(limits: ScriptLimits(memory: 1000)) }
+        #expect(throws: NightjarError.self) { try Script(limits: limiting { $0.memory = 1000 }) }
     }
 
     @Test func memoryOfTheJSONParserCounts() throws {
-        let limits = ScriptLimits(memory: 2 << 20)
+        let limits = limiting { $0.memory = 2 << 20 }
         let decode = "local text = '[' .. (' '):rep(size) .. '1]' return require 'nightjar'.json.decode(text)[1]"
         let script = try Script(limits: limits)
         try script.setGlobal("size", .integer(200_000))
@@ -106,18 +106,18 @@ import Testing
         "getmetatable('').__tostring = function() while true do end end error 'x'",
     ])
     func timeIsBounded(source: String) throws {
-        let message = try failure(of: source, limits: ScriptLimits(time: .milliseconds(100)))
+        let message = try failure(of: source, limits: limiting { $0.time = .milliseconds(100) })
         #expect(message?.hasPrefix("the script ran longer than its limit of time") == true, "\(message ?? "no error")")
     }
 
     @Test func coroutinesThatEndSoonCountAsInstructions() throws {
         let source = "local function f(d) if d > 0 then for i = 1, 50 do coroutine.wrap(f)(d - 1) end end end f(30)"
-        let message = try failure(of: source, limits: ScriptLimits(instructions: 1_000_000))
+        let message = try failure(of: source, limits: limiting { $0.instructions = 1_000_000 })
         #expect(message?.hasPrefix("the script ran longer than its limit of instructions") == true)
     }
 
     @Test func globalsOfTheHostPassByTheMetatableOfGlobals() throws {
-        let script = try Script(limits: ScriptLimits(time: .seconds(5)))
+        let script = try Script(limits: limiting { $0.time = .seconds(5) })
         try script.run("setmetatable(_G, {__newindex = function() while true do end end})")
         try script.setGlobal("value", .integer(1))
         try script.register("f") { $0.returnInteger(2) }
@@ -125,13 +125,35 @@ import Testing
     }
 
     @Test func instructionsAreBounded() throws {
-        let limits = ScriptLimits(instructions: 1_000_000)
+        let limits = limiting { $0.instructions = 1_000_000 }
         #expect(try failure(of: "for i = 1, 1e5 do end", limits: limits) == nil)
         #expect(
             try failure(of: "while true do pcall(error) end", limits: limits)?.hasPrefix(
                 "the script ran longer than its limit of instructions") == true)
         let script = try Script(limits: limits)
         for _ in 0..<20 { try script.run("for i = 1, 1e5 do end") }
+    }
+
+    /// Between two waits; what waits now and then may go on.
+    @Test func computingWithoutWaitingIsBounded() throws {
+        let limits = limiting { $0.burst = 1_000_000 }
+        let waits = "local nightjar = require 'nightjar' for i = 1, 20 do for j = 1, 1e5 do end nightjar.sleep(0) end"
+        #expect(try failure(of: waits, limits: limits) == nil)
+        let tasks =
+            "local nightjar = require 'nightjar' for i = 1, 20 do nightjar.spawn(function() for j = 1, 1e5 do end end) end"
+        #expect(try failure(of: tasks, limits: limits) == nil)
+        let computes = "require 'nightjar'.sleep(0) while true do pcall(error) end"
+        #expect(
+            try failure(of: computes, limits: limits)?.hasPrefix(
+                "the script computed longer than its limit without waiting") == true)
+    }
+
+    @Test func aScriptHasLimitsUnlessTheyAreTakenOff() {
+        let limits = ScriptLimits()
+        #expect(limits.memory == 256 << 20 && limits.burst == 1_000_000_000)
+        #expect(limits.instructions == 100_000_000_000 && limits.time == .seconds(3600))
+        let none = ScriptLimits.none
+        #expect(none.memory == nil && none.burst == nil && none.instructions == nil && none.time == nil)
     }
 
     @Test(arguments: [
@@ -249,6 +271,42 @@ import Testing
         #expect(
             try failure(of: "require 'socket'", sandboxed: true)?.contains("module 'socket' is not available here")
                 == true)
+    }
+
+    /// What a stranger's script asks, its host's machine asks: of the networks that only that can reach, too.
+    @Test func sandboxAsksTheOriginsThatItsHostAllows() throws {
+        let (demo, other) = (DemoServer(), DemoServer())
+        defer {
+            demo.stop()
+            other.stop()
+        }
+        var configuration = Configuration()
+        configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
+        configuration.cache = try CacheStorage()
+        let elsewhere = "http://127.0.0.1:\(try other.start())"
+        let client = try Client(configuration)
+        let refusal = "the script's host does not allow calls to \(elsewhere); it allows \(configuration.baseURL ?? "")"
+        let asks = [
+            "api:get('\(elsewhere)/echo')",
+            "api:get('/redirect-to', { query = { url = '\(elsewhere)/echo' } })",
+            "api:get('/redirect-to', { query = { url = '/echo' }, on_redirect = function() return '\(elsewhere)/echo' end })",
+            "for item in api:paginate('\(elsewhere)/v1/articles') do end",
+            "api:batch { '\(elsewhere)/echo' }",
+            "assert(api:get('\(elsewhere)/echo', { cache = 'cache_only' }))",
+        ]
+        for ask in asks {
+            let source = "local api = require 'nightjar'.client() local res = \(ask)".replacing(
+                "local res = for", with: "for")
+            let message = try failure(of: source, sandboxed: true, client: client)
+            #expect(message?.contains(refusal) == true, "\(ask): \(message ?? "no error")")
+        }
+        #expect(other.statistics.requestCount == 0)
+        let script = try Script(client: client, sandboxed: true, allowedOrigins: [elsewhere + "/"])
+        try script.run("assert(require 'nightjar'.client():get('\(elsewhere)/echo').status == 200)")
+        #expect(throws: NightjarError.self) { try Script(client: client, sandboxed: true, allowedOrigins: ["nowhere"]) }
+        #expect(throws: NightjarError.self) { try Script(client: client, allowedOrigins: [elsewhere]) }
+        // Not sandboxed, it may ask anybody.
+        #expect(try failure(of: "require 'nightjar'.client():get('\(elsewhere)/echo')", client: client) == nil)
     }
 
     // MARK: Functions of the host
@@ -473,6 +531,22 @@ import Testing
         client.close()
     }
 
+    /// Lua finalizes nothing that a finalizer makes while its state closes.
+    @Test func whatFinalizersMakeEndsWithTheState() throws {
+        nonisolated(unsafe) weak var made: ScriptCall?
+        nonisolated(unsafe) var calls = 0
+        var script: Script? = try Script()
+        try script?.register("save") { call in
+            made = call
+            calls += 1
+        }
+        try script?.run("kept = setmetatable({}, {__gc = function() save() end})")
+        #expect(calls == 0)
+        script = nil
+        #expect(calls == 1)
+        #expect(made == nil)
+    }
+
     /// Where a state ends, pages are finalized in front of the script's own finalizers.
     @Test func finalizersMaySaveThePlaceInAList() throws {
         let demo = DemoServer()
@@ -534,4 +608,11 @@ import Testing
         }
         #expect(hasRun)
     }
+}
+
+/// The usual limits but for one.
+func limiting(_ change: (inout ScriptLimits) -> Void) -> ScriptLimits {
+    var limits = ScriptLimits()
+    change(&limits)
+    return limits
 }

@@ -240,6 +240,9 @@ import Testing
         #expect(
             ["as the document", "none", "either", "free"].map { catalog[$0]?.requiresAuth }
                 == [true, false, nil, false])
+        #expect(catalog["as the document"]?.security == [SecurityRequirement("bearer")])
+        #expect(catalog["none"]?.security == [])
+        #expect(catalog["either"]?.security == [SecurityRequirement(), SecurityRequirement("bearer")])
         #expect(
             catalog.security.map(\.name) == ["bearer", "basic", "digest", "odd", "key", "open", "oauth", "oauth"])
         #expect(catalog.security[0].documentation == "A token")
@@ -260,6 +263,22 @@ import Testing
             catalog.notes == [
                 "components.securitySchemes.wrong: it is left out: an apiKey needs a name, and in: query, header or cookie"
             ])
+    }
+
+    @Test func scopesAndSchemesThatAreNeededTogetherAreRead() throws {
+        let catalog = try catalog(
+            paths: """
+                /a: {get: {operationId: a, security: [{key: [], oauth: [read, write]}, {oauth: [admin, 1, [x]]}]}}
+                /b: {get: {operationId: b, security: {key: []}}, put: {operationId: c}}
+                """,
+            rest: "security: [{oauth: [all]}]")
+        #expect(
+            catalog["a"]?.security == [
+                SecurityRequirement([.init("key"), .init("oauth", scopes: ["read", "write"])]),
+                SecurityRequirement([.init("oauth", scopes: ["admin", "1"])]),
+            ])
+        #expect(catalog["b"]?.security == nil)
+        #expect(catalog.scopes(of: "oauth") == ["read", "write", "admin", "1", "all"])
     }
 
     @Test func namesAreUnique() throws {

@@ -95,6 +95,37 @@ import Testing
         #expect(value.elements.map { $0.pointer.description }.last == "/499")
     }
 
+    /// Each place of a document is found, and what that costs does not grow with what is beside it.
+    @Test func whereAValueIsTakesFewLooks() throws {
+        let members = (0..<20_000).map { "\"k\($0)\":{\"a\":[\($0),{}]}" }.joined(separator: ",")
+        let elements = (0..<20_000).map { "{\"\($0)\":0}" }.joined(separator: ",")
+        let tree = try tree("{\"o\":{\(members)},\"l\":[\(elements)]}", "api.json")
+        var looks = 0
+        for (key, value) in try #require(tree.root["o"]).members {
+            let inner = try #require(value["a"]?.element(1))
+            #expect(tree.path(to: inner.index, &looks) == ["o", "k" + tree.root.name(key).dropFirst(), "a", "1"])
+        }
+        for (number, value) in try #require(tree.root["l"]).elements.enumerated() {
+            let inner = try #require(value["\(number)"])
+            #expect(tree.path(to: inner.index, &looks) == ["l", "\(number)", "\(number)"])
+        }
+        // The logarithm of all containers, and where they are in their array; 800 million when siblings are counted.
+        #expect(looks < 40_000 * 50)
+    }
+
+    @Test func aLongWayIsFound() throws {
+        let depth = DocumentTree.maximumDepth - 1
+        let text =
+            String(repeating: "{\"a\":[],\"b\":[", count: depth / 2) + "1" + String(repeating: "]}", count: depth / 2)
+        let tree = try tree(text, "api.json")
+        let index = UInt32(tree.nodes.count - 1)
+        var looks = 0
+        let path = tree.path(to: index, &looks)
+        #expect(path == (0..<depth / 2).flatMap { _ in ["b", "0"] })
+        #expect(TreeNode(tree, 0).value(at: JSONPointer(tokens: path))?.text == "1")
+        #expect(looks < 4 * depth)
+    }
+
     @Test func versionsKeepTheirText() throws {
         #expect(try tree("version: 1.10").root["version"]?.text == "1.10")
     }

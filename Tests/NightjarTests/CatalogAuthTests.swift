@@ -36,7 +36,7 @@ import Testing
                 == ["key": "v", "type": "api_key", "query": "k"])
         #expect(
             try catalog([SecurityScheme("C", .apiKey(name: "sid", place: .cookie))]).authOptions(["key": "v"])
-                == ["key": "v", "type": "api_key", "header": "Cookie", "prefix": "sid="])
+                == ["key": "v", "type": "api_key", "cookie": "sid"])
         #expect(
             try catalog([oauth]).authOptions(["client_id": "i", "client_secret": "s"])
                 == [
@@ -97,6 +97,110 @@ import Testing
             refusal(catalog([SecurityScheme("OpenID", .other("openIdConnect"))]), ["user": "u"])
                 == #"the security scheme "OpenID" is "openIdConnect", which Nightjar does not speak; give a token that "#
                 + #"you have (token=), or option "auth" a type"#)
+    }
+
+    // MARK: Scopes
+
+    private func asking(_ scopes: [[String]], offered: [String] = []) -> Catalog {
+        var catalog = catalog([
+            SecurityScheme(
+                "OAuth",
+                .oauth2(
+                    flow: .clientCredentials, authorizationURL: nil, tokenURL: "https://a.test/token",
+                    scopes: offered.map { (name: $0, documentation: "") })),
+            key,
+        ])
+        for (index, scopes) in scopes.enumerated() {
+            var operation = Operation("o\(index)", .get, "/")
+            operation.security = [SecurityRequirement([.init("OAuth", scopes: scopes)]), SecurityRequirement("ApiKey")]
+            catalog.set(operation)
+        }
+        return catalog
+    }
+
+    private let secret: JSONValue = ["client_id": "i", "client_secret": "s"]
+
+    @Test func theScopesOfAllEndpointsAreAskedForTogether() throws {
+        let catalog = asking([["read"], ["write", "read"], []])
+        #expect(try catalog.authOptions(secret)["scope"] == "read write")
+        #expect(catalog.json["scopes"] == ["OAuth": ["read", "write"]])
+        #expect(catalog.operations[1].json["security"] == [["OAuth": ["write", "read"]], ["ApiKey": []]])
+        #expect(try catalog.authOptions(["key": "k"])["scope"] == nil)
+        #expect(try asking([[]]).authOptions(secret)["scope"] == nil)
+        #expect(try asking([["a"]]).authOptions(scheme: "OAuth", ["token": "t"]) == ["token": "t", "type": "bearer"])
+    }
+
+    @Test func aScopeThatIsGivenCounts() throws {
+        var given = secret
+        if case .object(let members) = given { given = .object(members + [.init("scope", "admin")]) }
+        #expect(try asking([["read"]]).authOptions(given)["scope"] == "admin")
+    }
+
+    @Test func whatAFlowDoesNotOfferIsNotAskedOfIt() throws {
+        #expect(try asking([["read", "write"]], offered: ["write", "other"]).authOptions(secret)["scope"] == "write")
+        #expect(try asking([["read"]], offered: ["other"]).authOptions(secret)["scope"] == nil)
+    }
+
+    @Test func whatIsNoScopeIsLeftOut() throws {
+        #expect(try asking([["a b", "", "q\"", "b\\", "ä", "x:y/z"]]).authOptions(secret)["scope"] == "x:y/z")
+    }
+
+    @Test func tooManyScopesAreRefused() {
+        let many = (0...Catalog.maximumScopes).map { "s\($0)" }
+        #expect(
+            refusal(asking([many]), secret)
+                == #"the endpoints ask for more than 200 scopes of the security scheme "OAuth"; say by "scope" which ones"#
+        )
+        #expect(!refusal(asking([many], offered: ["s1"]), secret).contains("more than"))
+    }
+
+    // MARK: Several schemes
+
+    @Test func eachOfSeveralIsToldByItsScheme() throws {
+        let all = asking([["read"]])
+        #expect(
+            try all.authOptions(["schemes": ["OAuth": secret, "ApiKey": ["key": "k"]]])
+                == [
+                    "schemes": [
+                        "OAuth": [
+                            "client_id": "i", "client_secret": "s", "type": "oauth2",
+                            "token_url": "https://a.test/token", "grant": "client_credentials", "scope": "read",
+                        ],
+                        "ApiKey": ["key": "k", "type": "api_key", "header": "X-Key"],
+                    ]
+                ])
+        #expect(
+            refusal(all, ["schemes": ["ApiKy": ["key": "k"]]])
+                == #"the API has no security scheme "ApiKy"; did you mean "ApiKey"?"#)
+        let typed: JSONValue = ["schemes": ["mine": ["type": "bearer", "token": "t"]]]
+        #expect(try all.authOptions(typed) == typed)
+    }
+
+    @Test func severalAreOneOption() throws {
+        func read(_ json: String) -> String {
+            var configuration = Configuration()
+            configuration.catalog = asking([["read"]])
+            do {
+                try configuration.merge(json: #"{"auth": \#(json)}"#)
+                return configuration.auth.map { "\($0)" } ?? "none"
+            } catch {
+                return error.message
+            }
+        }
+        #expect(
+            read(#"{"schemes": {"OAuth": {"client_id": "i", "client_secret": "s"}, "ApiKey": {"key": "k"}}}"#)
+                == #""ApiKey": API key ***, "OAuth": login ***"#)
+        #expect(
+            read(#"{"schemes": {"ApiKey": {"key": "k"}}, "token": "t"}"#)
+                == #"option "auth.token" is not known beside "auth.schemes""#)
+        #expect(
+            read(#"{"schemes": []}"#)
+                == #"option "auth.schemes" must be a table of credentials by the names of security schemes, found an array"#
+        )
+        #expect(
+            read(#"{"schemes": {"x": {"type": "bearer", "tken": "t"}}}"#)
+                == #"unknown option "auth.schemes.x.tken"; did you mean "token"?"#)
+        #expect(read(#"{"schemes": {"x": {"type": "bearer", "token": "t"}, "y": false}}"#) == #""x": bearer ***"#)
     }
 
     @Test func aClientsAuthIsToldByItsCatalog() throws {

@@ -36,7 +36,7 @@ import Testing
             }
         }
 
-        func shutDown() {}
+        func shutDown() { receivers = [] }
 
         final class Held: Exchange {
             private let transport: Patient

@@ -469,7 +469,7 @@ private final class PatientPages: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    func shutDown() {}
+    func shutDown() { receivers = [] }
 
     private final class Held: Exchange {
         private let transport: PatientPages

@@ -199,6 +199,7 @@ import Testing
         let transport = Answering { _, _ in .status(401) }
         let api = try client(transport, store: store)
         let queue = CompletionQueue()
+        defer { queue.close() }
         _ = try api.start(Request(.get, "/a"), on: queue, TaskHandlers { _, _ in })
         for _ in 0..<400 where transport.all.isEmpty { queue.poll(timeout: .milliseconds(5)) }
         queue.poll(timeout: .milliseconds(50))
@@ -215,6 +216,7 @@ import Testing
         let transport = Answering { _, _ in .status(401) }
         let api = try client(transport, store: store)
         let queue = CompletionQueue()
+        defer { queue.close() }
         _ = try api.start(Request(.get, "/a"), on: queue, TaskHandlers { _, _ in })
         for _ in 0..<400 where store.underLock.withLock({ $0 }) > 0 { queue.poll(timeout: .milliseconds(5)) }
         api.close()
@@ -258,6 +260,7 @@ import Testing
         let transport = Answering { _, _ in nil }
         let api = try client(transport, .oauth2(OAuth2(tokenURL: "/token")), old) { $0.coalesces = true }
         let queue = CompletionQueue()
+        defer { queue.close() }
         _ = try api.start(Request(.get, "/me"), on: queue, TaskHandlers { _, _ in })
         try api.signIn(Token(access: "b0"))
         _ = try api.start(Request(.get, "/me"), on: queue, TaskHandlers { _, _ in })
@@ -353,5 +356,31 @@ import Testing
         _ = try? api.sendBlocking(Request(.get, "/a"))
         #expect(try store.load()?.token.refresh == "r0")
         #expect(try store.load()?.pending != nil)
+    }
+
+    // MARK: Limits
+
+    /// Each that is let in ends at once and lets the next in: in a loop, and not within each other.
+    @Test(.timeLimit(.minutes(2))) func aLongLineThatEndsAtOnceNeedsNoDeepStack() throws {
+        let transport = Answering { line, _ in line == "GET /held" ? nil : .status(200) }
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test"
+        configuration.limits.concurrency = 1
+        configuration.limits.maximumWaiting = 30_000
+        let client = try Client(configuration) { _ in transport }
+        let queue = CompletionQueue()
+        let held = try client.start(Request(.get, "/held"), on: queue, TaskHandlers { _, _ in })
+        let answered = Atomic<Int>(0)
+        for _ in 0..<30_000 {
+            _ = try client.start(
+                Request(.get, "/next"), on: queue,
+                TaskHandlers { _, result in
+                    if case .success = result { answered.add(1, ordering: .relaxed) }
+                })
+        }
+        held.cancel()
+        while answered.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
+        #expect(client.limitStates().allSatisfy { $0.inside == 0 && $0.waiting == 0 })
+        client.close()
     }
 }

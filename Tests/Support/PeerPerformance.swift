@@ -59,9 +59,9 @@ final class PeerPerformance: @unchecked Sendable {
     private func secure() throws -> Bool {
         guard let tls else { return true }
         let secured = try TLSStream(socket, tls)
+        stream = secured
         let handshake = try secured.handshake(within: patience)
         log.received(handshake, on: connection)
-        stream = secured
         return handshake.failure == nil
     }
 

@@ -1,18 +1,20 @@
 import Glibc
+import Synchronization
 
 /// Ports at which connecting fails, each in its way.
 public enum Ports {
-    /// A port that nobody listens at: it was bound a moment ago and given back. Connecting is refused.
+    /// A port that nobody listens at. Connecting is refused, for it is bound as long as this process lives: one that were
+    /// given back, another would get.
     public static func refused() throws -> Int {
-        let listener = try Socket.listening()
-        return listener.port
+        let socket = try Socket.bound()
+        held.withLock { $0.append(socket) }
+        return socket.port
     }
 
     /// Several of them, no two the same.
-    public static func refused(_ count: Int) throws -> [Int] {
-        let listeners = try (0..<count).map { _ in try Socket.listening() }
-        return listeners.map(\.port)
-    }
+    public static func refused(_ count: Int) throws -> [Int] { try (0..<count).map { _ in try refused() } }
+
+    private static let held = Mutex<[Socket]>([])
 }
 
 /// A listener that never accepts and whose queue is full, so that the system drops each further SYN: connecting to it

@@ -51,13 +51,19 @@ public final class Socket: @unchecked Sendable {
 
     /// - Parameter port: 0 lets the system choose.
     static func listening(port: Int = 0, backlog: Int32 = 128, interruption: Latch? = nil) throws -> Socket {
+        let listener = try bound(port: port, interruption: interruption)
+        guard listen(listener.descriptor, backlog) == 0 else { throw SocketError.last("listen") }
+        return listener
+    }
+
+    /// It has a port, at which nobody listens.
+    static func bound(port: Int = 0, interruption: Latch? = nil) throws -> Socket {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
-        let listener = Socket(descriptor: descriptor, interruption: interruption)
-        listener.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+        let made = Socket(descriptor: descriptor, interruption: interruption)
+        made.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
         guard withAddress(port: port, { bind(descriptor, $0, $1) }) == 0 else { throw SocketError.last("bind") }
-        guard listen(descriptor, backlog) == 0 else { throw SocketError.last("listen") }
-        return listener
+        return made
     }
 
     /// At a unix socket, whose file is left behind.

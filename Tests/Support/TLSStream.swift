@@ -127,6 +127,8 @@ final class TLSStream: PeerStream {
             channel.close(promise: nil)
             try? sendPending(within: .seconds(1))
         }
+        // NIOSSL waits for the client's goodbye, and for as long keeps the channel.
+        channel.embeddedEventLoop.advanceTime(by: .hours(1))
         socket.close()
     }
 

@@ -290,7 +290,7 @@ function complete.candidates(source)
   end
   if source:find "^%s*%.trace%s" then
     local prefix = source:match "(%a*)$"
-    for _, word in ipairs { "on", "off" } do add(word, prefix) end
+    for _, word in ipairs { "off", "on" } do add(word, prefix) end
     return names
   end
   source = source:gsub("^(%s*)=", "%1 ")
@@ -312,7 +312,9 @@ function complete.candidates(source)
       local start = stop >= 1 and chain_start(source, tokens, stop)
       local value
       if start then value = value_of(source, tokens, start, stop) end
-      if stop >= 1 and tokens[stop].kind == "string" then value = "" end
+      if stop >= 2 and sign == ":" and lexer.text(source, tokens[stop]) == ")" and tokens[stop - 1].kind == "string" then
+        value = "" -- ("text"):
+      end
       if value ~= nil then
         each_field(value, function(name, _, is_function)
           if is_identifier(name) and (sign == "." or is_function) then add(name, prefix) end

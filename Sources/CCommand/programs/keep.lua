@@ -10,6 +10,7 @@ local chunks = {}
 
 -- `is_expression`: its value became `_`.
 function keep.add(text, is_expression)
+  if is_expression and text:find "^%s*help%f[^%w_]" then return end -- The prompt alone has it.
   if #chunks >= most then table.remove(chunks, 1) end
   chunks[#chunks + 1] = { text = text, is_expression = is_expression }
 end

@@ -64,4 +64,27 @@ function progress.map(map)
   end
 end
 
+-- From here on res:chunks() shows how far the body has come.
+function progress.follow_chunks()
+  local meta = debug.getregistry()["nightjar.response"]
+  local index = meta.__index
+  local function chunks(res)
+    local next_part = index(res, "chunks")(res)
+    if session.is_background() or not terminal.is_terminal(2) then return next_part end
+    local headers = index(res, "headers")
+    local total = not headers["content-encoding"] and tonumber(headers["content-length"]) or nil
+    local shown = progress.start(total, "bytes")
+    -- The bar goes with the loop, however that is left.
+    return function()
+      local part = next_part()
+      if part then shown:add(#part) else shown:close() end
+      return part
+    end, nil, nil, shown
+  end
+  meta.__index = function(res, name)
+    if name == "chunks" then return chunks end
+    return index(res, name)
+  end
+end
+
 return progress

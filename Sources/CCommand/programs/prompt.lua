@@ -46,11 +46,12 @@ end
 
 -- --- Printing ---
 
-local settings -- is_terminal, colors, error_colors
+local settings -- is_terminal, is_input_terminal, is_edited, colors, error_colors
 
 local function print_results(results)
   if not settings.is_terminal then return print(table.unpack(results, 2, results.n)) end
   local show = require "nightjar.command.show"
+  if settings.is_edited then require("nightjar.command.editor").end_line() end
   for index = 2, results.n do
     local ok, shown = pcall(show.value, results[index], { colors = settings.colors })
     io.stdout:write(ok and shown or tostring(shown), "\n")
@@ -128,6 +129,7 @@ local function wait()
   local is_interrupted = false
   repeat
     print_failures()
+    if settings.is_edited then require("nightjar.command.editor").refresh() end
     -- What runs in the background has its turn; where nothing does, nothing wakes the process.
     if session.background() == 0 then terminal.await_input(1) end
     if not terminal.is_readable(0) then nightjar.sleep(session.background() > 0 and pace or 0) end
@@ -194,7 +196,9 @@ local function define_globals()
     local about = require("nightjar.command.help").about(value, { colors = settings.colors, width = terminal.width() })
     io.stdout:write(about, "\n")
   end
-  nightjar.map = require("nightjar.command.progress").map(nightjar.map)
+  local progress = require "nightjar.command.progress"
+  nightjar.map = progress.map(nightjar.map)
+  progress.follow_chunks()
 end
 
 -- One line from its text to its results. Returns whether the prompt ends.
@@ -226,6 +230,7 @@ function prompt.run()
     is_terminal = terminal.is_terminal(0) and terminal.is_terminal(1),
   }
   local is_edited = settings.is_terminal and kind ~= nil and kind ~= "" and kind ~= "dumb"
+  settings.is_edited = is_edited
   if settings.is_terminal then
     local text = require "nightjar.command.text"
     settings.colors, settings.error_colors = text.has_colors(1), text.has_colors(2)

@@ -18,6 +18,10 @@ typedef struct njl_client njl_client;
 typedef struct njl_outcome njl_outcome;
 /* What a coroutine waits for; Swift only hands the pointer back. */
 typedef struct njl_wait njl_wait;
+/* A call that a list or a load of a document wants made between the hooks of its client. */
+typedef struct njl_errand njl_errand;
+/* A coroutine of the host's; Swift only hands the pointer back. */
+typedef struct njl_task njl_task;
 
 /* Bytes borrowed during the call; `data` may be NULL when `length` is 0. */
 typedef struct njl_bytes {
@@ -79,6 +83,7 @@ typedef struct njl_request {
   njl_bytes arguments;         /* for it, a JSON object; empty: none */
   njl_bytes value;             /* in place of `body`, JSON that is written as the endpoint takes it; `data` NULL: none */
   const struct njl_catalog *catalog; /* that has the endpoint */
+  njl_errand *errand;          /* that it is made for; its URL is the errand's unless path, params or query say another */
   njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -190,18 +195,20 @@ void njl_question_end_login(njl_question *question);
 void njl_question_fail(njl_question *question, njl_bytes message);
 void njl_question_release(njl_question *question);
 
-/* What a login has brought. `data` of `refresh` is NULL where there is none; a negative `lifetime` is not known. */
+/* What a login has brought. `data` of `refresh` is NULL where there is none, that of `scheme` where it is for the only login of
+ * the client; a negative `lifetime` is not known. */
 typedef struct njl_token {
-  njl_bytes access, refresh;
+  njl_bytes access, refresh, scheme;
   double lifetime; /* seconds */
 } njl_token;
 /* False: `*error` says why. */
 bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
-bool njl_client_sign_out(njl_client *client, njl_outcome **error);
+bool njl_client_sign_out(njl_client *client, njl_bytes scheme, njl_outcome **error);
 
 /* Begins a login, which is ended, awaited and abandoned as a call is. A poll names `wait` when a person has to do something
  * for it (njl_login_prompts), and when it has ended. NULL: it was refused and `*error` says why. */
-njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_outcome **error);
+njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                             njl_outcome **error);
 /* Whether somebody is to be shown what NJL_PROMPT_URL and the fields behind it say; once for each time. */
 bool njl_login_prompts(njl_outcome *login);
 bool njl_login_has_failed(const njl_outcome *login);
@@ -289,8 +296,9 @@ njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a
 /* Whether there is an endpoint of that name. False: `*error` says what may have been meant. */
 bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_outcome **error);
 bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
-/* Begins to load a document, which is ended, awaited and abandoned as a call is. NULL: it was refused and `*error` says why. */
-njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, njl_wait *wait,
+/* Begins to load a document, which is ended, awaited and abandoned as a call is. `caller`: the number under which errands come;
+ * 0: the client sends what it needs itself. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, int64_t caller, njl_wait *wait,
                                njl_outcome **error);
 /* What was loaded, added to `former`; NULL: nothing was. */
 njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *former);
@@ -363,7 +371,10 @@ typedef enum njl_kind {
   NJL_KIND_CLOSED = 3,
   NJL_KIND_CANCELLED = 10,
   NJL_KIND_TIMEOUT = 11,
+  NJL_KIND_TOO_LARGE = 21,
   NJL_KIND_DECODING = 40,
+  NJL_KIND_STORAGE = 42,
+  NJL_KIND_SCRIPT = 43,
 } njl_kind;
 
 /* An error of our own. `phase` is a number of ErrorPhase, or 0. */
@@ -395,6 +406,48 @@ const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status
 #define NJL_KEY_LENGTH 36
 void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
 
+/* --- Descriptors and blocking work --- */
+
+/* An outcome, the caller's to release, that a poll tells `wait` of when the descriptor can be read (or written) without
+ * blocking, or is broken; what cannot be waited for, as a regular file, is always ready. The descriptor is neither changed
+ * nor kept: end the wait before it is closed. NULL: `*error` says why not. Abandoned as a call is. */
+njl_outcome *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_outcome **error);
+
+/* A file that is open, or something temporary that its release removes; the caller's to release. */
+typedef struct njl_resource njl_resource;
+void njl_resource_release(njl_resource *resource);
+
+typedef enum njl_value_kind {
+  NJL_NIL,
+  NJL_BOOLEAN,
+  NJL_INTEGER,
+  NJL_NUMBER,
+  NJL_STRING,
+  NJL_OTHER, /* a table, a function and so on */
+} njl_value_kind;
+
+typedef struct njl_value {
+  njl_value_kind kind;
+  bool boolean;
+  int64_t integer; /* of a number without a fraction too */
+  double number;   /* of an integer too */
+  njl_bytes bytes;
+} njl_value;
+
+/* Work of one of the names in Files.swift, on another thread, as an outcome, which is ended, awaited and abandoned as a call
+ * is; what has begun is done all the same. The arguments are copied. NULL: `*error` says why not. */
+njl_outcome *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
+                            njl_outcome **error);
+/* Likewise: the next bytes of an open file, at most `most`; nil at its end. */
+njl_outcome *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
+                               njl_outcome **error);
+/* What it has come to: a list, or one value; borrowed from the outcome. False: there are fewer. */
+bool njl_work_is_list(const njl_outcome *outcome);
+size_t njl_work_count(const njl_outcome *outcome);
+bool njl_work_value(const njl_outcome *outcome, size_t index, njl_value *value);
+bool njl_work_has_resource(const njl_outcome *outcome);
+njl_resource *njl_work_take_resource(njl_outcome *outcome); /* the caller's */
+
 /* --- Lists in pages --- */
 
 /* A list that a server gives in pages, and where in it the script is; the caller's to release, which ends what it loads. */
@@ -403,9 +456,10 @@ typedef struct njl_pages njl_pages;
 typedef struct njl_page njl_page;
 
 /* `options`: a JSON object of the schema of nj_pagination_merge_json. `state`: where to go on; without `data`: at the beginning.
- * `seconds`: for all of it; negative: each call has its own limit. NULL: `*error` says why. */
+ * `seconds`: for all of it; negative: each call has its own limit. `caller`: the number under which errands come; 0: the client
+ * sends what it needs itself. NULL: `*error` says why. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
-                         njl_bytes state, double seconds, njl_outcome **error);
+                         njl_bytes state, double seconds, int64_t caller, njl_outcome **error);
 void njl_pages_release(njl_pages *pages);
 /* Gives up what is loaded. Nothing comes any more. */
 void njl_pages_close(njl_pages *pages);
@@ -442,6 +496,26 @@ size_t njl_page_count(const njl_page *page);
 njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed from the page */
 njl_outcome *njl_page_response(const njl_page *page);        /* an outcome of its own, the caller's to release */
 void njl_page_release(njl_page *page);
+
+/* --- Errands --- */
+
+/* The oldest that nobody has begun, with the number of its caller; whoever gets it owns it until njl_errand_end. NULL: there
+ * is none. */
+njl_errand *njl_engine_next_errand(njl_engine *engine, int64_t *caller);
+/* A task that makes a call nobody wants any more, once for each. NULL: there is none. */
+njl_task *njl_engine_next_cancelled(njl_engine *engine);
+/* What is the errand's own, as api:request has it: a JSON object of method, path, headers and perhaps max_body. The caller's to
+ * release; NULL: out of memory. */
+njl_text *njl_errand_request(const njl_errand *errand);
+int64_t njl_errand_caller(const njl_errand *errand);
+/* `task` makes its call, until njl_errand_end. */
+void njl_errand_begin(njl_errand *errand, njl_task *task);
+/* What its call came to. False: `outcome` is of no call that was made for it. */
+bool njl_errand_finish(njl_errand *errand, const njl_outcome *outcome);
+/* It fails as `script`; `number` becomes the code of that error. */
+void njl_errand_fail(njl_errand *errand, njl_bytes message, int32_t number);
+/* Releases it. Without an answer until then it fails. */
+void njl_errand_end(njl_errand *errand);
 
 /* --- Standard modules --- */
 
@@ -486,23 +560,6 @@ njl_text *njl_url_canonical(njl_bytes url, bool shows_secrets, njl_outcome **err
 typedef struct njl_function njl_function;
 /* What one call of it returned. */
 typedef struct njl_results njl_results;
-
-typedef enum njl_value_kind {
-  NJL_NIL,
-  NJL_BOOLEAN,
-  NJL_INTEGER,
-  NJL_NUMBER,
-  NJL_STRING,
-  NJL_OTHER, /* a table, a function and so on */
-} njl_value_kind;
-
-typedef struct njl_value {
-  njl_value_kind kind;
-  bool boolean;
-  int64_t integer; /* of a number without a fraction too */
-  double number;   /* of an integer too */
-  njl_bytes bytes;
-} njl_value;
 
 /* Calls it. The results are the caller's to release; `failure` is a string when the call failed, else nil, and lives as
  * long as they do. */

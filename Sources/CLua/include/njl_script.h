@@ -14,6 +14,7 @@ typedef struct njl_script_options {
   bool warns;            /* on standard error once the script asks for it, by warn("@on") */
   size_t memory;         /* bytes that Lua may have allocated; 0: no bound */
   uint64_t instructions; /* of one run; 0: no bound */
+  uint64_t burst;        /* instructions between two waits; 0: no bound */
   double seconds;        /* of one run, by the wall clock; 0: no bound */
   uint64_t allocations;  /* every allocation after so many fails; 0: none does. For tests */
 } njl_script_options;

@@ -12,7 +12,7 @@
 -- An item with dashes is an option: with the name of its value it takes one, without it is true or false. One without dashes
 -- is a positional argument. The result has them by their long names, with _ for -.
 local nightjar, native = ...
-local misuse, fail, check_options = native.misuse, native.fail, native.options
+local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local type, tostring, tonumber, pairs, ipairs, tointeger = type, tostring, tonumber, pairs, ipairs, math.tointeger
 local find, format, gsub, match, rep, sub, upper =
   string.find, string.format, string.gsub, string.match, string.rep, string.sub, string.upper
@@ -113,7 +113,9 @@ local function read_specification(specification)
     if type(name) ~= "number" then named[name] = value end
   end
   check_options("args", named, SPECIFICATION)
-  local read = { name = named.name, summary = named.summary, epilog = named.epilog, options = {}, positionals = {}, by_name = {} }
+  local read = {
+    name = named.name, summary = named.summary, epilog = named.epilog, options = {}, positionals = {}, by_name = {},
+  }
   local keys = {}
   for place, item in ipairs(specification) do
     item = read_item(item, place)
@@ -135,7 +137,7 @@ local function read_specification(specification)
     end
   end
   if not read.by_name["--help"] then
-    local help = { names = { "--help" }, key = "help", is_option = true, is_flag = true, is_help = true, help = "show this and exit" }
+    local help = { names = { "--help" }, key = "help", is_flag = true, is_help = true, help = "show this and exit" }
     if not read.by_name["-h"] then help.names = { "-h", "--help" } end
     for _, name in ipairs(help.names) do read.by_name[name] = help end
     read.options[#read.options + 1] = help
@@ -349,7 +351,7 @@ end
 
 local function words_of(words)
   if words == nil then words = arg end
-  if type(words) ~= "table" then misuse(format("args: a list of words expected, got %s", words == nil and "no value" or type(words))) end
+  if type(words) ~= "table" then misuse(format("args: a list of words expected, got %s", got(words))) end
   return words
 end
 

@@ -1,7 +1,7 @@
 -- nightjar.csv: tables as text, a row a line. RFC 4180.
 local nightjar, native = ...
-local misuse, fail, check_options = native.misuse, native.fail, native.options
-local null = nightjar.null
+local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
+local read_row, null = native.row, nightjar.null
 local type, tostring, tonumber, pairs, ipairs, math_type = type, tostring, tonumber, pairs, ipairs, math.type
 local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
 local concat, sort = table.concat, table.sort
@@ -48,7 +48,7 @@ local function pieces_of(source, name, lines)
       type(source)))
   end
   if type(source) ~= "function" then
-    misuse(format("%s: a string or a function expected, got %s", name, source == nil and "no value" or type(source)))
+    misuse(format("%s: a string or a function expected, got %s", name, got(source)))
   end
   return function()
     local text = source()
@@ -127,21 +127,11 @@ local function row_reader(next_piece, options)
         end
       end
 
-      if state == "start" and count == 0 then -- most rows are a line without quotes
-        local stop = find(text, "[\r\n]", at)
-        local whole = stop and stop - at <= most and sub(text, at, stop - 1)
-        if whole and whole ~= "" and not find(whole, quote, 1, true) then
-          local from = 1
-          while true do
-            local comma = find(whole, separator, from, true)
-            count = count + 1
-            if not comma then break end
-            fields[count] = sub(whole, from, comma - 1)
-            from = comma + 1
-          end
-          fields[count] = sub(whole, from)
-          at, line, skips_newline = stop + 1, line + 1, byte(text, stop) == 13
-          return fields, began
+      if state == "start" and count == 0 then
+        local whole, behind, lines, ends_in_cr = read_row(text, at, separator, quote, most)
+        if whole then
+          at, line, skips_newline = behind, line + lines, ends_in_cr
+          return whole, began
         end
       end
 
@@ -241,8 +231,8 @@ function csv.rows(source, options)
     if not fields then return nil end
     if not names then return fields end
     if #fields ~= #names and not ragged then
-      fail("decoding", format("the text is not CSV: the row at line %d has %d fields, and the header has %d%s", line, #fields,
-        #names, "; give ragged = true to take it as it is"))
+      fail("decoding", format("the text is not CSV: the row at line %d has %d fields, and the header has %d"
+        .. "; give ragged = true to take it as it is", line, #fields, #names))
     end
     local record = {}
     for place, name in ipairs(names) do record[name] = fields[place] end
@@ -253,7 +243,7 @@ end
 -- csv.parse(text, options) -> all rows
 function csv.parse(text, options)
   if type(text) ~= "string" then
-    misuse(format("csv.parse: a string expected, got %s; csv.rows reads from a function", text == nil and "no value" or type(text)))
+    misuse(format("csv.parse: a string expected, got %s; csv.rows reads from a function", got(text)))
   end
   check_options("csv.parse", options, READING)
   local rows, count = {}, 0
@@ -384,7 +374,7 @@ function csv.write(rows, options)
   elseif type(rows) == "table" then
     for place, row in ipairs(rows) do lines[place] = write(row) end
   else
-    misuse(format("csv.write: a list of rows or a function expected, got %s", rows == nil and "no value" or type(rows)))
+    misuse(format("csv.write: a list of rows or a function expected, got %s", got(rows)))
   end
   if #lines == 0 and options.columns and options.header ~= false then
     return line_writer("csv.write", options)(options.columns, #options.columns)
@@ -395,7 +385,7 @@ end
 -- csv.writer(put, options) -> a function that gives the text of each row that it is called with to `put`
 function csv.writer(put, options)
   if type(put) ~= "function" then
-    misuse(format("csv.writer: a function expected, got %s", put == nil and "no value" or type(put)))
+    misuse(format("csv.writer: a function expected, got %s", got(put)))
   end
   local write = row_writer("csv.writer", check_options("csv.writer", options, WRITING))
   return function(row) put(write(row)) end

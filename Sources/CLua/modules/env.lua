@@ -1,16 +1,18 @@
 -- nightjar.env: settings from the environment, as what they are.
 local _, native = ...
-local misuse, fail, get, is_secret = native.misuse, native.fail, native.get, native.is_secret
+local misuse, fail, got = native.misuse, native.fail, native.got
+local get, is_secret = native.get, native.is_secret
 local type, tonumber, tostring, pairs, tointeger = type, tonumber, tostring, pairs, math.tointeger
-local find, format, gmatch, lower, match, sub = string.find, string.format, string.gmatch, string.lower, string.match, string.sub
+local find, format, gmatch, lower, match, sub =
+  string.find, string.format, string.gmatch, string.lower, string.match, string.sub
 
 local env = {}
 
 local function check_name(name, called)
   if type(name) ~= "string" then
-    misuse(format("%s: a name expected, got %s", called, name == nil and "no value" or type(name)))
+    misuse(format("%s: a name expected, got %s", called, got(name)))
   end
-  if name == "" or find(name, "[=%z]") then misuse(format("%s: %q is no name of an environment variable", called, name)) end
+  if name == "" or find(name, "[=\0]") then misuse(format("%s: %q is no name of an environment variable", called, name)) end
   return name
 end
 

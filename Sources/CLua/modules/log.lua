@@ -5,7 +5,7 @@
 -- The values of fields whose names are those of credentials are shown as ***, and so are those within URLs. What is written is
 -- one line whatever is in it.
 local nightjar, native = ...
-local misuse, write, is_secret = native.misuse, native.write, native.is_secret
+local misuse, got, write, is_secret = native.misuse, native.got, native.write, native.is_secret
 local time = nightjar.time
 local type, tostring, ipairs, next, pairs = type, tostring, ipairs, next, pairs
 local byte, find, format, gsub, lower, sub = string.byte, string.find, string.format, string.gsub, string.lower, string.sub
@@ -39,10 +39,11 @@ end
 
 local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
 
-local function escaped(text) return (gsub(text, "[%c\"\\]", function(c) return ESCAPES[c] or format("\\x%02x", byte(c)) end)) end
+local function escape(letter) return ESCAPES[letter] or format("\\x%02x", byte(letter)) end
+local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 
 -- A message goes to a terminal or a log as it is, less what would begin another line or command the terminal.
-local function on_one_line(text) return (gsub(text, "%c", function(c) return ESCAPES[c] or format("\\x%02x", byte(c)) end)) end
+local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
 -- The beginning of a text, with the URLs in it as they may be shown.
 local function shown_text(text)
@@ -129,7 +130,7 @@ local function add_levels(target, bound)
   end
   -- log.with(fields) -> a logger that adds them to each line
   target.with = function(fields)
-    if type(fields) ~= "table" then misuse(format("log.with: a table expected, got %s", fields == nil and "no value" or type(fields))) end
+    if type(fields) ~= "table" then misuse(format("log.with: a table expected, got %s", got(fields))) end
     return add_levels({}, bound .. fields_text(fields))
   end
   return target

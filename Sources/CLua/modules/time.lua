@@ -1,7 +1,7 @@
 -- nightjar.time: moments and lengths of time. A moment is a number, seconds since 1970 in UTC; a length is a number of
 -- seconds. ISO 8601, RFC 3339, RFC 9110 section 5.6.7.
 local _, native = ...
-local misuse, fail, check_options = native.misuse, native.fail, native.options
+local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local type, tonumber, ipairs, pairs, tointeger = type, tonumber, ipairs, pairs, math.tointeger
 local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 local concat = table.concat
@@ -12,8 +12,6 @@ local time = {}
 local FIRST, LAST = -62167219200, 253402300799
 
 time.now, time.monotonic = native.now, native.monotonic
-
-local function got(value) return value == nil and "no value" or type(value) end
 
 local function quoted(text)
   if #text > 60 then text = sub(text, 1, 57) .. "..." end
@@ -227,7 +225,8 @@ function time.duration(value)
   if type(value) ~= "string" then misuse("time.duration: a string or a number expected, got " .. got(value)) end
   local length = read_length(value, "time.duration")
   if length.months ~= 0 then
-    fail("decoding", format("time.duration: %s has years or months, which have no fixed length; time.add takes them", quoted(value)))
+    fail("decoding",
+      format("time.duration: %s has years or months, which have no fixed length; time.add takes them", quoted(value)))
   end
   return plain(length.seconds)
 end
@@ -240,9 +239,12 @@ end
 -- time.format_duration(seconds, "short" or "iso") -> "1h30m", "PT1H30M"
 function time.format_duration(seconds, form)
   if type(seconds) ~= "number" or seconds ~= seconds or seconds >= 1e15 or seconds <= -1e15 then
-    misuse("time.format_duration: a number of seconds expected, got " .. (type(seconds) == "number" and "one beyond 1e15" or got(seconds)))
+    misuse("time.format_duration: a number of seconds expected, got "
+      .. (type(seconds) == "number" and "one beyond 1e15" or got(seconds)))
   end
-  if form ~= nil and form ~= "short" and form ~= "iso" then misuse 'time.format_duration: the form must be "short" or "iso"' end
+  if form ~= nil and form ~= "short" and form ~= "iso" then
+    misuse 'time.format_duration: the form must be "short" or "iso"'
+  end
   local is_iso = form == "iso"
   local sign = seconds < 0 and "-" or ""
   if seconds < 0 then seconds = -seconds end

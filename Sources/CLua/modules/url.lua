@@ -1,7 +1,7 @@
 -- nightjar.url: what is in a URL. RFC 3986; queries as forms write them (application/x-www-form-urlencoded, read with + as a
 -- space, written with %20, which all read alike).
 local nightjar, native = ...
-local misuse, fail, check_options = native.misuse, native.fail, native.options
+local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local null = nightjar.null
 local type, tostring, tonumber, pairs, ipairs, tointeger = type, tostring, tonumber, pairs, ipairs, math.tointeger
 local byte, char, find, format, gmatch, gsub, lower, match, sub =
@@ -14,8 +14,6 @@ local url = {}
 local LONGEST = 64 * 1024
 
 url.canonical, url.redact = native.canonical, native.redact
-
-local function got(value) return value == nil and "no value" or type(value) end
 
 local function check_text(value, name)
   if type(value) ~= "string" then misuse(format("%s: a string expected, got %s", name, got(value))) end
@@ -42,7 +40,8 @@ function url.decode(text, options)
   if options.plus then text = gsub(text, "%+", " ") end
   local broken = broken_escape(text)
   if broken then
-    fail("decoding", format("the text is not percent-encoded: the %% at position %d has not two hexadecimal digits behind it", broken))
+    fail("decoding", format(
+      "the text is not percent-encoded: the %% at position %d has not two hexadecimal digits behind it", broken))
   end
   return (gsub(text, "%%(%x%x)", function(digits) return char(tonumber(digits, 16)) end))
 end
@@ -165,7 +164,8 @@ end
 -- written, for their separators mean something; the others are decoded. What is missing is nil; the path never is.
 function url.parse(text)
   local parts = split(check_url(text, "url.parse"))
-  local result = { scheme = parts.scheme and lower(parts.scheme), path = parts.path, query = parts.query, fragment = parts.fragment }
+  local result = { path = parts.path, query = parts.query, fragment = parts.fragment }
+  result.scheme = parts.scheme and lower(parts.scheme)
   if parts.authority then
     local rest
     result.user, result.password, rest = user_of(parts.authority)
@@ -207,12 +207,15 @@ function url.build(parts)
   if parts.host then
     local host = parts.host
     if find(host, ":", 1, true) then
-      if not find(host, "^[%x:.]+$") then misuse "url.build: the host holds a colon and is no IPv6 address; the port goes into port" end
+      if not find(host, "^[%x:.]+$") then
+        misuse "url.build: the host holds a colon and is no IPv6 address; the port goes into port"
+      end
       host = "[" .. host .. "]"
     else
       host = gsub(host, "[^%w%-._~!$&'()*+,;=\x80-\xFF]", escape)
     end
-    local login = parts.user and url.encode(parts.user) .. (parts.password and ":" .. url.encode(parts.password) or "") .. "@" or ""
+    local password = parts.password and ":" .. url.encode(parts.password) or ""
+    local login = parts.user and url.encode(parts.user) .. password .. "@" or ""
     if parts.port and (parts.port < 0 or parts.port > 65535) then misuse "url.build: the port must be 0 to 65535" end
     built.authority = login .. host .. (parts.port and ":" .. tostring(parts.port) or "")
     if path ~= "" and sub(path, 1, 1) ~= "/" then misuse "url.build: behind a host the path must begin with /" end

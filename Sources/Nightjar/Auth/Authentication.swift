@@ -12,6 +12,9 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     case apiKey(APIKey)
     /// A token that runs out and is renewed.
     case login(TokenLogin)
+    /// Several, by the names of security schemes: an endpoint is sent those that it names (``Operation/security``), a request
+    /// those it is given (``Request/schemes``), and what names none goes without.
+    case schemes([String: Authentication])
 
     public var description: String {
         switch self {
@@ -20,6 +23,8 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
         case .digest: "digest ***"
         case .apiKey: "API key ***"
         case .login: "login ***"
+        case .schemes(let schemes):
+            schemes.sorted { $0.key < $1.key }.map { "\(quoted($0.key)): \($0.value)" }.joined(separator: ", ")
         }
     }
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -108,21 +113,24 @@ public final class TokenQuestion: Sendable {
     /// Whether the server has refused the last one, rather than its time being over.
     public let wasRefused: Bool
     private let loop: ClientLoop
+    /// Of the client's logins.
+    private let login: Int
     private let number: UInt64
     private let birth = Fork.generation
 
     /// Whether the client that asks belongs to the parent of this forked process. An answer then reaches nobody.
     public var isOfParentProcess: Bool { Fork.hasHappened(since: birth) }
 
-    init(_ number: UInt64, wasRefused: Bool, _ loop: ClientLoop) {
+    init(_ number: UInt64, of login: Int, wasRefused: Bool, _ loop: ClientLoop) {
         self.number = number
+        self.login = login
         self.wasRefused = wasRefused
         self.loop = loop
     }
 
     /// From any thread; what comes behind the first is dropped. A failure of kind `unauthorized` ends the login, any other
     /// keeps it.
-    public func answer(_ token: Result<Token, NightjarError>) { loop.submit(.provided(number, token)) }
+    public func answer(_ token: Result<Token, NightjarError>) { loop.submit(.provided(login, number, token)) }
 }
 
 /// Told that somebody has to log in.

@@ -6,6 +6,11 @@ extension Configuration {
     func template(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
         var defaults = headers
         if auth != nil, base == nil { throw .authWithoutBase }
+        for auth in allAuth {
+            if case .apiKey(let key) = auth, case .cookie = key.place, headers.firstIndex(of: "Cookie") != nil {
+                throw .twoLogins
+            }
+        }
         if let auth, let field = try auth.field() {
             guard headers.firstIndex(of: field.name) == nil, base?.userInfo == nil else { throw .twoLogins }
             try defaults.set(field.name, field.value)
@@ -25,26 +30,61 @@ extension Configuration {
             acceptEncoding: decompresses ? ContentCoding.acceptEncoding : nil, sensitive: sensitiveHeaders)
     }
 
-    /// What is put into the query of each request to the base URL's origin.
-    var queryKey: APIKey? {
-        guard case .apiKey(let key) = auth, case .query = key.place else { return nil }
+    /// What is put into the query, or beside the cookies, of each request to the base URL's origin.
+    var attachedKey: APIKey? {
+        guard case .apiKey(let key) = auth, key.field == nil else { return nil }
         return key
+    }
+
+    /// The one there is, or those by scheme.
+    private var allAuth: [Authentication] {
+        if case .schemes(let schemes) = auth { return Array(schemes.values) }
+        return auth.map { [$0] } ?? []
+    }
+
+    /// What changes while a client lives, in the order of their numbers.
+    var logins: [Login] {
+        switch auth {
+        case .schemes(let schemes):
+            schemes.sorted { $0.key < $1.key }.compactMap { scheme, auth in
+                auth.changes ? Login(scheme: scheme, auth: told(auth)) : nil
+            }
+        case let auth?: auth.changes ? [Login(scheme: nil, auth: told(auth))] : []
+        case nil: []
+        }
+    }
+
+    /// Whether its ``auth`` has a token that runs out; also where it waits for a document to say so.
+    public var mayHaveLogin: Bool { schemeAuth != nil || logins.contains { $0.tokenLogin != nil } }
+
+    private func told(_ auth: Authentication) -> Authentication {
+        guard case .login(var login) = auth, login.onLoginRequired == nil else { return auth }
+        login.onLoginRequired = onLoginRequired
+        return .login(login)
     }
 
     /// With the name of a key of its own among those that are secret.
     var knowingItsSecrets: Configuration {
-        guard case .apiKey(let key) = auth else { return self }
         var configuration = self
-        configuration.sensitiveHeaders.append(key.sensitiveName)
+        for case .apiKey(let key) in allAuth { configuration.sensitiveHeaders.append(key.sensitiveName) }
         return configuration
+    }
+
+    /// What requests choose from; nil: all carry the same.
+    func schemeCredentials(_ template: RequestTemplate) throws(NightjarError) -> SchemeCredentials? {
+        guard case .schemes(let schemes) = auth else { return nil }
+        var inJar: Set<String> = []
+        for scheme in cookies == nil ? [] : catalog?.security ?? [] {
+            if case .apiKey(_, .cookie) = scheme.kind { inJar.insert(scheme.name) }
+        }
+        let credentials = try SchemeCredentials(schemes, logins, inJar: inJar)
+        guard !credentials.useAuthorization || !template.hasField("Authorization") else { throw .twoLogins }
+        return credentials
     }
 
     /// The one origin that the client's token goes to; nil: it has none.
     func loginOrigin(_ template: RequestTemplate) throws(NightjarError) -> Origin? {
-        switch auth {
-        case nil, .bearer, .basic, .apiKey: return nil
-        case .digest, .login: break
-        }
+        guard !logins.isEmpty else { return nil }
         guard let base = template.base else { throw .authWithoutBase }
         guard !template.hasField("Authorization") else { throw .twoLogins }
         return base.origin
@@ -52,8 +92,25 @@ extension Configuration {
 }
 
 extension Authentication {
-    /// What stands in every request as long as the client lives; nil where that changes.
-    fileprivate func field() throws(NightjarError) -> (name: String, value: String)? {
+    /// Whether what is sent changes while the client lives.
+    fileprivate var changes: Bool {
+        switch self {
+        case .digest, .login: true
+        case .bearer, .basic, .apiKey, .schemes: false
+        }
+    }
+
+    /// Whether it is sent in Authorization.
+    var usesAuthorization: Bool {
+        switch self {
+        case .bearer, .basic, .digest, .login: true
+        case .apiKey(let key): key.field.map { $0.name.lowercased() == "authorization" } ?? false
+        case .schemes: false
+        }
+    }
+
+    /// What stands in every request that carries it, as long as the client lives; nil where that changes, or is no field.
+    func field() throws(NightjarError) -> (name: String, value: String)? {
         switch self {
         case .bearer(let token):
             guard let field = Token(access: token).authorization else {
@@ -67,8 +124,20 @@ extension Authentication {
             }
             return ("Authorization", BasicCredentials.field(user: user, password: password))
         case .apiKey(let key): return key.field
-        case .digest, .login: return nil
+        case .digest, .login, .schemes: return nil
         }
+    }
+}
+
+/// One of a client's logins.
+struct Login: Sendable {
+    /// Nil for the only one.
+    let scheme: String?
+    let auth: Authentication
+
+    var tokenLogin: TokenLogin? {
+        guard case .login(let login) = auth else { return nil }
+        return login
     }
 }
 
@@ -87,6 +156,6 @@ extension NightjarError {
     fileprivate static let authWithoutBase = NightjarError(
         .invalidArgument,
         "credentials without a base URL would go to every server: set base_url, whose origin alone gets them")
-    fileprivate static let twoLogins = NightjarError(
+    static let twoLogins = NightjarError(
         .invalidArgument, "there are two sets of credentials: in auth, and in the headers or the base URL")
 }

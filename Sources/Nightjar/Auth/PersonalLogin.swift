@@ -18,6 +18,7 @@ public enum LoginPrompt: Sendable, Equatable {
 final class PersonalLogin: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .ended]
     private let login: TokenLogin
+    private let number: Int
     private let issuer: TokenIssuer?
     private let prompt: @Sendable (LoginPrompt) -> Void
     private weak var call: Call?
@@ -25,8 +26,12 @@ final class PersonalLogin: Stage, @unchecked Sendable {
     private var browser: AuthorizationCode?
     private var listener: LoopbackListener?
 
-    init(_ login: TokenLogin, _ issuer: TokenIssuer?, prompt: @escaping @Sendable (LoginPrompt) -> Void) {
+    /// - Parameter number: of the login among the client's.
+    init(
+        _ login: TokenLogin, _ number: Int, _ issuer: TokenIssuer?, prompt: @escaping @Sendable (LoginPrompt) -> Void
+    ) {
         self.login = login
+        self.number = number
         self.issuer = issuer
         self.prompt = prompt
     }
@@ -54,7 +59,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
 
     /// The token that a call would wait for.
     private func askKeeper(_ call: Call) -> Verdict {
-        guard let keeper = call.loop.tokens else { return .proceed }
+        guard let keeper = call.loop.tokens(number) else { return .proceed }
         keeper.renewNow { [weak self] result in self?.end(result) }
         return .wait
     }
@@ -205,7 +210,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         guard token.authorization != nil else {
             return end(.failure(NightjarError(.decoding, "the server's token cannot stand in a header")))
         }
-        call?.loop.tokens?.signIn(token) { [weak self] error in
+        call?.loop.tokens(number)?.signIn(token) { [weak self] error in
             self?.end(error.map(Result.failure) ?? .success(()))
         }
     }

@@ -2,9 +2,12 @@ import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
-/// Keeps the token of a client, on its loop: who may go, who waits, and when a new one is got, `TokenRefresh` decides.
+/// Keeps the token of one login of a client, on its loop: who may go, who waits, and when a new one is got,
+/// `TokenRefresh` decides.
 final class TokenKeeper: @unchecked Sendable {
     private let login: TokenLogin
+    /// Of the client's logins.
+    private let number: Int
     private let store: any TokenStore
     private let issuer: TokenIssuer?
     private unowned let loop: ClientLoop
@@ -39,8 +42,9 @@ final class TokenKeeper: @unchecked Sendable {
     private var question: (refresh: TokenRefresh.Refresh, number: UInt64)?
     private var lastQuestion: UInt64 = 0
 
-    init(_ login: TokenLogin, issuer: TokenIssuer?, on loop: ClientLoop) {
+    init(_ login: TokenLogin, _ number: Int, issuer: TokenIssuer?, on loop: ClientLoop) {
         self.login = login
+        self.number = number
         self.issuer = issuer
         self.loop = loop
         store = login.store ?? MemoryTokenStore()
@@ -320,7 +324,7 @@ final class TokenKeeper: @unchecked Sendable {
         guard case .provider(let provider) = login.source else { return }
         lastQuestion += 1
         question = (refresh, lastQuestion)
-        let question = TokenQuestion(lastQuestion, wasRefused: wasRefused, loop)
+        let question = TokenQuestion(lastQuestion, of: number, wasRefused: wasRefused, loop)
         audience.tell(.provideToken(provider, question), onLoop: provider.runsOnLoop, loop)
     }
 

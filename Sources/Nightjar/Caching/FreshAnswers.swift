@@ -23,7 +23,8 @@ final class FreshAnswers: Sendable {
     struct Options: Equatable {
         let policy: CachePolicy
         let decompresses: Bool
-        /// Of the client's login, where its token goes along; else 0.
+        /// Which of the client's logins, where its token goes along, and as of when; else nil and 0.
+        let account: Int?
         let login: UInt64
     }
 
@@ -105,7 +106,7 @@ extension CallOptions {
 extension FreshAnswers {
     func options(of call: CallOptions) -> Options {
         Options(
-            policy: call.cache ?? .protocol, decompresses: call.decompresses,
-            login: call.usesLogin ? login.load(ordering: .acquiring) : 0)
+            policy: call.cache ?? .protocol, decompresses: call.decompresses, account: call.login,
+            login: call.login != nil ? login.load(ordering: .acquiring) : 0)
     }
 }

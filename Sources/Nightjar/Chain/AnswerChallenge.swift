@@ -6,10 +6,13 @@ import NightjarHTTP
 final class AnswerChallenge: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed]
     private let origin: Origin
+    private let login: Int
     private var machine: DigestAuthentication
 
-    init(_ origin: Origin, user: String, password: String) {
+    /// - Parameter login: its number among the client's.
+    init(_ origin: Origin, login: Int, user: String, password: String) {
         self.origin = origin
+        self.login = login
         machine = DigestAuthentication(
             user: user, password: password,
             hashes: [.sha512_256: Digest.sha512_256, .sha256: Digest.sha256, .md5: Digest.md5])
@@ -26,7 +29,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     func outgoing(_ call: Call) -> Verdict {
-        guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped else {
+        guard call.options.login == login, call.request.origin == origin, !call.credentialsAreDropped else {
             return .proceed
         }
         let progress = call.challenge ?? Progress()
@@ -48,7 +51,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard let progress = call.challenge else { return .proceed }
+        guard call.options.login == login, let progress = call.challenge else { return .proceed }
         // Of an attempt that went on to fail.
         progress.challenges = nil
         guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
@@ -73,7 +76,8 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard let progress = call.challenge, let challenges = progress.challenges.take() else { return nil }
+        guard call.options.login == login, let progress = call.challenge, let challenges = progress.challenges.take()
+        else { return nil }
         let verdict = machine.challenged(
             challenges, for: call.request.url, body: call.request.body, answered: progress.answers)
         let because: String

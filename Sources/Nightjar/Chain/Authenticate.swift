@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Sends the client's token to the origin it is for; where that refuses it (401), waits for a new one and sends the call
-/// again, once.
+/// Sends the token of the call's login to the origin it is for; where that refuses it (401), waits for a new one and
+/// sends the call again, once.
 ///
 /// A call with an Authorization of its own, or none by its own wish, is left alone.
 final class Authenticate: Stage, @unchecked Sendable {
@@ -11,8 +11,8 @@ final class Authenticate: Stage, @unchecked Sendable {
     init(_ origin: Origin) { self.origin = origin }
 
     func outgoing(_ call: Call) -> Verdict {
-        guard call.options.usesLogin, call.request.origin == origin, !call.credentialsAreDropped,
-            let keeper = call.loop.tokens
+        guard let keeper = call.loop.tokens(call.options.login), call.request.origin == origin,
+            !call.credentialsAreDropped
         else { return .proceed }
         // What is stored may do, also where no new token can be had; a server that is asked after all refuses the old one.
         if call.options.cache?.ignoresAge == true, call.login == nil, let verdict = keeper.attachHeld(call) {
@@ -44,14 +44,14 @@ final class Authenticate: Stage, @unchecked Sendable {
         guard call.bodyIsReplayable else {
             let cause = "the server refused the token (401)"
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
-            call.loop.tokens?.refusedForGood(call)
+            call.loop.tokens(call.options.login)?.refusedForGood(call)
             return .proceed
         }
         call.wasTurnedAway = true
-        return call.loop.tokens?.refused(call)
+        return call.loop.tokens(call.options.login)?.refused(call)
     }
 
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        if call.login != nil { call.loop.tokens?.ended(call) }
+        if call.login != nil { call.loop.tokens(call.options.login)?.ended(call) }
     }
 }

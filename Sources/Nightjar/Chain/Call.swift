@@ -145,6 +145,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         early = nil
+        if let allowed = options.allowedOrigins, !allowed.contains(request.origin) {
+            return ascend(allowed.refusal(of: request.origin), from: first)
+        }
         for link in chain.outgoing where link.position >= first {
             asked = link.position
             switch link.stage.outgoing(self) {
@@ -544,8 +547,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Whether another attempt can send the same body.
     var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canBeginAnew ?? true }
 
-    /// Whether the client's cookies are for this call: not where the caller gives its own.
-    private(set) lazy var usesCookies = options.usesCookies && !task.request.hasField("Cookie")
+    /// Whether the client's cookies are for this call: not where the caller sets the field itself.
+    private(set) lazy var usesCookies =
+        options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 
     /// The caller's code has looked at the request.
     func hooked(_ result: Result<PreparedRequest, NightjarError>) {

@@ -53,7 +53,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
             call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
         else { return .proceed }
-        let login = call.options.usesLogin ? call.loop.tokens?.logins ?? 0 : 0
+        let login = call.loop.tokens(call.options.login)?.logins ?? 0
         if let latest, latest.request === call.request, latest.options === call.options, latest.key.login == login {
             join(latest, call)
             return .wait
@@ -134,11 +134,11 @@ extension CallOptions {
         if self === other { return true }
         return maximumBody == other.maximumBody && decompresses == other.decompresses
             && usesCookies == other.usesCookies
-            && usesLogin == other.usesLogin && redirect == other.redirect && limitGroup == other.limitGroup
+            && login == other.login && redirect == other.redirect && limitGroup == other.limitGroup
             && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && planted == nil
             && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             // Another status may be an answer to one and a reason to repeat to the other.
-            && expectedStatuses == other.expectedStatuses
+            && expectedStatuses == other.expectedStatuses && allowedOrigins === other.allowedOrigins
     }
 }

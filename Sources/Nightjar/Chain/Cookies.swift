@@ -2,7 +2,8 @@ import NightjarHTTP
 
 /// Keeps what servers set and sends it back (RFC 6265bis): for each hop of a redirect anew.
 ///
-/// A call that carries a Cookie field of its own is left alone, in both directions.
+/// A call with a Cookie field of the caller's is left alone, in both directions. Cookies of the call itself, an endpoint's or
+/// an API key, go beside the jar's.
 final class Cookies: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.outgoing, .incoming]
     private let storage: CookieStorage
@@ -17,7 +18,8 @@ final class Cookies: Stage, @unchecked Sendable {
             for: call.request.url, isSafeMethod: call.request.method.isSafe, firstParty: firstParty(of: call))
         guard field != nil || call.attempts > 0 else { return .proceed }
         do throws(NightjarError) {
-            call.request = try call.request.setting("Cookie", field)
+            let own = call.request.ownCookies
+            call.request = try call.request.setting("Cookie", CookieField.text(kept: field, own: own))
             return .proceed
         } catch {
             return .fail(error)

@@ -1,3 +1,4 @@
+import DequeModule
 import NIOCore
 import NightjarHTTP
 
@@ -43,6 +44,9 @@ final class Limit: Stage, @unchecked Sendable {
         let scope: Scope
         var machine: LimitGate
         var waiting: [LimitGate.ID: Call] = [:]
+        /// Releases that are still to be carried out.
+        var due = Deque<LimitGate.Release>()
+        var isReleasing = false
         /// When its timer goes off.
         var alarm: UInt64?
         /// Made for what a server has asked for: nobody has set a limit.
@@ -188,24 +192,36 @@ final class Limit: Stage, @unchecked Sendable {
         if last === gate { last = nil }
     }
 
+    /// What is released may end at once and release others: one after the other, or a long line would need a deep stack.
     private func carryOut(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
-        for release in releases {
-            switch release {
-            case .enter(let id, let pass, let hold):
-                guard let call = gate.waiting.removeValue(forKey: id) else { continue }
-                call.limit?.pass = pass
-                if let since = call.limit?.waitsSince {
-                    let wait = Duration.nanoseconds((NIODeadline.now() - since).nanoseconds)
-                    call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
-                }
-                call.goOn(.proceed)
-            case .refuse(let id, let refusal):
-                guard let call = gate.waiting.removeValue(forKey: id) else { continue }
-                call.limit = nil
-                call.goOn(.fail(refusal.error(of: gate.scope.name)))
-            }
-        }
+        gate.due.append(contentsOf: releases)
+        guard !gate.isReleasing else { return }
+        gate.isReleasing = true
+        while let release = gate.due.popFirst() { carryOut(release, gate) }
+        gate.isReleasing = false
         arm(gate, loop)
+    }
+
+    private func carryOut(_ release: LimitGate.Release, _ gate: Gate) {
+        switch release {
+        case .enter(let id, let pass, let hold):
+            guard let call = gate.waiting.removeValue(forKey: id) else {
+                // It has left since it was let in.
+                let now = NIODeadline.now().uptimeNanoseconds
+                gate.due.append(contentsOf: gate.machine.left(pass, .withoutVerdict, now: now))
+                return
+            }
+            call.limit?.pass = pass
+            if let since = call.limit?.waitsSince {
+                let wait = Duration.nanoseconds((NIODeadline.now() - since).nanoseconds)
+                call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
+            }
+            call.goOn(.proceed)
+        case .refuse(let id, let refusal):
+            guard let call = gate.waiting.removeValue(forKey: id) else { return }
+            call.limit = nil
+            call.goOn(.fail(refusal.error(of: gate.scope.name)))
+        }
     }
 
     private func arm(_ gate: Gate, _ loop: ClientLoop) {

@@ -14,6 +14,8 @@ enum StageKind: CaseIterable {
     case retry
     /// Attaches the token; where it is refused, one new one for all, then one replay.
     case authenticate
+    /// Answers what servers ask of who logs in by a password.
+    case challenge
     /// Follows, changes the method, strips credentials across origins, stops loops.
     case redirect
     /// What servers set is sent back.
@@ -31,7 +33,7 @@ enum StageKind: CaseIterable {
         .deadline, .observe, .hooks,  // the whole call, all attempts
         .validate,  // the final answer
         .coalesce,  // what is below happens once for all who wait for it
-        .retry, .authenticate, .redirect,  // may ask for another attempt
+        .retry, .authenticate, .challenge, .redirect,  // may ask for another attempt
         .cookies, .cache, .limit, .decode,  // what is above sees content as it was meant
         .trace,
     ]
@@ -39,10 +41,24 @@ enum StageKind: CaseIterable {
     /// What calls of the client's own pass: the refresh of a token cannot wait for itself.
     static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .trace]
 
-    /// The stage for a client of this configuration; nil where the client does not use it, so that it costs nothing.
+    /// The stages for a client of this configuration; none where the client does not use it, so that it costs nothing.
     ///
     /// - Parameter base: the origin of the base URL.
-    func stage(for configuration: Configuration, base: Origin?) -> (any Stage)? {
+    func stages(for configuration: Configuration, base: Origin?) -> [any Stage] {
+        if case .challenge = self { return challengeStages(configuration, base) }
+        return stage(for: configuration, base: base).map { [$0] } ?? []
+    }
+
+    /// One for each login by a password, which are few.
+    private func challengeStages(_ configuration: Configuration, _ base: Origin?) -> [any Stage] {
+        guard let base else { return [] }
+        return configuration.logins.enumerated().compactMap { number, login in
+            guard case .digest(let user, let password) = login.auth else { return nil }
+            return AnswerChallenge(base, login: number, user: user, password: password)
+        }
+    }
+
+    private func stage(for configuration: Configuration, base: Origin?) -> (any Stage)? {
         switch self {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)
@@ -51,13 +67,8 @@ enum StageKind: CaseIterable {
         case .coalesce: Coalesce()
         case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
         case .authenticate:
-            base.flatMap { base -> (any Stage)? in
-                switch configuration.auth {
-                case .login: Authenticate(base)
-                case .digest(let user, let password): AnswerChallenge(base, user: user, password: password)
-                case nil, .bearer, .basic, .apiKey: nil
-                }
-            }
+            configuration.logins.contains { $0.tokenLogin != nil } ? base.map(Authenticate.init) : nil
+        case .challenge: nil
         case .redirect:
             Redirect(
                 configuration.redirect, keepsCookies: configuration.cookies != nil,

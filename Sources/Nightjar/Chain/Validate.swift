@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 /// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4), and whether its
-/// content is what the caller's schema says, and what its endpoint does.
+/// content is what the caller's schema says, and what its endpoint does. Of much content a thread finds that out.
 final class Validate: Stage, @unchecked Sendable {
     let hooks: StageHooks = [.incoming, .answered]
     /// For calls whose endpoint does not say it.
@@ -21,32 +21,38 @@ final class Validate: Stage, @unchecked Sendable {
         guard Validate.isExpected(response.status, call.options.expectedStatuses) else {
             return .fail(Validate.error(of: response, to: call.request.method))
         }
-        if let contract = call.options.contract {
-            warnOnce(contract, call)
-            if let error = mismatch(of: response, contract, call) { return .fail(error) }
-        }
-        guard let schema = call.options.schema else { return .proceed }
-        do throws(NightjarError) {
-            try response.check(schema)
-            return .proceed
-        } catch {
-            return .fail(error)
-        }
+        let contract = call.options.contract
+        if let contract { warnOnce(contract, call) }
+        let mode = contract.map { $0.validation ?? validation } ?? .off
+        let isDescribed = mode != .off && call.task.handlers.body == nil
+        guard isDescribed || call.options.schema != nil else { return .proceed }
+        let check = AnswerCheck(
+            response, by: isDescribed ? contract : nil, and: call.options.schema, isEither: mode == .error)
+        return check.map { carryOut($0, mode, call) } ?? .proceed
     }
 
-    /// - Returns: what the call fails with.
-    private func mismatch(of response: Response, _ contract: ResponseContract, _ call: Call) -> NightjarError? {
-        let mode = contract.validation ?? validation
-        guard mode != .off, call.task.handlers.body == nil else { return nil }
-        do throws(NightjarError) {
-            try contract.check(response)
-            return nil
-        } catch {
-            guard mode == .warn else { return error }
+    /// What takes longer than a moment, a thread does; whatever ends the call meanwhile ends it.
+    private func carryOut(_ check: AnswerCheck, _ mode: ResponseValidation, _ call: Call) -> Verdict {
+        var check = check
+        if let problems = check.short() { return verdict(problems, mode, call) }
+        let task = call.task
+        call.loop.checkers.run({ [check] in
+            var check = check
+            return check.whole { !task.isFinished }
+        }) { [weak self, weak call] result in
+            guard let self, let call, !task.isFinished else { return }
+            call.goOn(verdict(result.get(), mode, call))
+        }
+        return .wait
+    }
+
+    private func verdict(_ problems: AnswerCheck.Problems, _ mode: ResponseValidation, _ call: Call) -> Verdict {
+        if let error = problems.described {
+            guard mode == .warn else { return .fail(error) }
             call.decide(.mismatched(problem: error.message))
             call.note(.warning, "\(call.request.method) \(call.request.url.redacted): \(error.message)")
-            return nil
         }
+        return problems.wanted.map(Verdict.fail) ?? .proceed
     }
 
     /// Once for each endpoint.

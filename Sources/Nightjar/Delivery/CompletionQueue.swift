@@ -167,6 +167,12 @@ public final class CompletionQueue: @unchecked Sendable {
         post(&events)
     }
 
+    /// Has the next `poll` run `body`, in the order in which it came. Any thread; dropped where the queue is closed.
+    public func run(_ body: @escaping @Sendable () -> Void) {
+        var events = [QueueEvent.run(body)]
+        post(&events)
+    }
+
     /// Cancels the tasks and the waits for pages that deliver here and runs what is left of their events, each `finished` included, on this
     /// thread. From inside an event of this queue that happens as soon as its `poll` ends. No task can be started here
     /// afterwards.

@@ -5,13 +5,18 @@ import NightjarHTTP
 extension Catalog {
     /// The option `auth` of a client, made from what a caller has (`{token=}`, `{user=, password=}`, `{key=}`,
     /// `{client_id=, client_secret=}`, ...) and from the security scheme that says where it goes. What has a type already,
-    /// or is no table, stays as it is.
+    /// or is no table, stays as it is. Of `{schemes = {name = {...}, ...}}` each is made so.
+    ///
+    /// A login of OAuth 2.0 asks for the scopes that the endpoints name for its scheme, all together (RFC 6749 section 3.3),
+    /// less what its flow does not offer where that says what it offers: member `scope`. A `scope` that is given, be it
+    /// empty, counts instead.
     ///
     /// - Parameter scheme: by its name; nil: `given.scheme`, and where that is not there, the one that takes such values.
     /// - Throws: `invalid_argument` where there is none or more than one, with those there are, and for one that Nightjar
     ///   does not speak.
     public func authOptions(scheme: String? = nil, _ given: JSONValue) throws(NightjarError) -> JSONValue {
         guard case .object(var members) = given, given["type"] == nil else { return given }
+        if let schemes = given["schemes"] { return .object(try replacing(schemes, in: members)) }
         var name = scheme
         if let told = given["scheme"] {
             let text = try told.text("auth.scheme")
@@ -19,7 +24,18 @@ extension Catalog {
             members.removeAll { $0.name == "scheme" }
         }
         let credentials = Credentials(members: members)
-        return .object(try self.scheme(name, for: credentials).options(credentials))
+        let found = try self.scheme(name, for: credentials)
+        return .object(try found.options(credentials, scopes(of: found.name)))
+    }
+
+    private func replacing(
+        _ schemes: JSONValue, in options: [JSONValue.Member]
+    ) throws(NightjarError) -> [JSONValue.Member] {
+        guard case .object(var members) = schemes else { return options }
+        for index in members.indices {
+            members[index].value = try authOptions(scheme: members[index].name, members[index].value)
+        }
+        return options.map { $0.name == "schemes" ? .init("schemes", .object(members)) : $0 }
     }
 
     private func scheme(_ name: String?, for credentials: Credentials) throws(NightjarError) -> SecurityScheme {
@@ -87,7 +103,8 @@ extension SecurityScheme {
         }
     }
 
-    fileprivate func options(_ given: Credentials) throws(NightjarError) -> [JSONValue.Member] {
+    /// - Parameter scopes: what the endpoints ask for.
+    fileprivate func options(_ given: Credentials, _ scopes: [String]) throws(NightjarError) -> [JSONValue.Member] {
         var members = given.members
         func add(_ name: String, _ value: String?) {
             guard let value, !given.has(name) else { return }
@@ -102,12 +119,10 @@ extension SecurityScheme {
             switch place {
             case .query: add("query", name)
             case .header, .path: add("header", name)
-            case .cookie:
-                add("header", "Cookie")
-                add("prefix", "\(name)=")
+            case .cookie: add("cookie", name)
             }
         case .oauth2 where given.has("token"): add("type", "bearer")
-        case .oauth2(let flow, let authorizationURL, let tokenURL, _):
+        case .oauth2(let flow, let authorizationURL, let tokenURL, let offered):
             guard flow == .clientCredentials || flow == .authorizationCode || given.has("refresh_token") else {
                 throw NightjarError(
                     .invalidArgument,
@@ -121,6 +136,7 @@ extension SecurityScheme {
             if flow == .authorizationCode {
                 if !given.has("authorize_url") { add("authorize_url", try guarded(authorizationURL)) }
             }
+            if !given.has("scope") { add("scope", try scope(scopes, of: offered.map(\.name))) }
         case .other where given.has("token"): add("type", "bearer")
         case .other(let what):
             throw NightjarError(
@@ -129,6 +145,19 @@ extension SecurityScheme {
                     + "you have (token=), or option \"auth\" a type")
         }
         return members
+    }
+
+    /// A server refuses who asks for what it does not have, so what a flow does not offer is not asked of it.
+    private func scope(_ scopes: [String], of offered: [String]) throws(NightjarError) -> String? {
+        let offered = Set(offered)
+        let asked = offered.isEmpty ? scopes : scopes.filter(offered.contains)
+        guard asked.count <= Catalog.maximumScopes else {
+            throw NightjarError(
+                .invalidArgument,
+                "the endpoints ask for more than \(Catalog.maximumScopes) scopes of the security scheme \(quoted(name)); say by "
+                    + "\"scope\" which ones")
+        }
+        return asked.isEmpty ? nil : asked.joined(separator: " ")
     }
 
     /// Secrets go there, which is why RFC 6749 (sections 3.1 and 3.2) wants TLS. A description that has none may have been
@@ -155,6 +184,16 @@ extension Origin {
 }
 
 extension Configuration {
+    /// What the option `auth` takes, in the place of what was set before.
+    ///
+    /// - Throws: `decoding` when it is not JSON; `invalid_argument`; `storage` when a key of a store cannot be read. Then
+    ///   nothing has changed.
+    public mutating func setAuth(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        var changed = self
+        try changed.readAuth(try JSONValue(parsing: json), "auth")
+        self = try changed.knowingItsAuth()
+    }
+
     /// An `auth` without a type waits until the catalog is there, which says what it is.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         schemeAuth = nil

@@ -53,13 +53,20 @@ extension Client {
         from location: String, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientTask {
+        try startLoadingCatalog(from: location, on: queue, sender: nil, finished: finished)
+    }
+
+    /// - Parameter sender: asks for what lies behind URLs; nil: the client does.
+    package func startLoadingCatalog(
+        from location: String, on queue: CompletionQueue?, sender: (any RequestSender)?,
+        finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
+    ) throws(NightjarError) -> ClientTask {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        let fetch = CatalogFetch(self, try catalogLocation(location))
+        let fetch = CatalogFetch(self, try catalogLocation(location), sender)
         // Of the call that stands for it; it is never sent.
         let request = try PreparedRequest(Request(.get, "http://localhost/"), anonymousTemplate)
         let options = CallOptions(
-            timeouts: Timeouts(), maximumBody: 0, expectedStatuses: [], decompresses: false, usesCookies: false,
-            usesLogin: false)
+            timeouts: Timeouts(), maximumBody: 0, expectedStatuses: [], decompresses: false, usesCookies: false)
         let handlers = TaskHandlers { _, result in
             switch result {
             case .success: finished(.success(fetch.catalog))
@@ -119,11 +126,13 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private weak var client: Client?
     private weak var call: Call?
     private let first: String
+    /// Asks for what lies behind URLs; nil: the client does.
+    private let sender: (any RequestSender)?
     /// Of the call: the program's own code runs there, also that of what is asked for.
     private var queue: CompletionQueue?
     private var loader: CatalogLoader
-    /// Calls of this round, and what came of them.
-    private var tasks: [ClientTask] = []
+    /// Give up the calls of this round.
+    private var cancels: [@Sendable () -> Void] = []
     private var waiting: [String] = []
     private var inFlight = 0
     private var arrived: [Document] = []
@@ -145,8 +154,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         case file
     }
 
-    init(_ client: Client, _ location: String) {
+    init(_ client: Client, _ location: String, _ sender: (any RequestSender)?) {
         self.client = client
+        self.sender = sender
         first = location
         loader = CatalogLoader(location)
     }
@@ -160,8 +170,8 @@ final class CatalogFetch: Stage, @unchecked Sendable {
 
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         self.call = nil
-        for task in tasks { task.cancel() }
-        tasks = []
+        for cancel in cancels { cancel() }
+        cancels = []
     }
 
     /// Asks for what is wanted, or is done.
@@ -179,7 +189,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             Document(location: $0, content: .success(.file), isNamedByUser: $0 == first)
         }
         waiting = wanted.filter(\.isURL).reversed()
-        tasks = []
+        cancels = []
         guard !waiting.isEmpty else { return read() }
         for _ in 0..<min(CatalogFetch.concurrency, waiting.count) { fetch() }
     }
@@ -193,16 +203,21 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             try request.headers.set("Accept", "application/json, application/yaml;q=0.9, */*;q=0.5")
             request.maximumBody = max(CatalogLoader.maximumBytes - size, 1)
             let loop = client.loop
-            let isElsewhere = queue != nil
-            tasks.append(
-                try client.start(
-                    request, on: queue,
-                    TaskHandlers { [weak self] _, result in
-                        let result = result.map { Content.bytes($0.body, from: $0.location.text) }
-                        guard isElsewhere else { return self?.fetched(location, result) ?? () }
-                        // Refused by a closed client, which has ended the call.
-                        loop.submit(.run { [weak self] in self?.fetched(location, result) })
-                    }))
+            let isElsewhere = queue != nil || sender != nil
+            let finished = { @Sendable [weak self] (result: Result<Response, NightjarError>) in
+                let result = result.map { Content.bytes($0.body, from: $0.location.text) }
+                guard isElsewhere else { return self?.fetched(location, result) ?? () }
+                // Refused by a closed client, which has ended the call.
+                loop.submit(.run { [weak self] in self?.fetched(location, result) })
+            }
+            if let sender {
+                var sent = SentRequest(request)
+                sent.ownFields = request.headers
+                cancels.append(sender.send(sent, finished))
+            } else {
+                let task = try client.start(request, on: queue, TaskHandlers { finished($1) })
+                cancels.append { task.cancel() }
+            }
         } catch {
             fetched(location, .failure(error))
         }
@@ -211,7 +226,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private func fetched(_ location: String, _ result: Result<Content, NightjarError>) {
         inFlight -= 1
         guard call != nil else { return }
-        if case .failure(let error) = result, error.isRetryable || error.kind == .cancelled || error.kind == .closed {
+        if case .failure(let error) = result, CatalogFetch.endsAll(error) {
             return end(.failure(error))
         }
         arrived.append(Document(location: location, content: result))
@@ -225,6 +240,14 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             fetch()
         } else if inFlight == 0 {
             read()
+        }
+    }
+
+    /// Whether it says nothing about the document: the same load may succeed another time.
+    private static func endsAll(_ error: NightjarError) -> Bool {
+        switch error.kind {
+        case .cancelled, .closed, .script: true
+        default: error.isRetryable
         }
     }
 

@@ -29,7 +29,8 @@ extension Client {
 
     /// What needs a login would be answered with 401; cookies may be one.
     private func checkLogin(_ operation: Operation, _ request: borrowing Request) throws(NightjarError) {
-        guard operation.requiresAuth == true, auth == nil, queryKey == nil, cookies == nil, !template.hasCredentials,
+        if let schemes { return try checkSchemes(operation, request, schemes) }
+        guard operation.requiresAuth == true, auth == nil, attachedKey == nil, cookies == nil, !template.hasCredentials,
             !request.carriesCredentials
         else { return }
         throw NightjarError(
@@ -38,7 +39,25 @@ extension Client {
                 + "the request a header field with credentials")
     }
 
+    private func checkSchemes(
+        _ operation: Operation, _ request: borrowing Request, _ schemes: SchemeCredentials
+    ) throws(NightjarError) {
+        do throws(NightjarError) {
+            _ = try schemes.choice(for: request)
+        } catch {
+            throw NightjarError(error.kind, "endpoint \(quoted(operation.name)): \(error.message)")
+        }
+        guard operation.requiresAuth == true, request.security == nil, request.schemes.isEmpty, request.usesAuth,
+            cookies == nil, !template.hasCredentials, !request.carriesCredentials
+        else { return }
+        throw NightjarError(
+            .invalidRequest,
+            "endpoint \(quoted(operation.name)) requires a login and does not say which; name one of the client's schemes in "
+                + "its security, or in the option auth of the call")
+    }
+
     private func settle(_ request: inout Request, accepts: Bool) {
+        if schemes == nil { request.security = nil }
         if !accepts, template.hasField("Accept") { request.headers.remove("Accept") }
         // Without it the request is like any other, and what was made of it serves those that are alike.
         if let contract = request.contract, !contract.isDeprecated, contract.validation ?? responseValidation == .off {

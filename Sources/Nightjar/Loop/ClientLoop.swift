@@ -19,14 +19,14 @@ final class ClientLoop: @unchecked Sendable {
         case redirect(ClientTask, RedirectAnswer)
         case retry(ClientTask, RetryAnswer)
         case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
-        /// The program's answer to a ``TokenQuestion``.
-        case provided(UInt64, Result<Token, NightjarError>)
-        case signedIn(Token)
+        /// The program's answer to a ``TokenQuestion``, of this of the client's logins.
+        case provided(Int, UInt64, Result<Token, NightjarError>)
+        case signedIn(Int, Token)
         /// A call that this stage carries out, in place of the chain.
         case standIn(ClientTask, any Stage)
         /// Something to do on the loop.
         case run(@Sendable () -> Void)
-        case signedOut
+        case signedOut(Int)
         case close
         /// Has been read.
         case nothing
@@ -48,8 +48,8 @@ final class ClientLoop: @unchecked Sendable {
     /// For calls of the client's own, which wait for no token and follow nothing.
     private let innerChain: Chain
     private let innerTimeouts: Timeouts
-    /// Nil where the client has no login.
-    private(set) var tokens: TokenKeeper?
+    /// By the numbers of the client's logins; nil for one that has no token.
+    private var keepers: [TokenKeeper?] = []
     private(set) var isClosing = false
     /// Nobody waits for the thread's end.
     private var endsItself = false
@@ -57,6 +57,8 @@ final class ClientLoop: @unchecked Sendable {
     let log: LogSink?
     /// For what blocks.
     let workers: WorkerThreads
+    /// For what takes a processor long. Files do not wait for it.
+    let checkers: WorkerThreads
     private var spareMail: [Message] = []
     private var calls: [Call] = []
     /// Told when the client is closed: what waits and is no call.
@@ -80,6 +82,7 @@ final class ClientLoop: @unchecked Sendable {
         self.transport = transport
         self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
+        checkers = WorkerThreads(ClientLoop.checkerCount, for: thread.loop)
     }
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
@@ -111,8 +114,23 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     /// Before the first call.
-    func keepTokens(_ login: TokenLogin, _ issuer: TokenIssuer?) {
-        tokens = TokenKeeper(login, issuer: issuer, on: self)
+    ///
+    /// - Parameter login: nil: one without a token. They are numbered as they come.
+    func keepTokens(_ login: TokenLogin?, _ issuer: TokenIssuer?) {
+        keepers.append(login.map { TokenKeeper($0, keepers.count, issuer: issuer, on: self) })
+    }
+
+    /// Those of a login; nil where it has none.
+    func tokens(_ login: Int?) -> TokenKeeper? {
+        guard let login, keepers.indices.contains(login) else { return nil }
+        return keepers[login]
+    }
+
+    /// Whether something is on its way that would be lost. What is not goes no further.
+    private var tokensMustNotBeCut: Bool {
+        var mustNot = false
+        for keeper in keepers where keeper?.mustNotBeCut() ?? false { mustNot = true }
+        return mustNot
     }
 
     /// Ends every call and the thread. Later messages are refused. A new token that is on its way is waited for: the old
@@ -166,14 +184,14 @@ final class ClientLoop: @unchecked Sendable {
         case .retry(let task, let answer):
             if let call = task.call { Retry.answered(answer, call) }
         case .hooked(let task, let result): task.call?.hooked(result)
-        case .provided(let number, let token): tokens?.provided(number, token)
-        case .signedIn(let token): tokens?.signIn(token)
+        case .provided(let login, let number, let token): tokens(login)?.provided(number, token)
+        case .signedIn(let login, let token): tokens(login)?.signIn(token)
         case .standIn(let task, let stage):
             let call = Call(task, on: self, chain: Chain([Deadline(), stage]))
             take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
         case .run(let body): body()
-        case .signedOut: tokens?.signOut()
+        case .signedOut(let login): tokens(login)?.signOut()
         case .close: close()
         case .nothing: break
         }
@@ -185,13 +203,13 @@ final class ClientLoop: @unchecked Sendable {
         let waiting = listeners
         listeners = [:]
         for tell in waiting.values { tell() }
-        guard let tokens, tokens.mustNotBeCut() else { return shutDown() }
+        guard tokensMustNotBeCut else { return shutDown() }
         after(ClientLoop.farewell) { self.shutDown() }
     }
 
     /// A token was renewed, or was not.
     func renewalEnded() {
-        if isClosing, tokens?.mustNotBeCut() != true { shutDown() }
+        if isClosing, !tokensMustNotBeCut { shutDown() }
     }
 
     private func shutDown() {
@@ -200,7 +218,8 @@ final class ClientLoop: @unchecked Sendable {
         endCalls { _ in true }
         transport.shutDown()
         workers.shutDown()
-        tokens?.shutDown()
+        checkers.shutDown()
+        for keeper in keepers { keeper?.shutDown() }
         monitor.withLock {
             isShutDown = true
             monitor.broadcast()
@@ -240,7 +259,7 @@ final class ClientLoop: @unchecked Sendable {
         timeouts.total = limit
         let options = CallOptions(
             timeouts: timeouts, maximumBody: ClientLoop.largestInnerBody, expectedStatuses: [], decompresses: true,
-            usesCookies: false, usesLogin: false)
+            usesCookies: false)
         let task = ClientTask(request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: self)
         let call = Call(task, on: self, chain: innerChain, conclude: conclude)
         take(call)
@@ -335,6 +354,8 @@ final class ClientLoop: @unchecked Sendable {
     private static let finestWatch = TimeAmount.milliseconds(2)
     /// Disks seldom gain by more, and one that hangs should not hold up all files.
     private static let workerCount = 2
+    /// A client has one thread for all else, so more would gain little: few answers are large.
+    private static let checkerCount = 2
     /// Token endpoints answer in a few kilobytes.
     private static let largestInnerBody = 1 << 20
     /// How long a client that is closed waits for a new token. A server that has not answered by then has lost it.

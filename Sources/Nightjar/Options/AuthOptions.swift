@@ -2,13 +2,14 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Authentication {
-    /// `{type=, ...}`, where the type says which others there are.
+    /// `{type=, ...}`, where the type says which others there are, or `{schemes = {name = {type=, ...}, ...}}`.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> Authentication? {
         switch value {
         case .null, .bool(false): return nil
         case .object: break
         default: throw .mismatch(path, wanted: "false or a table with a type", value)
         }
+        if let schemes = value["schemes"], value["type"] == nil { return try read(schemes: schemes, value, path) }
         guard let type = value["type"] else {
             throw NightjarError(.invalidArgument, "option \(quoted(path)) has no type; known are \(AuthType.names)")
         }
@@ -22,6 +23,26 @@ extension Authentication {
                 "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known are \(AuthType.names)"))
         }
         return try type.read(value, path)
+    }
+
+    /// - Parameter schemes: the member of that name of `value`, which has no other.
+    private static func read(
+        schemes: JSONValue, _ value: JSONValue, _ path: String
+    ) throws(NightjarError) -> Authentication {
+        if case .object(let members) = value, let other = members.first(where: { $0.name != "schemes" }) {
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted("\(path).\(other.name)")) is not known beside \(quoted("\(path).schemes"))")
+        }
+        guard case .object(let members) = schemes, !members.isEmpty else {
+            throw .mismatch(
+                "\(path).schemes", wanted: "a table of credentials by the names of security schemes", schemes)
+        }
+        var read: [String: Authentication] = [:]
+        for member in members {
+            read[member.name] = try Authentication.read(member.value, "\(path).schemes.\(member.name)")
+        }
+        return .schemes(read)
     }
 }
 
@@ -113,6 +134,9 @@ private struct APIKeyChoice {
         Option(name: "query") { value, path, choice throws(NightjarError) in
             choice.place = .query(try value.text(path))
         },
+        Option(name: "cookie") { value, path, choice throws(NightjarError) in
+            choice.place = .cookie(try value.text(path))
+        },
         Option(name: "prefix") { value, path, choice throws(NightjarError) in choice.prefix = try value.text(path) },
     ])
 }
@@ -202,7 +226,8 @@ private struct OAuthChoice {
                 choice.server.issuer = try value.text(path)
             },
             Option(name: "scope") { value, path, choice throws(NightjarError) in
-                choice.server.scope = try value.text(path)
+                let scope = try value.text(path)
+                choice.server.scope = scope.isEmpty ? nil : scope
             },
         ])
 

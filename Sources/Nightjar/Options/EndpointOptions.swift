@@ -63,6 +63,10 @@ extension Operation {
         Option(name: "requires_auth") { value, path, operation throws(NightjarError) in
             operation.requiresAuth = try value.flag(path)
         },
+        Option(name: "security") { value, path, operation throws(NightjarError) in
+            let ways = try SecurityRequirement.read(value, path)
+            (operation.security, operation.requiresAuth) = (ways, SecurityRequirement.requiresAuth(ways))
+        },
         Option(name: "idempotent") { value, path, operation throws(NightjarError) in
             operation.isIdempotent = try value.flag(path)
         },

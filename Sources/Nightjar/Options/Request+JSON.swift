@@ -70,7 +70,7 @@ extension Request {
                 request.coalesces = try value.flag(path)
             },
             Option(name: "auth") { value, path, request throws(NightjarError) in
-                request.usesAuth = try value.flag(path)
+                try request.readAuth(value, path)
             },
             Option(name: "redirect") { value, path, request throws(NightjarError) in
                 var settings = RedirectSettings()

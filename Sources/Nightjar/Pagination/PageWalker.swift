@@ -10,6 +10,8 @@ final class PageWalker: @unchecked Sendable {
     private let loop: ClientLoop
     private let request: Request
     private let timeout: Duration?
+    /// Sends the requests of pages; nil: the client does.
+    private let sender: (any RequestSender)?
     /// Behind the page that was given last, and what was guessed: for any thread.
     private let told: Mutex<Told>
 
@@ -22,7 +24,8 @@ final class PageWalker: @unchecked Sendable {
     // On the loop:
     private var walk: PageWalk
     private var asks: [PageAsk] = []
-    private var load: ClientTask?
+    /// Gives up the load in flight.
+    private var giveUp: (@Sendable () -> Void)?
     /// Where the program's own code of loads runs (hooks, token providers) that is not for the loop; nil: on the loop.
     private var callbacks: CompletionQueue?
     /// Of the load or wait in flight: what an older one brings is not heard.
@@ -37,7 +40,8 @@ final class PageWalker: @unchecked Sendable {
     private var decisionError: NightjarError?
 
     init(
-        _ client: Client, _ request: Request, _ options: Pagination, resuming state: String?, timeout: Duration?
+        _ client: Client, _ request: Request, _ options: Pagination, resuming state: String?, timeout: Duration?,
+        sender: (any RequestSender)?
     ) throws(NightjarError) {
         guard request.body.isReplayable else {
             throw NightjarError(
@@ -52,6 +56,7 @@ final class PageWalker: @unchecked Sendable {
         self.client = client
         self.request = request
         self.timeout = timeout
+        self.sender = sender
         loop = client.loop
         told = Mutex(Told(position: walk.position))
     }
@@ -167,15 +172,25 @@ final class PageWalker: @unchecked Sendable {
         generation += 1
         let current = generation
         do throws(NightjarError) {
+            let sent = try request(for: target)
             let queue = callbacks
-            load = try client.start(
-                try request(for: target), on: queue,
-                TaskHandlers { [weak self] _, result in
-                    guard queue != nil else { return self?.loaded(result, of: target, current) ?? () }
+            if let sender {
+                giveUp = sender.send(sent) { [weak self] result in
                     self?.submit { $0.loaded(result, of: target, current) }
-                })
+                }
+            } else {
+                let task = try client.start(
+                    sent.request, on: queue,
+                    TaskHandlers { [weak self] _, result in
+                        guard queue != nil else { return self?.loaded(result, of: target, current) ?? () }
+                        self?.submit { $0.loaded(result, of: target, current) }
+                    })
+                giveUp = { task.cancel() }
+            }
             // Once the loop has ended, nobody submits to it.
-            if queue != nil { loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) } }
+            if queue != nil || sender != nil {
+                loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) }
+            }
         } catch {
             // Not in the midst of what has begun this.
             guard !submit({ $0.loaded(.failure(error), of: target, current) }), !loop.isClosing else { return }
@@ -186,7 +201,7 @@ final class PageWalker: @unchecked Sendable {
 
     private func loaded(_ result: Result<Response, NightjarError>, of target: PageTarget, _ number: Int) {
         guard number == generation else { return }
-        load = nil
+        giveUp = nil
         loop.stopTelling(self)
         switch result {
         case .success(let response):
@@ -209,27 +224,28 @@ final class PageWalker: @unchecked Sendable {
 
     private func endLoad() {
         generation += 1
-        load?.cancel()
-        load = nil
+        giveUp?()
+        giveUp = nil
         loop.stopTelling(self)
     }
 
-    private func request(for target: PageTarget) throws(NightjarError) -> Request {
-        var request = request
-        request.resolved = target.url
-        if let name = target.headerName { try request.headers.set(name, target.headerValue) }
-        guard !target.carriesCredentials else { return request }
+    private func request(for target: PageTarget) throws(NightjarError) -> SentRequest {
+        var sent = SentRequest(request)
+        sent.request.resolved = target.url
+        if let name = target.headerName {
+            try sent.request.headers.set(name, target.headerValue)
+            try sent.ownFields.set(name, target.headerValue)
+        }
+        guard !target.carriesCredentials else { return sent }
         guard case .none = request.body else {
             throw NightjarError(
                 .invalidRequest,
                 "the next page is of another origin, which is asked without a body alone: that could hold "
                     + "credentials")
         }
-        request.usesAuth = false
-        request.usesCookies = false
-        request.headers = request.headers.withoutCredentials
-        for name in client.sensitiveNames + ["Host", "Referer"] { request.headers.remove(name) }
-        return request
+        client.removeCredentials(from: &sent.request)
+        sent.carriesCredentials = false
+        return sent
     }
 
     // MARK: Waiting

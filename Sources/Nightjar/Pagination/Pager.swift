@@ -18,12 +18,20 @@ public final class Pager: Sendable {
     ///     counts. Nil: each call has its own limit alone.
     /// - Throws: `invalid_argument` for options that make no sense and for a state that is of another list; `invalid_url`
     ///   and `invalid_request` for the request.
-    public init(
+    public convenience init(
         _ client: Client, _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
         timeout: Duration? = nil
     ) throws(NightjarError) {
+        try self.init(client, request, pagination, resuming: state, timeout: timeout, sender: nil)
+    }
+
+    /// - Parameter sender: sends the requests of pages; nil: the client does.
+    package init(
+        _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?, timeout: Duration?,
+        sender: (any RequestSender)?
+    ) throws(NightjarError) {
         self.client = client
-        walker = try PageWalker(client, request, pagination, resuming: state, timeout: timeout)
+        walker = try PageWalker(client, request, pagination, resuming: state, timeout: timeout, sender: sender)
     }
 
     deinit { cancel() }

@@ -17,6 +17,7 @@ struct TokenEndpoint {
     private func answer(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let lifetime = try parameters.seconds("expires_in", atMost: Tokens.lifetimeLimit, or: Tokens.defaultLifetime)
+        tokens.note(scope: parameters["scope"])
         let client: OAuthClient.Identification
         do throws(OAuthError) {
             client = try OAuthClient.identify(request, parameters)

@@ -47,6 +47,7 @@ final class Tokens: Resettable {
 
     static let lifetimeLimit = 86_400.0
     static let defaultLifetime = 60.0
+    private static let scopeKept = 1000
 
     /// The oldest ones are forgotten, which ends them.
     private static let familiesKept = 20_000
@@ -76,6 +77,9 @@ final class Tokens: Resettable {
     func expireAccessTokens() { lastExpired = lastAccessToken }
 
     // MARK: Issuing
+
+    /// What a request for a token asks for, as far as it is worth while to keep.
+    func note(scope: String?) { ledger.note { $0.auth.scope = String((scope ?? "").prefix(Tokens.scopeKept)) } }
 
     /// Begins a login.
     ///

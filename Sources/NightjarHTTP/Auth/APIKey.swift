@@ -1,8 +1,10 @@
-/// A key that goes with each request, in a field or in the query.
+/// A key that goes with each request, in a field, in the query or in a cookie.
 public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public enum Place: Sendable, Equatable {
         case header(String)
         case query(String)
+        /// Beside those of the client's jar, of which one of that name gives way.
+        case cookie(String)
     }
 
     public let place: Place
@@ -35,6 +37,18 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
                 throw NightjarError(.invalidArgument, "an API key in the query has no prefix")
             }
             value = key
+        case .cookie(let name):
+            guard FieldSyntax.isToken(name.utf8) else {
+                throw NightjarError(.invalidArgument, "the API key's cookie name \(quoted(name)) is not a token")
+            }
+            guard prefix.isEmpty else { throw NightjarError(.invalidArgument, "an API key in a cookie has no prefix") }
+            guard key.utf8.allSatisfy(CookieField.isValueByte) else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "the API key holds white space, a comma, a semicolon, or what is not visible ASCII, which no cookie has "
+                        + "(RFC 6265 section 4.1.1)")
+            }
+            value = key
         }
         self.place = place
     }
@@ -44,10 +58,11 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var sensitiveName: String {
         switch place {
         case .header(let name), .query(let name): name
+        case .cookie: "Cookie"
         }
     }
 
-    /// What a header carries; nil for a key in the query.
+    /// What a header carries; nil for a key in the query or in a cookie.
     public var field: (name: String, value: String)? {
         guard case .header(let name) = place else { return nil }
         return (name, value)
@@ -66,6 +81,11 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             return request.hasField(name) ? request : try request.addingSecret(field: name, value)
         case .query(let name):
             return request.url.hasQueryItem(name) ? request : try request.addingSecret(query: name, value)
+        case .cookie(let name):
+            guard !request.ownCookies.isEmpty || !request.hasField("Cookie"),
+                !request.ownCookies.contains(where: { CookieField.name(of: $0).elementsEqual(name.utf8) })
+            else { return request }
+            return try request.adding(cookie: "\(name)=\(value)")
         }
     }
 }

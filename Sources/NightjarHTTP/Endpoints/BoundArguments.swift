@@ -8,8 +8,9 @@ struct BoundArguments {
         _ arguments: Arguments, of operation: Operation, _ parameters: [Parameter], has: (_ header: String) -> Bool
     ) throws(NightjarError) {
         var given: [JSONValue?] = Array(repeating: nil, count: parameters.count)
+        let names = ParameterNames(parameters, for: arguments.values.count)
         for (name, value) in arguments.values where value != .null {
-            let place = try BoundArguments.place(of: name, in: operation, parameters)
+            let place = try BoundArguments.place(of: name, in: operation, parameters, names)
             guard given[place] == nil else {
                 throw operation.failure("parameter \(quoted(name)) is given twice")
             }
@@ -28,24 +29,21 @@ struct BoundArguments {
         }
     }
 
-    /// Which parameter a name is of: `id`, or `query.id` where others have that name too.
     private static func place(
-        of name: String, in operation: Operation, _ parameters: [Parameter]
+        of name: String, in operation: Operation, _ parameters: [Parameter], _ names: ParameterNames
     ) throws(NightjarError) -> Int {
-        let exact = parameters.indices.filter { parameters[$0].name == name }
+        let exact = names.exact(name)
         if let only = exact.first {
             guard exact.count > 1 else { return only }
-            let names = exact.map { quoted("\(parameters[$0].place.rawValue).\(name)") }
+            let full = exact.map { quoted("\(parameters[$0].place.rawValue).\(name)") }
             throw operation.failure(
-                "there are \(exact.count) parameters \(quoted(name)); write \(names.joined(separator: " or "))")
+                "there are \(exact.count) parameters \(quoted(name)); write \(full.joined(separator: " or "))")
         }
         if let dot = name.firstIndex(of: "."), let place = Parameter.Place(rawValue: String(name[..<dot])) {
-            let rest = name[name.index(after: dot)...]
-            let found = parameters.firstIndex { $0.place == place && $0.isCalled(rest) }
-            if let found { return found }
+            if let found = names.first(in: place, called: name[name.index(after: dot)...]) { return found }
         }
         // Names of header fields have no case.
-        if let field = parameters.firstIndex(where: { $0.place == .header && $0.isCalled(name[...]) }) { return field }
+        if let field = names.first(in: .header, called: name[...]) { return field }
         throw unknown(name, operation, parameters.map(\.name))
     }
 
@@ -95,11 +93,6 @@ extension Operation {
 extension Parameter {
     /// Whether its values are kept out of messages.
     var isSecret: Bool { place == .header || place == .cookie || Redaction.isSecret(name: name[...].utf8) }
-
-    fileprivate func isCalled(_ other: Substring) -> Bool {
-        place == .header
-            ? name.utf8.elementsEqual(other.utf8) { ASCII.lowercase($0) == ASCII.lowercase($1) } : name == other
-    }
 }
 
 extension Parameter.Place {

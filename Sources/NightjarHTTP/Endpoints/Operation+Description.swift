@@ -44,6 +44,7 @@ extension Operation {
         members.append(.init("deprecated", .bool(isDeprecated)))
         members.append(.init("idempotent", .bool(isIdempotent || method.isIdempotent)))
         if let requiresAuth { members.append(.init("requires_auth", .bool(requiresAuth))) }
+        if let security { members.append(.init("security", .array(security.map(\.json)))) }
         if let pagination { members.add("pagination", pagination.style.rawValue) }
         members.append(.init("parameters", .array(parameters.map(\.json))))
         if let content {
@@ -80,6 +81,13 @@ extension Operation {
 
     /// Of one endpoint; who has that many reads no more.
     private static let maximumNotes = 100
+}
+
+extension SecurityRequirement {
+    /// Scopes by the names of schemes, as OpenAPI has it.
+    fileprivate var json: JSONValue {
+        .object(schemes.map { .init($0.name, .array($0.scopes.map { .string($0) })) })
+    }
 }
 
 extension Parameter {
@@ -141,8 +149,8 @@ extension [JSONValue.Member] {
 }
 
 extension Catalog {
-    /// An object of `title`, `version`, `documentation`, `servers`, `tags`, `security`, `notes` and the names of its
-    /// `endpoints`.
+    /// An object of `title`, `version`, `documentation`, `servers`, `tags`, `security` (names of schemes), `scopes` (what the
+    /// endpoints ask of OAuth 2.0, by scheme), `notes` and the names of its `endpoints`.
     public var json: JSONValue {
         var members: [JSONValue.Member] = []
         members.add("title", title)
@@ -159,6 +167,12 @@ extension Catalog {
                         return .object(members)
                     })))
         members.append(.init("security", .array(security.map { .string($0.name) })))
+        var scopes: [JSONValue.Member] = []
+        for scheme in security where !scopes.contains(where: { $0.name == scheme.name }) {
+            guard case .oauth2 = scheme.kind else { continue }
+            scopes.append(.init(scheme.name, .array(self.scopes(of: scheme.name).map { .string($0) })))
+        }
+        if !scopes.isEmpty { members.append(.init("scopes", .object(scopes))) }
         members.append(.init("notes", .array(notes.map { .string($0) })))
         members.append(.init("endpoints", .array(operations.map { .string($0.name) })))
         return .object(members)

@@ -95,9 +95,7 @@ extension Operation {
                 cookies += try about(parameter) { () throws(NightjarError) in try parameter.cookies(value) }
             }
         }
-        guard !cookies.isEmpty else { return }
-        let own = request.headers["Cookie"].map { [$0] } ?? []
-        try request.headers.set("Cookie", (own + cookies).joined(separator: "; "))
+        request.cookies += cookies
     }
 
     /// What this operation answers when all is well, JSON first, for it is what is read most easily; nil: nobody has said.
@@ -123,6 +121,7 @@ extension Operation {
 
     private func setDefaults(of request: inout Request) {
         if requiresAuth == false { request.usesAuth = false }
+        if request.security == nil { request.security = security }
         if isIdempotent { request.isIdempotent = true }
         request.timeouts = request.timeouts.filled(from: timeouts)
         if request.usesCache, request.cachePolicy == nil {

@@ -20,6 +20,8 @@ public struct Operation: Sendable {
     /// True: without credentials, of the client or the request, it is not asked at all. False: it is asked without the
     /// client's. Nil: as the client does.
     public var requiresAuth: Bool?
+    /// The ways in, of which one is enough, for a client that has its credentials by scheme; nil: nobody has said.
+    public var security: [SecurityRequirement]?
     /// Asking twice is asking once, whatever its method says: it may be tried again.
     public var isIdempotent = false
     /// Where it differs from the client's.

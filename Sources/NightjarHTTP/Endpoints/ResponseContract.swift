@@ -30,18 +30,30 @@ public final class ResponseContract: Sendable {
     /// - Throws: `decoding` with the path, what was expected and what was found, and for what should be JSON and is not;
     ///   `invalid_argument` for a schema that cannot be used. The response goes with it.
     public func check(_ response: Response) throws(NightjarError) {
-        guard let deferred = schema(for: response), !response.isBlank else { return }
-        do throws(NightjarError) {
-            let schema = try deferred.get()
-            guard let mismatch = schema.mismatch(in: try response.json, use: .response) else { return }
-            throw NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
-        } catch {
-            throw NightjarError(error.kind, "the answer of endpoint \(quoted(endpoint)): \(error.message)").about(
-                response)
-        }
+        var check = AnswerCheck(response, by: self, and: nil, isEither: true)
+        if let problem = check?.whole(while: { true }).described { throw problem }
     }
 
-    private func schema(for response: Response) -> DeferredSchema? {
+    /// Where an answer departs from the schema that holds for it.
+    ///
+    /// - Parameter document: its content, or why that is no JSON.
+    func problem(
+        of response: Response, _ document: Result<JSONValue, NightjarError>, _ deferred: DeferredSchema,
+        _ effort: JSONSchema.Effort
+    ) throws(JSONSchema.Unfinished) -> NightjarError? {
+        let problem: NightjarError
+        switch Result(catching: { () throws(NightjarError) in (try deferred.get(), try document.get()) }) {
+        case .success(let (schema, document)):
+            guard let mismatch = try schema.mismatch(in: document, use: .response, effort) else { return nil }
+            problem = NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
+        case .failure(let error): problem = error
+        }
+        return NightjarError(problem.kind, "the answer of endpoint \(quoted(endpoint)): \(problem.message)").about(
+            response)
+    }
+
+    /// The schema that holds for an answer; nil where nothing is said of it.
+    func schema(for response: Response) -> DeferredSchema? {
         guard let answer = answer(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
         guard type.isJSON else { return nil }

@@ -14,6 +14,8 @@ extension JSONSchema {
         (arena, root) = try JSONSchemaReader.read(source.schema(at: place), at: place, in: source, dialect)
     }
 
-    /// What was passed over when it was read, each with its place.
-    public var notes: [String] { arena.notes }
+    /// What was passed over when it and what it refers to were read, each with its place; of more, the first 1,000.
+    public var notes: [String] { arena.notes(of: root, atMost: JSONSchema.maximumNotes) }
+
+    private static let maximumNotes = 1000
 }

@@ -49,6 +49,28 @@ public struct JSONSchema: Sendable {
         return checker.mismatch(of: document, root)
     }
 
+    /// How long a check may take.
+    struct Effort {
+        /// Nil: as many as there are for a document of its size; what needs more is a departure from the schema.
+        var maximumSteps: Int?
+        /// Asked now and then; nil: it always is.
+        var isWanted: (@Sendable () -> Bool)?
+    }
+
+    /// A check has taken more than it was to.
+    struct Unfinished: Error {}
+
+    func mismatch(
+        in document: JSONValue, use: Use, _ effort: Effort
+    ) throws(Unfinished) -> JSONMismatch? {
+        let steps = effort.maximumSteps ?? JSONSchemaChecker.steps(for: document)
+        var checker = JSONSchemaChecker(arena, use, maximumSteps: steps)
+        checker.isWanted = effort.isWanted
+        let mismatch = checker.mismatch(of: document, root)
+        if effort.maximumSteps != nil, checker.isExhausted { throw Unfinished() }
+        return mismatch
+    }
+
     /// - Throws: `decoding`, telling the path, what was expected and what was found; also for what takes too long to check.
     public func check(_ document: JSONValue, use: Use = .any) throws(NightjarError) {
         if let mismatch = mismatch(in: document, use: use) { throw mismatch.error }

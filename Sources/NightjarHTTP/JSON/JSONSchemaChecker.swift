@@ -15,6 +15,9 @@ struct JSONSchemaChecker {
     /// each; a schema that refers to itself without going deeper has any number.
     static let maximumDepth = 8192
 
+    /// Less one; a power of two. They take some microseconds.
+    private static let roundsBetweenAsking = 255
+
     enum Outcome {
         case valid, invalid
         /// Its schemas are still at work: it has been laid on the stack.
@@ -65,6 +68,8 @@ struct JSONSchemaChecker {
     var isExhausted = false
     /// It was that of schemas within each other.
     var isTooDeep = false
+    /// Asked now and then whether anybody waits for the result; nil: somebody does.
+    var isWanted: (() -> Bool)?
     /// Of lists of schemas under way, by their place on the stack; while it tells.
     var attempts: [Int: [Attempt]] = [:]
     private var scratch: JSONPattern.Scratch?
@@ -107,7 +112,10 @@ struct JSONSchemaChecker {
     mutating func isValid(_ value: JSONValue, _ schema: JSONSchema.Index) -> Bool {
         frames.removeAll(keepingCapacity: true)
         var outcome = apply(schema, to: value)
+        var rounds = 0
         while let top = frames.indices.last, !isExhausted {
+            rounds &+= 1
+            if rounds & JSONSchemaChecker.roundsBetweenAsking == 0, let isWanted, !isWanted() { isExhausted = true }
             outcome = advance(top, outcome)
             guard outcome != .open, let done = frames.popLast() else { continue }
             if outcome == .valid, let seen = done.seen, top > 0, frames[top - 1].seen != nil {

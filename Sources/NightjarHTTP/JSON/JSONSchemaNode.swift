@@ -2,24 +2,6 @@ extension JSONSchema {
     /// A schema's number in its ``Arena``.
     typealias Index = Int32
 
-    /// Schemas that refer to each other by number, so that one may be within itself.
-    final class Arena: Sendable {
-        let nodes: [Node]
-        let notes: [String]
-
-        init(nodes: [Node], notes: [String]) {
-            self.nodes = nodes
-            self.notes = notes
-        }
-
-        subscript(_ index: Index) -> Node { nodes[Int(index)] }
-
-        /// `true`, and where nothing is said.
-        static let any: Index = 0
-        /// `false`.
-        static let never: Index = 1
-    }
-
     /// One schema, read.
     final class Node: Sendable {
         let rules: Rules
@@ -29,9 +11,12 @@ extension JSONSchema {
         let seesMembers: Bool
         /// Whether it needs to know which elements and members other schemas have looked at.
         let tracks: Bool
+        /// What was passed over when it was read; nil for most.
+        let notes: Boxed<[String]>?
 
-        init(_ rules: Rules) {
+        init(_ rules: Rules, notes: [String] = []) {
             self.rules = rules
+            self.notes = notes.isEmpty ? nil : Boxed(notes)
             tracks = rules.unevaluatedItems != nil || rules.unevaluatedProperties != nil
             seesElements =
                 rules.items != nil || !rules.prefix.isEmpty || rules.contains != nil || rules.unevaluatedItems != nil
@@ -131,6 +116,11 @@ extension JSONSchema {
         var examples: [JSONValue] = []
         var mediaType: String?
         var encoding: String?
+
+        var saysNothing: Bool {
+            description == nil && format == nil && defaultValue == nil && examples.isEmpty && mediaType == nil
+                && encoding == nil
+        }
     }
 
     struct Bounds: Sendable {

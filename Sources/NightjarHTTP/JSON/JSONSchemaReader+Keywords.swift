@@ -89,7 +89,7 @@ extension JSONSchemaReader {
                 || !combination.oneOf.isEmpty || combination.not != nil || combination.condition != nil
                 || !combination.dependent.isEmpty
             if isCombined { rules.combination = JSONSchema.Boxed(combination) }
-            rules.notice = JSONSchema.Boxed(notice)
+            if !notice.saysNothing { rules.notice = JSONSchema.Boxed(notice) }
             return rules
         }
     }

@@ -5,21 +5,31 @@
 ///
 /// A queue: neither deep schemas nor long ways of references use the stack.
 struct JSONSchemaReader {
-    /// Of one schema with all that it refers to. The largest of the documents that were looked at has 90,000 in all.
+    /// Of one schema with all that it refers to and that is not read yet. The largest of the documents that were looked at
+    /// has 90,000 in all.
     static let maximumNodes = 200_000
     /// `$ref` to a `$ref` to a `$ref`.
     private static let maximumReferences = 64
-    /// More are not kept.
-    private static let maximumNotes = 1000
+    /// In one arena; more are not kept.
+    private static let maximumNotes = 10_000
 
     /// Nil: a user's own, in which unknown words are mistakes.
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
-    /// Nil: waiting to be read.
-    private var nodes: [JSONSchema.Node?]
+    private let arena: JSONSchema.Arena
+    /// Of what is in the arena, and may be asked for again.
+    private var known: [SchemaPlace: JSONSchema.Index] = [:]
+    /// Those that the arena may hold.
+    private let maximum: Int
+    /// What comes behind those in the arena; nil: waiting to be read.
+    private var nodes: [JSONSchema.Node?] = []
     private var places: [SchemaPlace: JSONSchema.Index] = [:]
+    /// Those of ``places`` that references lead to.
+    private var targets: [SchemaPlace] = []
     private var queue: [Job] = []
+    /// Of the one that is being read.
     private var notes: [String] = []
+    private var room: Int
     /// What a document cannot be read in spite of.
     private var end: NightjarError?
     /// The one that is being read.
@@ -34,39 +44,68 @@ struct JSONSchemaReader {
         let depth: Int
     }
 
-    private init(_ source: any SchemaSource, _ dialect: JSONSchema.Dialect?) {
+    private init(
+        _ source: any SchemaSource, _ dialect: JSONSchema.Dialect?, _ arena: JSONSchema.Arena, maximum: Int
+    ) {
         self.source = source
         self.dialect = dialect
-        var never = JSONSchema.Rules()
-        never.isNever = true
-        nodes = [JSONSchema.Node(JSONSchema.Rules()), JSONSchema.Node(never)]
+        self.arena = arena
+        self.maximum = maximum
+        room = max(JSONSchemaReader.maximumNotes - arena.noteCount, 0)
     }
 
+    /// A schema that is alone.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?
     ) throws(NightjarError) -> (JSONSchema.Arena, JSONSchema.Index) {
-        var reader = JSONSchemaReader(source, dialect)
-        reader.place = place
-        let root = try reader.subschema(schema, at: place, depth: 0)
+        let arena = JSONSchema.Arena()
+        var known: [SchemaPlace: JSONSchema.Index] = [:]
+        let root = try read(schema, at: place, in: source, dialect, arena, &known, maximum: .max)
+        return (arena, root)
+    }
+
+    /// Puts a schema and those it refers to into an arena, or nothing where it throws.
+    ///
+    /// - Parameters:
+    ///   - known: where what is in the arena is written, as far as references lead there. What is read goes into it.
+    ///   - maximum: how many the arena may hold then.
+    static func read(
+        _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
+        _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int
+    ) throws(NightjarError) -> JSONSchema.Index {
+        var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum)
+        // Lent, or it would be copied for each schema.
+        swap(&known, &reader.known)
+        defer { swap(&known, &reader.known) }
+        return try reader.read(schema, at: place)
+    }
+
+    private mutating func read(_ schema: JSONValue, at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
+        self.place = place
+        let root = try subschema(schema, at: place, depth: 0)
         var next = 0
-        while next < reader.queue.count {
-            try reader.read(reader.queue[next])
+        while next < queue.count {
+            try read(queue[next])
             next += 1
             // Those that are done are let go now and then.
             if next == 4096 {
-                reader.queue.removeFirst(next)
+                queue.removeFirst(next)
                 next = 0
             }
         }
-        let any = JSONSchema.Node(JSONSchema.Rules())
-        return (JSONSchema.Arena(nodes: reader.nodes.map { $0 ?? any }, notes: reader.notes), root)
+        let any = arena[JSONSchema.Arena.any]
+        arena.add(nodes.map { $0 ?? any })
+        for target in targets { known[target] = places[target] }
+        return root
     }
 
     private mutating func read(_ job: Job) throws(NightjarError) {
         place = job.place
         depth = job.depth
         guard case .object(let members) = job.schema else { return }
-        nodes[Int(job.index)] = JSONSchema.Node(try rules(members))
+        let rules = try rules(members)
+        nodes[Int(job.index) - arena.count] = JSONSchema.Node(rules, notes: notes)
+        notes.removeAll(keepingCapacity: true)
     }
 
     // MARK: Schemas within schemas
@@ -89,17 +128,29 @@ struct JSONSchemaReader {
             }
             if members.isEmpty { return JSONSchema.Arena.any }
             if let reference = plainReference(members) { return try target(of: reference, from: place) }
-            if let known = places[place] { return known }
-            guard nodes.count < JSONSchemaReader.maximumNodes, let index = JSONSchema.Index(exactly: nodes.count) else {
-                throw fatal(failure("more than \(JSONSchemaReader.maximumNodes) schemas belong to it", at: place))
-            }
-            nodes.append(nil)
+            if let known = number(of: place) { return known }
+            let index = try newNumber(at: place)
             places[place] = index
+            if depth == 0 { targets.append(place) }
             queue.append(Job(index: index, place: place, schema: schema, depth: depth))
             return index
         default:
             throw failure("a schema is an object, true or false, found \(schema.typeName)", at: place)
         }
+    }
+
+    private func number(of place: SchemaPlace) -> JSONSchema.Index? { places[place] ?? known[place] }
+
+    private mutating func newNumber(at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
+        guard nodes.count < JSONSchemaReader.maximumNodes else {
+            throw fatal(failure("more than \(JSONSchemaReader.maximumNodes) schemas belong to it", at: place))
+        }
+        let number = arena.count + nodes.count
+        guard number < maximum, let index = JSONSchema.Index(exactly: number) else {
+            throw fatal(failure("with it, its documents have more than \(maximum) schemas", at: place))
+        }
+        nodes.append(nil)
+        return index
     }
 
     /// A `$ref` with nothing beside it that counts: its target takes its place.
@@ -122,7 +173,7 @@ struct JSONSchemaReader {
         var from = start
         for _ in 0..<JSONSchemaReader.maximumReferences {
             let place = try resolve(reference, from)
-            if let known = places[place] { return known }
+            if let known = number(of: place) { return known }
             let schema: JSONValue
             do throws(NightjarError) {
                 schema = try source.schema(at: place)
@@ -186,7 +237,9 @@ struct JSONSchemaReader {
     }
 
     mutating func note(_ what: String) {
-        if notes.count < JSONSchemaReader.maximumNotes { notes.append(what) }
+        guard room > 0 else { return }
+        room -= 1
+        notes.append(what)
     }
 
     private static func words(for place: SchemaPlace) -> String {

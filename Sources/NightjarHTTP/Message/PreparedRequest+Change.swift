@@ -27,7 +27,7 @@ extension PreparedRequest {
         if let value { try fields.set(name, value) } else { fields.remove(name) }
         return PreparedRequest(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            fields: fields, sensitive: sensitive)
+            fields: fields, sensitive: sensitive, ownCookies: ownCookies)
     }
 
     /// The same, where name and value are a caller's and may be anything.
@@ -46,7 +46,24 @@ extension PreparedRequest {
             guard let value else { throw NightjarError(.invalidRequest, "header \"Host\" cannot be removed") }
             try HostField.check(value)
         }
-        return try setting(name, value)
+        let changed = try setting(name, value)
+        let isCookie = text.withUTF8 { CookieField.isName(UnsafeRawBufferPointer($0)) }
+        return isCookie ? changed.with(ownCookies: []) : changed
+    }
+
+    /// The same with a cookie of the call itself behind the others, shown to nobody.
+    ///
+    /// - Parameter cookie: `name=value`.
+    /// - Throws: `invalid_request` when it breaks the grammar.
+    public func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
+        let own = ownCookies + [cookie]
+        return try setting("Cookie", own.joined(separator: "; ")).with(ownCookies: own)
+    }
+
+    private func with(ownCookies: [String]) -> PreparedRequest {
+        PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            wireHead: wireHead, sensitive: sensitive, ownCookies: ownCookies)
     }
 
     /// The same with a field behind the others, whose value is shown to nobody.
@@ -57,7 +74,8 @@ extension PreparedRequest {
         try fields.add(name, value)
         return PreparedRequest(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            fields: fields, sensitive: sensitive.contains(name) ? sensitive : sensitive + [name])
+            fields: fields, sensitive: sensitive.contains(name) ? sensitive : sensitive + [name], ownCookies: ownCookies
+        )
     }
 
     /// The same with a query item behind the others, whose value is shown to nobody.
@@ -74,14 +92,14 @@ extension PreparedRequest {
         return PreparedRequest(
             method: method, url: longer.hiding([name]), body: body, isCompressed: isCompressed,
             expectsContinue: expectsContinue, fields: fields,
-            sensitive: sensitive.contains(name) ? sensitive : sensitive + [name])
+            sensitive: sensitive.contains(name) ? sensitive : sensitive + [name], ownCookies: ownCookies)
     }
 
     /// The same where nobody may see what it brings.
     public var withoutBody: PreparedRequest {
         PreparedRequest(
             method: method, url: url, body: .none, isCompressed: false, expectsContinue: false, wireHead: wireHead,
-            sensitive: sensitive)
+            sensitive: sensitive, ownCookies: ownCookies)
     }
 
     /// The same without asking whether the body is wanted.
@@ -90,7 +108,7 @@ extension PreparedRequest {
         fields.remove("Expect")
         return PreparedRequest(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: false, fields: fields,
-            sensitive: sensitive)
+            sensitive: sensitive, ownCookies: ownCookies)
     }
 
     /// What a redirect asks for.
@@ -105,12 +123,13 @@ extension PreparedRequest {
         return try PreparedRequest(
             hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields,
             body: hop.keepsBody ? body : .none, isCompressed: hop.keepsBody && isCompressed,
-            expectsContinue: hop.keepsBody && expectsContinue, sensitive: self.sensitive)
+            expectsContinue: hop.keepsBody && expectsContinue, sensitive: self.sensitive,
+            ownCookies: hop.dropsCredentials ? [] : ownCookies)
     }
 
     private convenience init(
         _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody, isCompressed: Bool,
-        expectsContinue: Bool, sensitive: [String]
+        expectsContinue: Bool, sensitive: [String], ownCookies: [String]
     ) throws(NightjarError) {
         var framing = ByteBuffer()
         try HeadWriter.writeFraming(
@@ -122,19 +141,19 @@ extension PreparedRequest {
         head.writeStaticString("\r\n")
         self.init(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: head, sensitive: sensitive)
+            wireHead: head, sensitive: sensitive, ownCookies: ownCookies)
     }
 
     private convenience init(
         method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool, fields: Headers,
-        sensitive: [String]
+        sensitive: [String], ownCookies: [String]
     ) {
         var head = PreparedRequest.startLine(method, url)
         PreparedRequest.write(fields, into: &head)
         head.writeStaticString("\r\n")
         self.init(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: head, sensitive: sensitive)
+            wireHead: head, sensitive: sensitive, ownCookies: ownCookies)
     }
 
     private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {

@@ -18,6 +18,9 @@ public final class PreparedRequest: Sendable {
     public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration calls credentials.
     let sensitive: [String]
+    /// Cookies of the call itself, `name=value`, which are all that its Cookie field has yet; empty where the caller has set
+    /// that field. See ``CookieField``.
+    public let ownCookies: [String]
     /// What a cache has found out about it.
     let facts = OnceReference<CacheFacts>()
 
@@ -67,8 +70,9 @@ public final class PreparedRequest: Sendable {
         let isForeign = url.origin != template.base?.origin
         // That of the base is among the template's fields.
         let userInfo = resolution.userInfo === template.base?.userInfo ? nil : resolution.userInfo
-        try PreparedRequest.writeFields(
+        let hasCookieField = try PreparedRequest.writeFields(
             request, template, foreign: isForeign ? url.origin : nil, userInfo, into: &head)
+        ownCookies = hasCookieField ? [] : request.cookies
         try HeadWriter.writeFraming(
             framing, method: request.method, expectsContinue: expectsContinue, into: &head)
         head.writeStaticString("\r\n")
@@ -102,11 +106,12 @@ public final class PreparedRequest: Sendable {
         self.wireHead = wireHead
         fingerprint = Fingerprint.of(wireHead)
         sensitive = other.sensitive
+        ownCookies = other.ownCookies
     }
 
     init(
         method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool,
-        wireHead: ByteBuffer, sensitive: [String]
+        wireHead: ByteBuffer, sensitive: [String], ownCookies: [String]
     ) {
         self.method = method
         self.url = url
@@ -116,12 +121,14 @@ public final class PreparedRequest: Sendable {
         self.wireHead = wireHead
         fingerprint = Fingerprint.of(wireHead)
         self.sensitive = sensitive
+        self.ownCookies = ownCookies
     }
 
     /// Whether the other asks for the same, to the byte of its head. Of two without a body.
     public func isSame(as other: PreparedRequest) -> Bool {
         self === other
             || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
+                && ownCookies == other.ownCookies
     }
 
     // MARK: Parts of the head
@@ -178,16 +185,20 @@ public final class PreparedRequest: Sendable {
     /// - Parameters:
     ///   - foreign: the origin, when it is not that of the template's base.
     ///   - userInfo: of the target itself; becomes Basic credentials where the request has none.
+    /// - Returns: whether there is a Cookie field of the caller's beside the request's cookies; false where it has none.
     private static func writeFields(
         _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
         into head: inout ByteBuffer
-    ) throws(NightjarError) {
+    ) throws(NightjarError) -> Bool {
         let headers = request.headers
         var host: Int?
         // A part of a compressed body (RFC 9110 section 14.2) is of no use to anybody who does not ask for just that.
         var takesCodings = request.decompresses ?? true
         let credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
-        var replacesDefault = !takesCodings || credentials != nil
+        let hasCookies = !request.cookies.isEmpty
+        // What the caller's Cookie fields say, which go with the request's own in one.
+        var cookies: [String] = []
+        var replacesDefault = !takesCodings || credentials != nil || hasCookies
         for index in 0..<headers.count {
             let name = headers.withBytes(at: index) { name, _ in
                 (
@@ -227,14 +238,25 @@ public final class PreparedRequest: Sendable {
                     guard headers.firstIndex(of: name) == nil else { return }
                     if credentials != nil, ASCII.isCaseless(name, "authorization") { return }
                     if !takesCodings, ASCII.isCaseless(name, "accept-encoding") { return }
+                    if hasCookies, CookieField.isName(name) {
+                        return cookies.append(String(decoding: value, as: UTF8.self))
+                    }
                     HeadWriter.writeField(name, value, into: &head)
                 }
             }
         }
         if let credentials { head.writeString("Authorization: \(credentials)\r\n") }
         for index in 0..<headers.count where index != host {
-            headers.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
+            headers.withBytes(at: index) { name, value in
+                if hasCookies, CookieField.isName(name) {
+                    return cookies.append(String(decoding: value, as: UTF8.self))
+                }
+                HeadWriter.writeField(name, value, into: &head)
+            }
         }
+        guard hasCookies else { return false }
+        head.writeString("Cookie: \((cookies + request.cookies).joined(separator: "; "))\r\n")
+        return !cookies.isEmpty
     }
 }
 

@@ -38,7 +38,9 @@ public final class RepeatedRequest: Sendable {
         request.target == other.target && request.method == other.method && request.headers.isSame(as: other.headers)
             && (request.query.isEmpty && other.query.isEmpty
                 || request.query.elementsEqual(other.query) { $0.name == $1.name && $0.value == $1.value })
-            && request.usesAuth == other.usesAuth && request.usesCookies == other.usesCookies
+            && request.usesAuth == other.usesAuth && request.cookies == other.cookies
+            && request.schemes == other.schemes && request.security == other.security
+            && request.usesCookies == other.usesCookies
             && request.usesCache == other.usesCache && request.cachePolicy == other.cachePolicy
             && request.coalesces == other.coalesces && request.decompresses == other.decompresses
             && request.compresses == other.compresses && request.allowsBodyOnGet == other.allowsBodyOnGet
@@ -46,6 +48,7 @@ public final class RepeatedRequest: Sendable {
             && request.limitGroup == other.limitGroup && request.timeouts == other.timeouts
             && request.expectedStatuses == other.expectedStatuses && request.redirect == other.redirect
             && request.retry == other.retry && request.isIdempotent == other.isIdempotent
+            && request.allowedOrigins === other.allowedOrigins
     }
 }
 

@@ -14,6 +14,10 @@ public struct Request: Sendable {
     public var query: [(name: String, value: String)] = []
     /// Take the place of the client's default headers of the same name.
     public var headers = Headers()
+    /// Cookies of the call itself, `name=value`, as they go on the wire: beside those of the client's jar, of which those of
+    /// the same names give way. Where ``headers`` or the client's have a Cookie field, behind what that says, and without the
+    /// jar's.
+    package var cookies: [String] = []
     public var body = RequestBody.none
     /// Whether the body is sent with the gzip coding, as a server must be known to understand: none can be asked.
     public var compresses = false
@@ -54,6 +58,14 @@ public struct Request: Sendable {
     public var limitGroup: String?
     /// False: this call carries none of the client's credentials.
     public var usesAuth = true
+    /// Where the call may go, redirects included; nil: anywhere.
+    package var allowedOrigins: AllowedOrigins?
+    /// Names of the client's credentials that this call carries, all of them, of a client that has its credentials by scheme;
+    /// empty: those that ``security`` asks for. Of any other client such a call is refused.
+    public var schemes: [String] = []
+    /// The ways in, of which one is enough, of a client that has its credentials by scheme; any other sends those it has.
+    /// Nil: nobody has said, and none of them goes along.
+    public var security: [SecurityRequirement]?
     /// Limits of time that differ from the client's.
     public var timeouts = Timeouts()
     /// Bytes of content that a collected response may have; nil: the client's limit.

@@ -85,7 +85,48 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
+    /// Whether another page with these items is the same page: each of them is known by what it is.
+    func areTelling(_ elements: [Range<Int>]) -> Bool {
+        guard options.key == nil else { return true }
+        var met = FingerprintSet()
+        for element in elements {
+            guard met.insert(FingerprintSet.Fingerprint(answer.ranges.bytes(of: element))) else { return false }
+        }
+        return elements.count >= PageReading.fewestTelling
+            || elements.allSatisfy { answer.ranges.first($0).map("{[".utf8.contains) ?? false }
+    }
+
+    /// Texts, numbers and truths that come again in the same order, none as another: fewer may by chance.
+    private static let fewestTelling = 3
+
+    /// What a page is together with how it goes on.
+    func turn(_ next: Next, behind whole: FingerprintSet.Fingerprint) -> FingerprintSet.Fingerprint {
+        var turn = FingerprintSet.Fold()
+        turn.add(whole)
+        let text =
+            switch next {
+            case .end: "end"
+            case .url(let text): "url \(text)"
+            case .position(.page(let number)): "page \(number)"
+            case .position(.offset(let offset)): "offset \(offset)"
+            case .position(.cursor(let cursor)): "cursor \(cursor)"
+            case .position(.token(let token)): "token \(token)"
+            // No answer says these.
+            case .position(.first), .position(.url), .position(.query), .position(.end): ""
+            }
+        turn.add(FingerprintSet.Fingerprint(Array(text.utf8)))
+        return turn.result
+    }
+
     func repeated(ofPrevious isPrevious: Bool) -> NightjarError {
+        repeated("page \(place.number) has the items of \(isPrevious ? "the page before" : "an earlier page")")
+    }
+
+    func repeated(inARow count: Int) -> NightjarError {
+        repeated("the \(count) pages up to page \(place.number) have the items of earlier pages")
+    }
+
+    private func repeated(_ what: String) -> NightjarError {
         let how = options.key == nil ? "byte for byte" : "key for key"
         let why =
             switch plan.style {
@@ -94,10 +135,7 @@ struct PageReading {
                     + "set parameter, or total or more"
             default: "the server leads back to where it was"
             }
-        return NightjarError(
-            .protocol,
-            "page \(place.number) has the items of \(isPrevious ? "the page before" : "an earlier page"), \(how): \(why)"
-        )
+        return NightjarError(.protocol, "\(what), \(how): \(why)")
     }
 
     // MARK: What follows
@@ -143,6 +181,16 @@ struct PageReading {
             return token.isEmpty
                 ? try end(more, "no token in its header field \(quoted(name))") : .position(.token(token))
         }
+    }
+
+    /// The page behind these elements, which are the last by what the answer counts. Nil where places are not counted, or the
+    /// answer itself says that nothing follows.
+    func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
+        guard try moreFollows() == nil else { return nil }
+        let (start, step) = plan.style == .page ? (currentPage, 1) : (currentOffset, elements.count)
+        let (number, overflow) = start.addingReportingOverflow(step)
+        guard countsPlaces, !overflow else { return nil }
+        return .position(plan.style == .page ? .page(number) : .offset(number))
     }
 
     private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {

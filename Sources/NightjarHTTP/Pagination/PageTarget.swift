@@ -28,12 +28,7 @@ extension RequestURL {
     func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
         var parts = queryParts
         for (name, value) in items {
-            try RequestTarget.checkLength(name.utf8.count + value.utf8.count)
-            var text = ByteBuffer()
-            PercentEncoding.writeComponent(name, into: &text)
-            text.writeInteger(UInt8(ascii: "="))
-            PercentEncoding.writeComponent(value, into: &text)
-            let part = Substring(String(buffer: text))
+            let part = try RequestURL.part(name, value)
             let place = parts.firstIndex { RequestURL.isPart($0, named: name) }
             if let place {
                 parts[place] = part
@@ -46,6 +41,29 @@ extension RequestURL {
         try RequestTarget.checkLength(url.target.utf8.count)
         return url
     }
+
+    /// The same with these query items behind the others, none of which has a name of theirs.
+    ///
+    /// - Throws: `invalid_url` when the target becomes too long.
+    package func replacing(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
+        var parts = queryParts.filter { part in !items.contains { RequestURL.isPart(part, named: $0.name) } }
+        for (name, value) in items { parts.append(try RequestURL.part(name, value)) }
+        let url = withQuery(parts)
+        try RequestTarget.checkLength(url.target.utf8.count)
+        return url
+    }
+
+    private static func part(_ name: String, _ value: String) throws(NightjarError) -> Substring {
+        try RequestTarget.checkLength(name.utf8.count + value.utf8.count)
+        var text = ByteBuffer()
+        PercentEncoding.writeComponent(name, into: &text)
+        text.writeInteger(UInt8(ascii: "="))
+        PercentEncoding.writeComponent(value, into: &text)
+        return Substring(String(buffer: text))
+    }
+
+    /// Whether the values of query items of this name are kept out of logs.
+    package func isSecret(name: String) -> Bool { Redaction.isSecret(name: name[...].utf8, sensitive: sensitive) }
 
     /// The value of the first query item of this name, decoded.
     func queryValue(_ name: String) -> String? {

@@ -28,10 +28,20 @@ import NIOCore
 /// A list that is null is an empty page. One that is absent is, too, where `next`, `more` or `total` is there: servers leave
 /// out what is empty. Else it is an error.
 ///
-/// A page whose items are those of an earlier page, key for key (byte for byte without a key), is an error: the server
-/// does not do what it is asked. Of page and offset, less than a full page that comes again at once is the end: the tail of
-/// a list that grows in front while it is read. Pages without items are passed over, but for style custom, and not without
-/// bound.
+/// A page whose items are those of an earlier page is an error where that tells that the server does not do what it is asked:
+///
+/// | the items                                       | the same once more is                                           |
+/// |-------------------------------------------------|-----------------------------------------------------------------|
+/// | have a key                                      | an error, key for key                                           |
+/// | objects or lists, none as another               | an error, byte for byte                                         |
+/// | three and more other values, none as another    | the same                                                        |
+/// | any others: `[1, 1, 1]`, `[true]`               | an error where it goes on as the earlier page did, or behind    |
+/// |                                                 | a hundred in a row of that kind; else a page like any other     |
+///
+/// In the last case a list of page or offset that ends by `total` or its last page, with no page that differs from the first,
+/// is asked for one page more: a server that heeds the number has none (or answers that there is none), one that does not
+/// gives the same again. Of page and offset, less than a full page that comes again at once is the end: the tail of a list that
+/// grows in front while it is read. Pages without items are passed over, but for style custom, and not without bound.
 ///
 /// Errors: `decoding` for an answer that is not as the options have it, `protocol` for a server that repeats itself or
 /// leads elsewhere, `too_large` for the bounds.
@@ -77,6 +87,13 @@ public struct PageWalk: Sendable {
     /// Of each page with items, what they were: 16 to 37 bytes a page, so up to 4 MB with ``Pagination/maximumPages`` as
     /// it is unless set.
     private var pages = FingerprintSet()
+    /// Of each page with items, where items have no key: what they were, and how it went on from there. As large.
+    private var turns = FingerprintSet()
+    /// Pages with items, and how many of them in a row, up to the last, had those of an earlier one.
+    private var filledPages = 0
+    private var metInARow = 0
+    /// The page at the frontier is behind the end of the list, if the server heeds what page it is asked for.
+    private var isBeyond = false
     /// Of the page loaded last.
     private var previous: FingerprintSet.Fingerprint?
     /// Elements of the largest page so far.
@@ -146,6 +163,11 @@ public struct PageWalk: Sendable {
     public mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false
+        if isBeyond, let status = error.status, PageWalk.saysThereIsNone.contains(status) {
+            isBeyond = false
+            frontier = .end
+            return pump()
+        }
         // Nobody waits for what is loaded ahead: whoever comes to want it has it tried again.
         guard asks > 0 else {
             wasAsked = false
@@ -205,6 +227,8 @@ public struct PageWalk: Sendable {
         plan = nil
         known = FingerprintSet()
         pages = FingerprintSet()
+        turns = FingerprintSet()
+        (filledPages, metInARow, isBeyond) = (0, 0, false)
         previous = nil
         emptyPages = 0
         largestPage = 0
@@ -318,9 +342,17 @@ public struct PageWalk: Sendable {
         let isPrevious = !elements.isEmpty && print.whole == previous
         // Where places are counted and the list grows in front, its last items come again and again, as less than a page.
         let isTail = isPrevious && reading.countsPlaces && elements.count < largestPage
-        if !isTail, !elements.isEmpty, pages.contains(print.whole) { throw reading.repeated(ofPrevious: isPrevious) }
+        let isMet = !isTail && !elements.isEmpty && pages.contains(print.whole)
+        if isMet, isBeyond || reading.areTelling(elements) { throw reading.repeated(ofPrevious: isPrevious) }
 
-        let next = isTail ? .end : try reading.next(elements)
+        var next = isTail ? .end : try reading.next(elements)
+        let turn = next.map { reading.turn($0, behind: print.whole) }
+        if isMet, let turn, turns.contains(turn) { throw reading.repeated(ofPrevious: isPrevious) }
+        if isMet, metInARow >= PageWalk.maximumMetInARow { throw reading.repeated(inARow: metInARow + 1) }
+        var asksBeyond = false
+        if isMet, next == .end, metInARow + 1 == filledPages, let beyond = try reading.beyond(elements) {
+            (next, asksBeyond) = (beyond, true)
+        }
         var behind = place.next
         behind.seen += elements.count
         if let next { behind.position = try position(next, from: url) }
@@ -341,7 +373,13 @@ public struct PageWalk: Sendable {
         itemCount += kept.count
         for key in print.keys { _ = known.insert(key) }
         previous = print.whole
-        if !elements.isEmpty { _ = pages.insert(print.whole) }
+        if !elements.isEmpty {
+            _ = pages.insert(print.whole)
+            if options.key == nil, let turn { _ = turns.insert(turn) }
+            filledPages += 1
+            metInARow = isMet ? metInARow + 1 : 0
+        }
+        isBeyond = asksBeyond
         emptyPages = kept.isEmpty ? emptyPages + 1 : 0
         if answer.document != nil { self.plan = plan }
         if !guessed.isEmpty { explanation = "guessed: " + PageWalk.sentence(guessed) }
@@ -383,4 +421,9 @@ public struct PageWalk: Sendable {
     /// A server that answers so often without an item is taken for one that never will. Filters that are applied behind the
     /// paging leave pages empty, dozens in a row at most.
     static let maximumEmptyPages = 1000
+    /// Pages whose items have nothing of their own and were met before: a server that gives so many in a row is taken for one
+    /// that gives no others. Measured values stay the same for long, and each page has dozens of them.
+    static let maximumMetInARow = 100
+    /// How servers answer who asks for a page behind the last.
+    private static let saysThereIsNone = [400, 404, 410, 416, 422]
 }

@@ -3,12 +3,29 @@ import NightjarHTTP
 extension CatalogBuilder {
     /// OpenAPI 3.1 section 4.8.30: a list of ways to log in, of which one is enough.
     ///
-    /// - Returns: false where there is none, nil where nothing is said or going without is one of the ways.
-    func requiresAuth(_ security: DocumentPlace?) -> Bool? {
+    /// - Returns: nil where nothing is said.
+    /// - Throws: `too_large`.
+    mutating func security(_ security: DocumentPlace?) throws(NightjarError) -> [SecurityRequirement]? {
         guard let security, security.node.isArray else { return nil }
-        let ways = security.node.elements.prefix(CatalogBuilder.maximumWays).map { $0.count }
-        if ways.allSatisfy({ $0 == 0 }) { return false }
-        return ways.contains(0) ? nil : true
+        if let ways = securityLists[security.key] { return ways }
+        var ways: [SecurityRequirement] = []
+        for way in security.node.elements.prefix(CatalogBuilder.maximumWays) {
+            var requirement = SecurityRequirement()
+            for (key, scopes) in way.members {
+                try countPart()
+                let place = DocumentPlace(document: security.document, node: way)
+                var use = SecurityRequirement.Use(texts.name(key, of: place))
+                for scope in scopes.elements {
+                    try countPart()
+                    let text = texts.text(DocumentPlace(document: security.document, node: scope))
+                    if let text { use.scopes.append(text) }
+                }
+                requirement.schemes.append(use)
+            }
+            ways.append(requirement)
+        }
+        securityLists[security.key] = ways
+        return ways
     }
 
     /// Ways to log in that are looked at for an operation. Real ones have three.

@@ -12,9 +12,10 @@ struct CatalogBuilder {
     private var schemas: [UInt64: DeferredSchema] = [:]
     private var parts = 0
     private var copies = 0
-    /// Made once, however many operations share them: of `servers`, and of `tags`.
+    /// Made once, however many operations share them: of `servers`, of `tags`, and of `security`.
     var serverLists: [UInt64: [String]] = [:]
     private var tagLists: [UInt64: [String]] = [:]
+    var securityLists: [UInt64: [SecurityRequirement]] = [:]
     let texts = SharedTexts()
     private var exampleValues = CatalogBuilder.maximumExampleValues
     private var passedOver: Set<String> = []
@@ -179,7 +180,8 @@ struct CatalogBuilder {
         if let body = source["requestBody"] { operation.content = try content(body, "\(place).requestBody") }
         if let responses = source["responses"] { operation.answers = try answers(responses, "\(place).responses") }
         operation.server = (servers(of: source, place) ?? item.servers.flatMap { servers(of: $0, place) })?.first
-        operation.requiresAuth = requiresAuth(source["security"] ?? root["security"])
+        operation.security = try security(source["security"] ?? root["security"])
+        operation.requiresAuth = operation.security.flatMap(SecurityRequirement.requiresAuth)
         operation.isIdempotent = method.isIdempotent
         operation.summary = texts.text(source["summary"]) ?? texts.text(item["summary"])
         operation.documentation = documentation(of: source, place) ?? texts.text(item["description"])

@@ -1,44 +1,28 @@
 import NightjarHTTP
 import Synchronization
 
-/// The schemas of a description, which are read when somebody needs them.
-final class DescribedSchemas: SchemaSource {
+/// The schemas of a description, which are read when somebody needs them. Operations share what they refer to.
+final class DescribedSchemas: Sendable {
     let set: DocumentSet
     let dialect: JSONSchema.Dialect
+    /// Who reads a schema for the first time holds the lock.
+    private let library: Mutex<SchemaLibrary>
 
     init(_ set: DocumentSet, _ dialect: JSONSchema.Dialect) {
         self.set = set
         self.dialect = dialect
-    }
-
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue { try set.schema(at: place) }
-
-    func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
-        try set.place(of: reference, in: document)
+        let values = set.documents.reduce(0) { $0 + $1.tree.nodes.count }
+        library = Mutex(SchemaLibrary(set, dialect: dialect, maximum: max(values, DescribedSchemas.leastMaximum)))
     }
 
     func deferred(_ place: DocumentPlace) -> DeferredSchema {
-        let read = ReadSchema(place, self)
-        return DeferredSchema { () throws(NightjarError) in try read.get() }
-    }
-}
-
-/// A schema that is kept once it is read.
-private final class ReadSchema: Sendable {
-    private let place: DocumentPlace
-    private let source: DescribedSchemas
-    private let schema = Mutex<JSONSchema?>(nil)
-
-    init(_ place: DocumentPlace, _ source: DescribedSchemas) {
-        self.place = place
-        self.source = source
+        DeferredSchema { [self] () throws(NightjarError) in
+            let place = set.schemaPlace(place)
+            return try library.withLock { library throws(NightjarError) in try library.schema(at: place) }
+        }
     }
 
-    /// Not read under the lock: what two threads ask for at once, both read.
-    func get() throws(NightjarError) -> JSONSchema {
-        if let schema = schema.withLock({ $0 }) { return schema }
-        let read = try JSONSchema(at: source.set.schemaPlace(place), in: source, dialect: source.dialect)
-        schema.withLock { $0 = read }
-        return read
-    }
+    /// Schemas that may be kept of small documents. Of others it is one for each value that is written: a schema has three
+    /// at least, so more come only of aliases, and of references into schemas.
+    private static let leastMaximum = 200_000
 }

@@ -1,4 +1,5 @@
 import NightjarHTTP
+import Synchronization
 
 /// A JSON or YAML document as it was written, small: of a large API's description most is never looked at.
 ///
@@ -46,6 +47,8 @@ final class DocumentTree: Sendable {
     private let anchors: [String: UInt32]
     /// The text of a JSON document, in which places are looked for when there is something to say about one.
     let source: [UInt8]
+    /// Made when somebody asks where a node is.
+    let containers = AtomicLazyReference<ContainerTable>()
 
     init(
         name: String, nodes: [Node], bytes: [UInt8], merged: [UInt32: [Member]], indices: [UInt32: MemberIndex],

@@ -174,27 +174,7 @@ struct TreeNode: Sendable {
 
     /// From the document's root to here: where it is written, whatever aliases stand for it.
     var pointer: JSONPointer {
-        var tokens: [String] = []
-        var at: UInt32 = 0
-        while at != index {
-            let around = at
-            let isObject = tree.nodes[Int(around)].kind == .object
-            var child = around + 1
-            var number = 0
-            while true {
-                let value = isObject ? child + 1 : child
-                let end = tree.end(of: value)
-                if index < end {
-                    tokens.append(isObject ? String(decoding: tree.text(child), as: UTF8.self) : String(number))
-                    at = value
-                    break
-                }
-                child = end
-                number += 1
-            }
-            // Keys are scalars inside of their object, and no place of a value.
-            if at > index { break }
-        }
-        return JSONPointer(tokens: tokens)
+        var looks = 0
+        return JSONPointer(tokens: tree.path(to: index, &looks))
     }
 }

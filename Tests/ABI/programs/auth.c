@@ -102,6 +102,75 @@ static void schemes_let_in(void) {
   nj_client_free(client);
 }
 
+/* Of a client that has its credentials by scheme, each endpoint is sent those that it names. */
+static void endpoints_are_sent_what_they_name(void) {
+  static const char auth[] =
+      "{\"schemes\": {\"key\": {\"type\": \"api_key\", \"key\": \"k1\"},"
+      " \"sid\": {\"type\": \"api_key\", \"key\": \"s1\", \"cookie\": \"sid\"},"
+      " \"oauth\": {\"type\": \"oauth2\", \"grant\": \"client_credentials\", \"token_url\": \"/v1/oauth/token\","
+      "  \"client_id\": \"demo\", \"client_secret\": \"demo-secret\"}}}";
+  static const char *const endpoints[][2] = {
+      {"keyed", "{\"path\": \"/echo\", \"security\": [\"missing\", \"key\"]}"},
+      {"cookied", "{\"path\": \"/echo\", \"security\": [{\"sid\": [], \"key\": []}]}"},
+      {"me", "{\"path\": \"/v1/me\", \"security\": [{\"oauth\": [\"read\"]}]}"},
+      {"nobody", "{\"path\": \"/echo\", \"security\": \"missing\"}"},
+  };
+  nj_error *error = NULL;
+  nj_catalog *catalog = nj_catalog_new();
+  for (int i = 0; i < 4; i++) {
+    CHECK(nj_catalog_add_json(catalog, endpoints[i][0], endpoints[i][1], strlen(endpoints[i][1]), NULL) == NJ_OK);
+  }
+  CHECK(strstr(nj_catalog_endpoint_json(catalog, "me"), "\"security\":[{\"oauth\":[\"read\"]}]") != NULL);
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_auth_json(config, auth, sizeof auth - 1, NULL) == NJ_OK);
+  CHECK(nj_config_set_catalog(config, catalog) == NJ_OK);
+  nj_client *client = client_of(config);
+  char *body;
+  nj_request *request = nj_request_from_endpoint(catalog, "keyed", NULL);
+  CHECK(call(client, request, &body) == 200 && strstr(body, "k1") != NULL && strstr(body, "s1") == NULL);
+  free(body);
+  nj_request_free(request);
+  request = nj_request_from_endpoint(catalog, "cookied", NULL);
+  CHECK(call(client, request, &body) == 200 && strstr(body, "k1") != NULL && strstr(body, "sid=s1") != NULL);
+  free(body);
+  nj_request_free(request);
+  request = nj_request_from_endpoint(catalog, "nobody", NULL);
+  CHECK(call(client, request, &body) == -NJ_INVALID_REQUEST);
+  CHECK(strcmp(body, "endpoint \"nobody\": a login is required by \"missing\", and the client has credentials for "
+                     "\"key\", \"oauth\", \"sid\"; set them in its option auth.schemes") == 0);
+  free(body);
+  nj_request_free(request);
+  request = nj_request_from_endpoint(catalog, "me", NULL);
+  CHECK(call(client, request, NULL) == 200);
+  CHECK(nj_client_sign_out_of(client, "oauht", &error) == NJ_INVALID_REQUEST);
+  CHECK(strcmp(nj_error_message(error), "the client has no login for the scheme \"oauht\"; did you mean \"oauth\"?") == 0);
+  nj_error_free(error);
+  CHECK(nj_client_sign_out_of(client, "oauth", NULL) == NJ_OK);
+  CHECK(nj_client_sign_in_to(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
+  CHECK(nj_client_sign_in_to(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_sign_in_to(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(call(client, request, NULL) == 200); /* Refused, and got anew. */
+  nj_request_free(request);
+  request = nj_request_new("GET", "/echo");
+  CHECK(call(client, request, &body) == 200 && strstr(body, "k1") == NULL && strstr(body, "s1") == NULL);
+  free(body);
+  CHECK(nj_request_merge_json(request, "{\"auth\": \"key\"}", 15, NULL) == NJ_OK);
+  CHECK(call(client, request, &body) == 200 && strstr(body, "k1") != NULL);
+  free(body);
+  nj_request_free(request);
+  nj_client_free(client);
+  nj_catalog_free(catalog);
+  config = nj_config_new();
+  CHECK(nj_config_set_api_key_cookie(config, "sid", "a;b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_api_key_cookie(config, "sid", "s2") == NJ_OK);
+  client = client_of(config);
+  request = nj_request_new("GET", "/cookies");
+  CHECK(call(client, request, &body) == 200 && strstr(body, "sid=s2") != NULL);
+  free(body);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
 static void credentials_go_to_their_origin_alone(void) {
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_bearer(config, "sesame") == NJ_OK);
@@ -464,6 +533,7 @@ int main(int count, char **words) {
   url = words[1];
   folder = words[2];
   schemes_let_in();
+  endpoints_are_sent_what_they_name();
   credentials_go_to_their_origin_alone();
   what_cannot_work_is_refused();
   a_login_is_renewed_and_ended();

@@ -74,6 +74,31 @@ static void limits_hold(void) {
   nj_script_free(script);
 
   script = nj_script_new(NULL);
+  CHECK(nj_script_set_burst_limit(script, 1000000) == NJ_OK);
+  CHECK(run(script, "for i = 1, 20 do for j = 1, 1e5 do end require('nightjar').sleep(0) end", NULL) == NJ_OK);
+  CHECK(run(script, "while true do end", &err) == NJ_SCRIPT);
+  CHECK(strstr(nj_error_message(err), "without waiting") != NULL);
+  nj_error_free(err);
+  nj_script_free(script);
+
+  script = nj_script_new(NULL); /* Without any. */
+  CHECK(nj_script_set_memory_limit(script, 0) == NJ_OK);
+  CHECK(nj_script_set_instruction_limit(script, 0) == NJ_OK);
+  CHECK(nj_script_set_burst_limit(script, 0) == NJ_OK);
+  CHECK(nj_script_set_time_limit(script, NJ_NO_LIMIT) == NJ_OK);
+  CHECK(run(script, "for i = 1, 1e6 do end", NULL) == NJ_OK);
+  nj_script_free(script);
+
+  script = nj_script_new(NULL);
+  CHECK(nj_script_allow_origin(script, "not a URL") == NJ_INVALID_URL);
+  CHECK(nj_script_allow_origin(script, "http://127.0.0.1:9") == NJ_OK);
+  CHECK(nj_script_allow_origin(script, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(run(script, "return 1", NULL) == NJ_INVALID_ARGUMENT); /* It is not sandboxed. */
+  CHECK(nj_script_set_sandboxed(script, true) == NJ_OK);
+  CHECK(run(script, "return 1", NULL) == NJ_OK);
+  nj_script_free(script);
+
+  script = nj_script_new(NULL);
   CHECK(nj_script_set_sandboxed(script, true) == NJ_OK);
   CHECK(run(script, "assert(io == nil and os == nil and debug == nil and package == nil)", NULL) == NJ_OK);
   nj_script_free(script);
@@ -188,6 +213,8 @@ static void null_is_answered(void) {
   CHECK(nj_script_set_sandboxed(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_memory_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_instruction_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_burst_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_allow_origin(NULL, "http://127.0.0.1") == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_time_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
   nj_script_interrupt(NULL);
   nj_script_free(NULL);

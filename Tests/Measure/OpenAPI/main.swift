@@ -2,6 +2,7 @@
 // scripts/measure-openapi, in release, a process for each description.
 
 import Glibc
+import NIOCore
 import NightjarHTTP
 import NightjarOpenAPI
 
@@ -50,6 +51,10 @@ func run(_ path: String) throws {
         most = peak()
         print("\(path): \(bytes) bytes in \(files) files, \(catalog.operations.count) operations")
         for note in catalog.notes.prefix(CommandLine.arguments.contains("--notes") ? 1001 : 0) { print("  \(note)") }
+        if CommandLine.arguments.contains("--calls") {
+            try calls(catalog, bytes, clock)
+            return
+        }
         if CommandLine.arguments.contains("--schemas") {
             try schemas(catalog, clock)
             return
@@ -86,6 +91,65 @@ func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
     print(
         "  \(read) schemas in \(tenths(start.duration(to: clock.now) / .milliseconds(1))) ms, then \(peak() >> 20) MiB")
     for failure in failures { print("  \(failure)") }
+}
+
+/// The memory that the process has at the moment, in bytes.
+func resident() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    guard fgets(&line, 256, file) != nil else { return 0 }
+    let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self).split(separator: " ")
+    return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(getpagesize())
+}
+
+/// Makes each operation's request, and checks an answer of each, both of values made from the schemas.
+func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
+    let start = clock.now
+    let url = try RequestURL("http://a.example/")
+    var requests = 0
+    var answers = 0
+    var failures: [String] = []
+    for operation in catalog.operations {
+        do throws(NightjarError) {
+            var arguments = Arguments()
+            for parameter in operation.parameters {
+                guard let value = try example(parameter.example, parameter.schema) else { continue }
+                arguments.values.append(("\(parameter.place.rawValue).\(parameter.name)", value))
+            }
+            for choice in operation.content?.choices.prefix(1) ?? [] {
+                arguments.body = try example(choice.example, choice.schema).map { .value($0) }
+            }
+            let contract = try operation.request(arguments).contract ?? ResponseContract(operation)
+            requests += 1
+            for answer in operation.answers {
+                for (mediaType, schema) in answer.schemas {
+                    guard let value = try schema?.get().example(use: .response) else { continue }
+                    var head = ResponseHead(status: answer.statuses?.lowest ?? 200)
+                    try head.headers.set("Content-Type", mediaType)
+                    try contract.check(Response(head: head, body: try value.encoded(), url: url))
+                    answers += 1
+                }
+            }
+        } catch {
+            failures.append("\(operation.name): \(error.message)")
+        }
+    }
+    let time = tenths(start.duration(to: clock.now) / .milliseconds(1))
+    print("  \(requests) requests made and \(answers) answers checked in \(time) ms, \(failures.count) failures")
+    for failure in failures.prefix(CommandLine.arguments.contains("--notes") ? 100 : 0) { print("  \(failure)") }
+    for (name, memory) in [("then", resident()), ("at most", peak())] {
+        print(
+            "  \(name): \(tenths(Double(memory) / 1_048_576)) MiB, \(tenths(Double(memory) / Double(bytes))) times the files"
+        )
+    }
+    withExtendedLifetime(catalog) {}
+}
+
+func example(_ own: JSONValue?, _ schema: DeferredSchema?) throws(NightjarError) -> JSONValue? {
+    guard let schema = try schema?.get() else { return own ?? .string("text") }
+    if let own, schema.mismatch(in: own, use: .request) == nil { return own }
+    return schema.example(use: .request)
 }
 
 for path in CommandLine.arguments.dropFirst() where !path.hasPrefix("--") { try run(path) }

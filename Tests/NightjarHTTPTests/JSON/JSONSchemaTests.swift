@@ -1,4 +1,3 @@
-import Glibc
 import NightjarTestSupport
 import Testing
 
@@ -271,7 +270,7 @@ import Testing
     // MARK: Bounds
 
     /// A host may call on a thread of its own making; 256 KiB is what some give one.
-    @Test func depthIsBoundedAndNeedsLittleStack() {
+    @Test func depthIsBoundedAndNeedsLittleStack() throws {
         func nested(_ levels: Int) -> String {
             String(repeating: #"{"items":"#, count: levels) + "{}" + String(repeating: "}", count: levels)
         }
@@ -279,25 +278,12 @@ import Testing
         let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
         #expect(throws: NightjarError.self) { try JSONSchema(parsing: #"{"const": "# + deep + "}") }
 
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, 256 * 1024)
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, &attributes,
-            { _ in
-                let schema =
-                    String(repeating: #"{"items":"#, count: 63) + "{\"const\": 1}" + String(repeating: "}", count: 63)
-                let text = String(repeating: "[", count: 1000) + "1" + String(repeating: "]", count: 1000)
-                guard let document = try? JSONValue(parsing: text), let read = try? JSONSchema(parsing: schema) else {
-                    return nil
-                }
-                #expect(read.mismatch(in: document)?.path.tokens.count == 63)
-                return nil
-            }, nil)
-        #expect(status == 0)
-        pthread_join(thread, nil)
+        let schema = String(repeating: #"{"items":"#, count: 63) + "{\"const\": 1}" + String(repeating: "}", count: 63)
+        let text = String(repeating: "[", count: 1000) + "1" + String(repeating: "]", count: 1000)
+        let depth = try onThread(stack: 256 * 1024) {
+            try JSONSchema(parsing: schema).mismatch(in: JSONValue(parsing: text))?.path.tokens.count
+        }
+        #expect(depth == 63)
     }
 
     @Test func randomSchemasAreReadOrRefused() throws {

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarTestSupport
 import Testing
 
 @Suite struct JSONValueTests {
@@ -50,22 +50,12 @@ import Testing
     }
 
     /// A host may call on a thread of its own making; 256 KiB is what some give one.
-    @Test func depthNeedsLittleStack() {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, 256 * 1024)
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, &attributes,
-            { _ in
-                let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)
-                let objects = String(repeating: "{\"a\":", count: 1023) + "1" + String(repeating: "}", count: 1023)
-                for text in [arrays, objects] { _ = try? JSONValue(parsing: text) }
-                return nil
-            }, nil)
-        #expect(status == 0)
-        pthread_join(thread, nil)
+    @Test func depthNeedsLittleStack() throws {
+        let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)
+        let objects = String(repeating: "{\"a\":", count: 1023) + "1" + String(repeating: "}", count: 1023)
+        for text in [arrays, objects] {
+            try onThread(stack: 256 * 1024) { _ = try JSONValue(parsing: text) }
+        }
     }
 
     @Test func depthIsBounded() throws {

@@ -1,0 +1,91 @@
+/* csv.c - what nightjar.csv has of C: rows that are whole and in order, which most are. */
+#include <string.h>
+
+#include "njl.h"
+
+/* Where the row is read, and what of it has been. */
+typedef struct reader {
+  const char *at, *end;
+  char separator, quote;
+  lua_Integer newlines; /* in quotes */
+} reader;
+
+/* Pushes a field that began with a quote, which is behind us. False: it does not end here. */
+static bool push_quoted(lua_State *L, reader *r) {
+  const char *start = r->at;
+  luaL_Buffer buffer;
+  bool is_buffered = false;
+  for (;;) {
+    const char *stop = memchr(r->at, r->quote, (size_t)(r->end - r->at));
+    if (stop == NULL || stop + 1 == r->end) return false;
+    for (const char *at = r->at; (at = memchr(at, '\n', (size_t)(stop - at))) != NULL; at++) r->newlines++;
+    r->at = stop + 1;
+    if (*r->at != r->quote) {
+      if (!is_buffered) {
+        lua_pushlstring(L, start, (size_t)(stop - start));
+      } else {
+        luaL_addlstring(&buffer, start, (size_t)(stop - start));
+        luaL_pushresult(&buffer);
+      }
+      return true;
+    }
+    if (!is_buffered) luaL_buffinit(L, &buffer);
+    is_buffered = true;
+    luaL_addlstring(&buffer, start, (size_t)(r->at - start));
+    start = ++r->at;
+  }
+}
+
+/* Pushes a field that began with none. False: it does not end here, or has one. */
+static bool push_plain(lua_State *L, reader *r) {
+  const char *start = r->at;
+  for (; r->at < r->end; r->at++) {
+    char byte = *r->at;
+    if (byte == r->quote) return false;
+    if (byte == r->separator || byte == '\n' || byte == '\r') {
+      lua_pushlstring(L, start, (size_t)(r->at - start));
+      return true;
+    }
+  }
+  return false;
+}
+
+/* row(text, place, separator, quote, most) -> fields, the place behind the end of the line, lines that it has, whether it
+ * ends in \r. Nothing: the row has more than so many bytes, is not whole, is empty, or something is wrong in it; who reads it
+ * byte by byte finds out. */
+static int row(lua_State *L) {
+  size_t length;
+  const char *text = luaL_checklstring(L, 1, &length);
+  lua_Integer place = luaL_checkinteger(L, 2), most = luaL_checkinteger(L, 5);
+  if (place < 1 || (size_t)place > length) return 0;
+  reader r = {text + place - 1, text + length, *luaL_checkstring(L, 3), *luaL_checkstring(L, 4), 0};
+  const char *start = r.at;
+  if (most >= 0 && r.end - start > most) r.end = start + most;
+  if (start == r.end || *start == '\n' || *start == '\r') return 0;
+  lua_settop(L, 5);
+  lua_newtable(L);
+  for (lua_Integer count = 1;; count++) {
+    bool is_whole;
+    if (r.at < r.end && *r.at == r.quote) {
+      r.at++;
+      is_whole = push_quoted(L, &r);
+    } else {
+      is_whole = push_plain(L, &r);
+    }
+    if (!is_whole || r.at == r.end) return 0;
+    lua_rawseti(L, 6, count);
+    char byte = *r.at++;
+    if (byte == r.separator) continue;
+    if (byte != '\n' && byte != '\r') return 0;
+    lua_pushinteger(L, (lua_Integer)(r.at - text) + 1);
+    lua_pushinteger(L, r.newlines + 1);
+    lua_pushboolean(L, byte == '\r');
+    return 4;
+  }
+}
+
+int njl_open_csv(lua_State *L) {
+  lua_pushcfunction(L, row);
+  lua_setfield(L, 1, "row");
+  return 0;
+}

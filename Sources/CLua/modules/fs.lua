@@ -1,0 +1,136 @@
+-- nightjar.fs: files and folders, worked on by other threads while the other coroutines of the script go on.
+--
+-- What has begun is done also when the task that asked for it is cancelled. A file is written whole or not at all: under another
+-- name in the same folder, and then renamed.
+local nightjar, native = ...
+local work, reader, memory_left = native.work, native.reader, native.memory_left
+local misuse, check_options = native.misuse, native.options
+local type, setmetatable, tostring, ipairs, format = type, setmetatable, tostring, ipairs, string.format
+local getenv = os and os.getenv or function() end
+
+-- Bytes of a file that read takes in, unless another limit is given.
+local MOST = 1024 * 1024 * 1024
+
+local fs = {}
+
+-- A path; also of what has one, as a temporary file.
+local function path_of(value, name, place)
+  local path = type(value) == "table" and value.path or value
+  if type(path) ~= "string" then
+    misuse(format("fs.%s: argument %d must be a path, got %s", name, place, value == nil and "no value" or type(value)))
+  end
+  if path == "" then misuse(format("fs.%s: the path is empty", name)) end
+  if path:find("\0", 1, true) then misuse(format("fs.%s: the path has a zero byte: %q", name, path)) end
+  return path
+end
+
+local function text_of(value, name)
+  if type(value) == "number" then return tostring(value) end
+  if type(value) ~= "string" then misuse(format("fs.%s: argument 2 must be a string, got %s", name, type(value))) end
+  return value
+end
+
+-- fs.read(path, {max_bytes = 1073741824}) -> all of a file
+function fs.read(path, options)
+  path = path_of(path, "read", 1)
+  local limit = check_options("fs.read", options, { max_bytes = "integer" }).max_bytes or MOST
+  if limit < 0 then misuse "fs.read: option 'max_bytes' must not be negative" end
+  local left = memory_left()
+  return (work("read", path, left and left < limit and left or limit))
+end
+
+-- fs.write(path, text, {atomic = true, mode = 0o644}) - replaces what is there: whole, or not at all
+function fs.write(path, text, options)
+  path, text = path_of(path, "write", 1), text_of(text, "write")
+  options = check_options("fs.write", options, { atomic = "boolean", mode = "integer" })
+  if options.mode and (options.mode < 0 or options.mode > 4095) then
+    misuse "fs.write: option 'mode' must be from 0 to 4095, as in 6 * 64 for rw-------"
+  end
+  work("write", path, text, options.atomic ~= false, options.mode)
+end
+
+-- fs.append(path, text) - at the end of a file, which is made where there is none
+function fs.append(path, text) work("append", path_of(path, "append", 1), text_of(text, "append")) end
+
+-- fs.exists(path) -> "file", "folder" or another kind of stat; false
+function fs.exists(path)
+  local found = work("stat", path_of(path, "exists", 1), true)
+  return found and found[1] or false
+end
+
+-- fs.stat(path, {follow = true}) -> {kind, size, modified, mode}; nil: there is nothing
+function fs.stat(path, options)
+  path = path_of(path, "stat", 1)
+  local follows = check_options("fs.stat", options, { follow = "boolean" }).follow ~= false
+  local found = work("stat", path, follows)
+  return found and { kind = found[1], size = found[2], modified = found[3], mode = found[4] } or nil
+end
+
+-- fs.list(path) -> the names in a folder, in order, without . and ..; and their kinds by name
+function fs.list(path)
+  local found = work("list", path_of(path, "list", 1))
+  local names, kinds = {}, {}
+  for place = 1, #found, 2 do
+    local name = found[place]
+    names[#names + 1] = name
+    kinds[name] = found[place + 1]
+  end
+  return names, kinds
+end
+
+-- fs.mkdir(path, {parents = true}) - with the folders that it lies in; one that is there already is right
+function fs.mkdir(path, options)
+  path = path_of(path, "mkdir", 1)
+  work("mkdir", path, check_options("fs.mkdir", options, { parents = "boolean" }).parents ~= false)
+end
+
+-- fs.remove(path, {recursive = false}) -> whether there was something
+function fs.remove(path, options)
+  path = path_of(path, "remove", 1)
+  return (work("remove", path, check_options("fs.remove", options, { recursive = "boolean" }).recursive == true))
+end
+
+-- fs.rename(from, to) - replaces a file at the new path
+function fs.rename(from, to) work("rename", path_of(from, "rename", 1), path_of(to, "rename", 2)) end
+
+-- fs.copy(from, to) - a file, whole or not at all
+function fs.copy(from, to) work("copy", path_of(from, "copy", 1), path_of(to, "copy", 2)) end
+
+-- for line in fs.lines(path) do - one after the other, however long the file is
+function fs.lines(path, options)
+  path = path_of(path, "lines", 1)
+  local limit = check_options("fs.lines", options, { max_line = "integer" }).max_line
+  local _, file = work("open", path)
+  return reader(file, format("%q", path)):lines(limit), nil, nil, file
+end
+
+-- --- Temporary files and folders ---
+
+local Temporary = {
+  __metatable = false,
+  __name = "nightjar.temporary",
+  __tostring = function(self) return self.path end,
+  __close = function(self) self.resource:close() end,
+  __index = { remove = function(self) self.resource:close() end },
+}
+
+local function temporary(name, is_folder, options)
+  options = check_options("fs." .. name, options, { prefix = "string", suffix = "string", dir = "string" })
+  for _, option in ipairs { "prefix", "suffix" } do
+    if options[option] and options[option]:find "[/\0]" then
+      misuse(format("fs.%s: option '%s' must have no slash and no zero byte", name, option))
+    end
+  end
+  local folder = path_of(options.dir or getenv "TMPDIR" or "/tmp", name, 1)
+  local path, resource = work("temporary", is_folder, folder, options.prefix or "nightjar-", options.suffix or "")
+  return setmetatable({ path = path, resource = resource }, Temporary)
+end
+
+-- local file <close> = fs.temp_file{prefix, suffix, dir} - an empty one that nobody else may read, in `file.path`; it is removed
+-- when its variable goes, at file:remove(), and at the latest when the state is closed
+function fs.temp_file(options) return temporary("temp_file", false, options) end
+
+-- local folder <close> = fs.temp_dir{...} - likewise, with all that is in it then
+function fs.temp_dir(options) return temporary("temp_dir", true, options) end
+
+return fs

@@ -1,0 +1,99 @@
+-- require as Lua 5.4 has it, written in Lua so that a module can wait while it is loaded. What another task loads already is
+-- waited for and not loaded twice; modules that require each other in a circle are told so.
+local native = ...
+local loaded, package, gate, task_at = native.loaded, native.package, native.gate, native.task
+local type, error, rawget, setmetatable, ipairs, select = type, error, rawget, setmetatable, ipairs, select
+local format = string.format
+local concat, insert = table.concat, table.insert
+
+-- What is being loaded, by its name; and by each task that loads, the innermost of what it loads.
+local loading, innermost = {}, {}
+
+local Loading = {
+  __close = function(self)
+    loading[self.name] = nil
+    innermost[self.task] = self.outer
+    for _, waiter in ipairs(self.waiters) do waiter:open() end
+  end,
+}
+
+-- The way round, if what waits for this would wait for itself; else nil.
+local function circle(record)
+  local mine, inward = {}, {}
+  local level = 0
+  local task = task_at(0)
+  while task do
+    local at = innermost[task]
+    while at do
+      mine[at] = true
+      insert(inward, 1, at)
+      at = at.outer
+    end
+    level = level + 1
+    task = task_at(level)
+  end
+  local onward, seen = {}, {}
+  local at = record
+  while at and not mine[at] and not seen[at] do
+    seen[at] = true
+    onward[#onward + 1] = at.name
+    local inner = innermost[at.task] or at
+    at = inner.waits_for
+  end
+  if not at or not mine[at] then return nil end
+  local names, is_inside = {}, false
+  for _, outer in ipairs(inward) do
+    is_inside = is_inside or outer == at
+    if is_inside then names[#names + 1] = outer.name end
+  end
+  for _, name in ipairs(onward) do names[#names + 1] = name end
+  names[#names + 1] = at.name
+  return concat(names, " -> ")
+end
+
+local function find_loader(name)
+  local searchers = package.searchers
+  if type(searchers) ~= "table" then error("'package.searchers' must be a table", 3) end
+  local told = {}
+  local place = 1
+  while true do
+    local searcher = rawget(searchers, place)
+    if searcher == nil then error(format("module '%s' not found:%s", name, concat(told)), 3) end
+    local loader, data = searcher(name)
+    if type(loader) == "function" then return loader, data end
+    if type(loader) == "string" or type(loader) == "number" then told[#told + 1] = "\n\t" .. loader end
+    place = place + 1
+  end
+end
+
+return function(...)
+  local name = ...
+  if type(name) == "number" then name = name .. "" end
+  if type(name) ~= "string" then
+    local got = select("#", ...) == 0 and "no value" or type(name)
+    error(format("bad argument #1 to 'require' (string expected, got %s)", got), 2)
+  end
+  local task = task_at(0)
+  while true do
+    local value = loaded[name]
+    if value then return value end
+    local other = loading[name]
+    if not other then break end
+    local way = circle(other)
+    if way then error(format("module '%s' is required in a circle: %s", name, way), 2) end
+    local inner = innermost[task]
+    if inner then inner.waits_for = other end
+    local waiter = gate()
+    insert(other.waiters, waiter)
+    waiter:wait()
+    if inner then inner.waits_for = nil end
+  end
+  local record <close> = setmetatable({ name = name, task = task, outer = innermost[task], waiters = {} }, Loading)
+  loading[name] = record
+  innermost[task] = record
+  local loader, data = find_loader(name)
+  local value = loader(name, data)
+  if value ~= nil then loaded[name] = value end
+  if loaded[name] == nil then loaded[name] = true end
+  return loaded[name], data
+end

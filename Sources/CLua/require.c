@@ -1,0 +1,36 @@
+/* require.c - the require of our own states: a module may wait while it is loaded, as for a call, and other tasks run
+ * meanwhile. Lua's own calls the module from C without a way to go on, so all would wait. */
+#include "njl.h"
+
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc23-extensions"
+static const char source[] = {
+#embed "modules/require.lua"
+};
+#pragma clang diagnostic pop
+
+/* task(level): of the running task at level 0, the one that it belongs to at level 1, and so on, something to know it by; nil:
+ * there are fewer */
+static int task(lua_State *L) {
+  lua_Integer level = luaL_checkinteger(L, 1);
+  njl_task *task = njl_host_of(L)->current;
+  while (level-- > 0 && task != NULL) task = task->parent;
+  if (task == NULL) return 0;
+  lua_pushlightuserdata(L, task);
+  return 1;
+}
+
+void njl_open_require(lua_State *L) {
+  if (luaL_loadbufferx(L, source, sizeof source, "=nightjar.require", "t") != LUA_OK) lua_error(L);
+  lua_createtable(L, 0, 5);
+  njl_add_gates(L, -1);
+  lua_pushlightuserdata(L, njl_host_open(L));
+  lua_pushcclosure(L, task, 1);
+  lua_setfield(L, -2, "task");
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, LUA_LOADLIBNAME);
+  lua_setfield(L, -3, "package");
+  lua_setfield(L, -2, "loaded");
+  lua_call(L, 1, 1);
+  lua_setglobal(L, "require");
+}

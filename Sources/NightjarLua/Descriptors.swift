@@ -1,0 +1,230 @@
+import CLinux
+import CLua
+import Glibc
+import Nightjar
+import NightjarTransport
+import Synchronization
+
+/// Tells when descriptors can be read or written, by a thread that starts with the first and ends with ``close()``.
+///
+/// It looks on and nothing more: it neither reads, nor makes anything non-blocking, for standard input is shared with the
+/// shell. What has no readiness, as a regular file, is always ready.
+final class Descriptors: @unchecked Sendable {
+    /// One wait.
+    struct Ticket: Sendable {
+        let descriptor: Int32
+        let number: UInt64
+    }
+
+    private struct Waiter {
+        let number: UInt64
+        let writes: Bool
+        let ready: @Sendable () -> Void
+    }
+
+    private struct State {
+        var waiters: [Int32: [Waiter]] = [:]
+        var lastNumber: UInt64 = 0
+        var isClosing = false
+    }
+
+    private let queue: CompletionQueue
+    private let state = Mutex(State())
+    // Of the thread that owns the engine; set before the watching one begins.
+    private var epoll: Int32 = -1
+    private var alarm: Int32 = -1
+    private var thread: pthread_t?
+
+    init(_ queue: CompletionQueue) { self.queue = queue }
+
+    /// - Parameter ready: run once, by the next poll of the queue, unless ``forget(_:)`` comes before.
+    /// - Returns: nil when it is always ready, and nothing is run.
+    /// - Throws: `storage` when the descriptor is not open, or the system has no room.
+    func await(
+        _ descriptor: Int32, writes: Bool, then ready: @escaping @Sendable () -> Void
+    ) throws(NightjarError) -> Ticket? {
+        try start()
+        let outcome = state.withLock { state -> Result<Ticket?, NightjarError> in
+            state.lastNumber += 1
+            var waiters = state.waiters[descriptor] ?? []
+            waiters.append(Waiter(number: state.lastNumber, writes: writes, ready: ready))
+            switch watch(descriptor, for: waiters) {
+            case 0:
+                state.waiters[descriptor] = waiters
+                return .success(Ticket(descriptor: descriptor, number: state.lastNumber))
+            case EPERM: return .success(nil)
+            case let code:
+                return .failure(
+                    NightjarError(
+                        .storage, "cannot wait for descriptor \(descriptor): \(systemText(code))", code: code))
+            }
+        }
+        return try outcome.get()
+    }
+
+    func forget(_ ticket: Ticket) {
+        state.withLock { state in
+            guard var waiters = state.waiters[ticket.descriptor] else { return }
+            waiters.removeAll { $0.number == ticket.number }
+            keep(waiters, of: ticket.descriptor, in: &state)
+        }
+    }
+
+    /// Under the lock.
+    private func keep(_ waiters: [Waiter], of descriptor: Int32, in state: inout State) {
+        if waiters.isEmpty {
+            state.waiters[descriptor] = nil
+            epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+        } else {
+            state.waiters[descriptor] = waiters
+            _ = watch(descriptor, for: waiters)
+        }
+    }
+
+    /// - Returns: 0, or the system's number.
+    private func watch(_ descriptor: Int32, for waiters: [Waiter]) -> Int32 {
+        var event = epoll_event()
+        event.data.fd = descriptor
+        if waiters.contains(where: \.writes) { event.events |= EPOLLOUT.rawValue }
+        if waiters.contains(where: { !$0.writes }) { event.events |= EPOLLIN.rawValue }
+        // One that was closed and opened again is not there although its number is.
+        if epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0 { return 0 }
+        guard errno == ENOENT else { return errno }
+        return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno
+    }
+
+    // MARK: The thread
+
+    private func start() throws(NightjarError) {
+        guard thread == nil else { return }
+        let code = open()
+        guard code == 0 else {
+            closeDescriptors()
+            throw NightjarError(.storage, "cannot watch descriptors: \(systemText(code))", code: code)
+        }
+    }
+
+    private func open() -> Int32 {
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard epoll >= 0 else { return errno }
+        alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard alarm >= 0 else { return errno }
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.fd = alarm
+        guard epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) == 0 else { return errno }
+        return startThread()
+    }
+
+    private func startThread() -> Int32 {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, Descriptors.stackSize)
+        var thread = pthread_t()
+        let own = Unmanaged.passRetained(self)
+        let code = withSignalsBlocked {
+            pthread_create(
+                &thread, &attributes,
+                { argument in
+                    Unmanaged<Descriptors>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue().watch()
+                    return nil
+                }, own.toOpaque())
+        }
+        guard code == 0 else {
+            own.release()
+            return code
+        }
+        pthread_setname_np(thread, "nightjar-watch")
+        self.thread = thread
+        return 0
+    }
+
+    private func watch() {
+        var events = [epoll_event](repeating: epoll_event(), count: Descriptors.batch)
+        while !state.withLock({ $0.isClosing }) {
+            let count = Int(epoll_wait(epoll, &events, Int32(events.count), -1))
+            guard count > 0 else { continue }
+            for event in events[..<count] { wake(event.data.fd, event.events) }
+        }
+    }
+
+    private func wake(_ descriptor: Int32, _ events: UInt32) {
+        let broken = EPOLLERR.rawValue | EPOLLHUP.rawValue
+        let ready = state.withLock { state -> [Waiter] in
+            guard descriptor != alarm else { return [] }
+            let waiters = state.waiters[descriptor] ?? []
+            let isReady = { (waiter: Waiter) in
+                events & (broken | (waiter.writes ? EPOLLOUT.rawValue : EPOLLIN.rawValue)) != 0
+            }
+            keep(waiters.filter { !isReady($0) }, of: descriptor, in: &state)
+            return waiters.filter(isReady)
+        }
+        for waiter in ready { queue.run(waiter.ready) }
+    }
+
+    /// Ends the thread and returns when it has ended. Nothing of what is waited for is run any more. Not in a forked child,
+    /// where that thread is not, and the descriptors share the parent's list.
+    func close() {
+        guard let thread else { return }
+        self.thread = nil
+        state.withLock { state in
+            state.isClosing = true
+            state.waiters = [:]
+        }
+        eventfd_write(alarm, 1)
+        pthread_join(thread, nil)
+        closeDescriptors()
+    }
+
+    private func closeDescriptors() {
+        if alarm >= 0 { Glibc.close(alarm) }
+        if epoll >= 0 { Glibc.close(epoll) }
+        (alarm, epoll) = (-1, -1)
+    }
+
+    /// Events taken by one look.
+    private static let batch = 64
+    /// Of the thread, in bytes: what it runs is this file and the queue's lock.
+    private static let stackSize = 256 * 1024
+}
+
+extension Engine {
+    func readiness(
+        of descriptor: Int32, writes: Bool, for wait: OpaquePointer
+    ) throws(NightjarError) -> Outcome {
+        try checkProcess()
+        let outcome = pending(for: wait)
+        do throws(NightjarError) {
+            let ticket = try descriptors.await(descriptor, writes: writes) { [weak self] in self?.complete(outcome) }
+            guard let ticket else {
+                complete(outcome)
+                return outcome
+            }
+            outcome.abandon = { [descriptors, weak self, weak outcome] in
+                descriptors.forget(ticket)
+                if let outcome { self?.drop(outcome) }
+            }
+            return outcome
+        } catch {
+            drop(outcome)
+            throw error
+        }
+    }
+}
+
+/// What the system says of a number of its own.
+func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+@_cdecl("njl_descriptor_await") @implementation
+public func njl_descriptor_await(
+    _ engine: OpaquePointer?, _ descriptor: Int32, _ writes: Bool, _ wait: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let wait else {
+            throw NightjarError(.closed, "the Lua state is closed")
+        }
+        return Handle<Outcome>.own(try engine.readiness(of: descriptor, writes: writes, for: wait))
+    }
+}

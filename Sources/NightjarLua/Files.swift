@@ -1,0 +1,162 @@
+import CLua
+import Glibc
+import Nightjar
+
+/// The work on files by name, as modules/fs.lua asks for it. Each runs on a worker, where blocking is right, and every signal is
+/// blocked, so no call of the system is interrupted.
+enum FileWork {
+    typealias Work = @Sendable () throws(NightjarError) -> WorkValue
+
+    /// - Returns: nil where there is none of the name, or the arguments are not its own.
+    static func named(_ name: String, _ arguments: [ScriptValue]) -> Work? {
+        func bytes(_ index: Int) -> [UInt8]? {
+            if index < arguments.count, case .string(let bytes) = arguments[index] { bytes } else { nil }
+        }
+        func flag(_ index: Int) -> Bool { index < arguments.count && arguments[index] == .boolean(true) }
+        func number(_ index: Int) -> Int? {
+            if index < arguments.count, case .integer(let number) = arguments[index] { Int(number) } else { nil }
+        }
+        if name == "temporary" {
+            guard let folder = bytes(1), let prefix = bytes(2), let suffix = bytes(3) else { return nil }
+            let isFolder = flag(0)
+            return { () throws(NightjarError) in
+                let made = try Temporary(isFolder: isFolder, in: FilePath(folder), prefix: prefix, suffix: suffix)
+                return .resource(made, .string(made.path.bytes))
+            }
+        }
+        guard let path = bytes(0).map(FilePath.init) else { return nil }
+        switch name {
+        case "read":
+            guard let limit = number(1) else { return nil }
+            return { () throws(NightjarError) in .one(.string(try path.read(limit: limit))) }
+        case "write":
+            guard let text = bytes(1) else { return nil }
+            let isAtomic = flag(2)
+            let mode = number(3).map { mode_t(truncatingIfNeeded: $0) }
+            return { () throws(NightjarError) in
+                try path.write(text, isAtomic: isAtomic, mode: mode)
+                return .nothing
+            }
+        case "append":
+            guard let text = bytes(1) else { return nil }
+            return { () throws(NightjarError) in
+                try path.append(text)
+                return .nothing
+            }
+        case "stat":
+            let follows = flag(1)
+            return { () throws(NightjarError) in try path.status(follows: follows).map { .many($0.values) } ?? .nothing
+            }
+        case "list": return { () throws(NightjarError) in .many(try path.list()) }
+        case "mkdir":
+            let withParents = flag(1)
+            return { () throws(NightjarError) in
+                try path.makeFolder(withParents: withParents)
+                return .nothing
+            }
+        case "remove":
+            let isRecursive = flag(1)
+            return { () throws(NightjarError) in .one(.boolean(try path.remove(isRecursive: isRecursive))) }
+        case "rename", "copy":
+            guard let other = bytes(1).map(FilePath.init) else { return nil }
+            return { () throws(NightjarError) in
+                if name == "copy" { try path.copy(to: other) } else { try path.rename(to: other) }
+                return .nothing
+            }
+        case "open": return { () throws(NightjarError) in .resource(try OpenFile(path), .none) }
+        default: return nil
+        }
+    }
+}
+
+@_cdecl("njl_work_start") @implementation
+public func njl_work_start(
+    _ engine: OpaquePointer?, _ name: njl_bytes, _ arguments: UnsafePointer<njl_value>?, _ count: Int,
+    _ wait: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        let name = String(decoding: name.buffer, as: UTF8.self)
+        let values = UnsafeBufferPointer(start: arguments, count: count).map(ScriptValue.init)
+        guard let engine = Handle<Engine>.borrow(engine), let wait, let work = FileWork.named(name, values) else {
+            throw NightjarError(.invalidArgument, "there is no work \(quoted(name)) with these arguments")
+        }
+        return Handle<Outcome>.own(try engine.work(for: wait, work))
+    }
+}
+
+@_cdecl("njl_resource_read") @implementation
+public func njl_resource_read(
+    _ engine: OpaquePointer?, _ resource: OpaquePointer?, _ most: Int64, _ wait: OpaquePointer?,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let wait,
+            let file = Handle<Resource>.borrow(resource) as? OpenFile
+        else { throw NightjarError(.invalidArgument, "this is no open file") }
+        let most = Int(clamping: max(1, min(most, OpenFile.largestRead)))
+        return Handle<Outcome>.own(
+            try engine.work(for: wait) { () throws(NightjarError) in
+                let bytes = try file.read(most)
+                return bytes.isEmpty ? .nothing : .one(.string(bytes))
+            })
+    }
+}
+
+@_cdecl("njl_resource_release") @implementation
+public func njl_resource_release(_ resource: OpaquePointer?) {
+    Handle<Resource>.borrow(resource)?.close()
+    Handle<Resource>.release(resource)
+}
+
+// MARK: What work has come to
+
+@_cdecl("njl_work_is_list") @implementation
+public func njl_work_is_list(_ outcome: OpaquePointer?) -> Bool {
+    if case .many = Handle<Outcome>.borrow(outcome)?.value { true } else { false }
+}
+
+@_cdecl("njl_work_count") @implementation
+public func njl_work_count(_ outcome: OpaquePointer?) -> Int {
+    if case .many(let values) = Handle<Outcome>.borrow(outcome)?.value { values.count } else { 1 }
+}
+
+@_cdecl("njl_work_value") @implementation
+public func njl_work_value(_ outcome: OpaquePointer?, _ index: Int, _ value: UnsafeMutablePointer<njl_value>?) -> Bool {
+    let found: ScriptValue? =
+        switch Handle<Outcome>.borrow(outcome)?.value {
+        case .many(let values): values.indices.contains(index) ? values[index] : nil
+        case .one(let one), .resource(_, let one): index == 0 ? one : nil
+        case .nothing, nil: nil
+        }
+    // The outcome keeps the bytes, and that its buffer, in place.
+    guard let found else { return false }
+    value?.pointee = found.withC { $0 }
+    return true
+}
+
+@_cdecl("njl_work_has_resource") @implementation
+public func njl_work_has_resource(_ outcome: OpaquePointer?) -> Bool {
+    if case .resource = Handle<Outcome>.borrow(outcome)?.value { true } else { false }
+}
+
+@_cdecl("njl_work_take_resource") @implementation
+public func njl_work_take_resource(_ outcome: OpaquePointer?) -> OpaquePointer? {
+    guard let outcome = Handle<Outcome>.borrow(outcome), case .resource(let resource, _) = outcome.value else {
+        return nil
+    }
+    outcome.value = .nothing
+    return Handle<Resource>.own(resource)
+}
+
+extension ScriptValue {
+    /// A copy.
+    init(_ value: njl_value) {
+        switch value.kind {
+        case NJL_BOOLEAN: self = .boolean(value.boolean)
+        case NJL_INTEGER: self = .integer(value.integer)
+        case NJL_NUMBER: self = .number(value.number)
+        case NJL_STRING: self = .string(Array(value.bytes.buffer))
+        default: self = .none
+        }
+    }
+}

@@ -1,0 +1,63 @@
+-- help(x), and that the reference tells of all there is: nightjar Tests/Command/Lua/help.lua
+local nightjar = require "nightjar"
+local help = require "nightjar.command.help"
+local reference = require "nightjar.command.reference"
+local check = require "check"
+local equal = check.equal
+
+local function about(value) return help.about(value, { width = 80 }) end
+
+assert(about(nightjar.sleep):find "^nightjar.sleep%(seconds: number%)\n  Waits, ", about(nightjar.sleep))
+assert(about(nightjar.map):find "concurrency: integer\n      How many run at once", about(nightjar.map))
+assert(about "api:get":find "^api:get%(path: string, options%?: nightjar.call_options%)", about "api:get")
+assert(about "retry_options":find "^What is tried again")
+assert(about(nil):find "Ctrl%-R")
+equal(about "nosuch", 'nothing is known about "nosuch"; help() tells what there is')
+equal(about(print):match "^a function of C", "a function of C")
+assert(about(function(a, b, ...) return a, b, ... end):find "^function%(a, b, %.%.%.%), from ")
+
+local api = nightjar.client { base_url = "http://127.0.0.1:1", cookies = true, cache = true,
+  endpoints = { article = { path = "/articles/{id}", parameters = { id = "integer" } } } }
+assert(about(api):find "api:paginate%(")
+assert(about(api.get):find "^api:get%(", about(api.get))
+equal(about(api.endpoints.article), tostring(api.endpoints.article))
+equal(help.name_of(nightjar.sleep), "nightjar.sleep")
+
+-- Each member of the reference has a name, a type and a text; none is there twice.
+for _, class in ipairs(reference) do
+  local seen = {}
+  assert(class.name and class.text and class.kind, class.name)
+  for _, member in ipairs(class.members) do
+    assert(#member == 3 and #member[3] > 0 and not seen[member[1]], class.name .. "." .. tostring(member[1]))
+    seen[member[1]] = true
+  end
+end
+
+-- All that nightjar has is in it, and nothing else.
+local function has(class, name) return help.member(help.class(class), name) ~= nil end
+for name, value in pairs(nightjar) do
+  if type(value) == "function" then assert(has("nightjar", name), "the reference lacks nightjar." .. name) end
+end
+for _, member in ipairs(help.class("nightjar").members) do
+  assert(nightjar[member[1]] ~= nil, "there is no nightjar." .. member[1])
+end
+for _, object in ipairs { { "nightjar.client", api }, { "nightjar.cookies", api.cookies }, { "nightjar.cache", api.cache } } do
+  for _, member in ipairs(help.class(object[1]).members) do
+    local ok, value = pcall(function() return object[2][member[1]] end)
+    assert(ok and (value ~= nil or member[2]:find "?$"), "there is no " .. object[1] .. "." .. member[1])
+  end
+end
+-- What an unknown option is told to be near to is known.
+for _, member in ipairs(help.class("nightjar.client_options").members) do
+  local ok, message = pcall(nightjar.client, { [member[1]] = true })
+  assert(ok or not tostring(message.message or message):find "unknown option", member[1] .. ": " .. tostring(message))
+end
+for _, class in ipairs { "call_options", "page_options" } do
+  for _, member in ipairs(help.class("nightjar." .. class).members) do
+    local call = class == "page_options" and api.paginate or api.request
+    local options = { [member[1]] = true }
+    local arguments = class == "page_options" and { api, "/", options } or { api, options }
+    local ok, message = pcall(call, table.unpack(arguments))
+    assert(ok or not tostring(message.message or message):find "unknown option", member[1] .. ": " .. tostring(message))
+  end
+end

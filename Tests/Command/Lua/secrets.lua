@@ -1,0 +1,32 @@
+-- Which texts hold secrets, and what .save makes of them: nightjar Tests/Command/Lua/secrets.lua
+local secrets = require "nightjar.command.secrets"
+local check = require "check"
+
+local function holds(source, wanted) check.equal(source .. ": " .. tostring(secrets.has(source)), source .. ": " .. tostring(wanted)) end
+
+holds("api:get '/articles'", false)
+holds("print 'password'", false)
+holds("password = os.getenv 'PASSWORD'", false)
+holds("token_url = '/oauth/token'", false)
+holds("auth = { type = 'bearer', token = os.getenv 'T' }", true) -- 'T' stands within auth: rather too much
+holds("auth = { type = 'bearer', store = 'file:x' }", false)
+holds("password = 'moonshine'", true)
+holds("it = 'moonshine'", true) -- seen before
+holds("x = { db_password = [[sunlight]] }", true)
+holds("headers = { ['X-Api-Key'] = \"k\" }", true)
+holds("headers = { Authorization = 'Bearer abc' }", true)
+holds("h['cookie'] = 'a=b'", true)
+holds("client { auth = { type = 'basic', user = 'ada', password = 'p' } }", true)
+holds("client { auth = { type = 'login', json = { email = 'ada@example.org' } } }", true)
+holds("api:sign_in { access_token = 'abc' }", true)
+holds("api:get 'http://ada:pw@example.org/'", true)
+holds("api:get 'http://example.org:80/a@b'", false)
+holds("x = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0'", true)
+holds("x = 'a sentence that is rather long, and no token 1'", false)
+holds("token = 'unfinished", true)
+
+local function saved(source, wanted) check.equal((secrets.replace(source)), wanted) end
+saved("c = client { auth = { type = 'bearer', token = 'abcdef' } }",
+  "c = client { auth = { type = 'bearer', token = (os.getenv \"NIGHTJAR_TOKEN\") } }")
+saved("h = { ['X-Api-Key'] = 'k' }", "h = { ['X-Api-Key'] = (os.getenv \"NIGHTJAR_X_API_KEY\") }")
+saved("x = 1", "x = 1")

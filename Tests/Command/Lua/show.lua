@@ -1,0 +1,105 @@
+-- How values look at the prompt: nightjar Tests/Command/Lua/show.lua
+local nightjar = require "nightjar"
+local show = require "nightjar.command.show"
+local text = require "nightjar.command.text"
+local check = require "check"
+local equal = check.equal
+
+local function shown(value, width) return show.value(value, { width = width or 80 }) end
+
+-- Scalars
+equal(shown(nil), "nil")
+equal(shown(42), "42")
+equal(shown(2.0), "2.0")
+equal(shown(math.mininteger), "-9223372036854775808")
+equal(shown(true), "true")
+equal(shown(nightjar.null), "null")
+equal(shown "a \"b\" \\ c", [["a \"b\" \\ c"]])
+equal(shown "grüße", '"grüße"')
+
+-- What could make a terminal do something is shown, not done
+equal(shown "\27[31mred\7\0", [["\x1b[31mred\a\x00"]])
+equal(shown "\xff\xfe", [["\xff\xfe"]])
+equal(shown "a\u{9b}31m", [["a\u{9b}31m"]])
+equal(shown "a\u{202e}b\u{2066}", [["a\u{202e}b\u{2066}"]])
+equal(shown "two\nlines\27", "two\nlines\\x1b")
+equal(text.safe(("x"):rep(10) .. "\xe2\x80"), "xxxxxxxxxx\\xe2\\x80")
+
+-- Tables: sorted keys, names as Lua has them
+equal(shown {}, "{}")
+equal(shown { 1, 2, b = 1, a = { 2 } }, "{ 1, 2, a = { 2 }, b = 1 }")
+equal(shown { ["end"] = 1, ["a b"] = 2, [true] = 3, [0.5] = 4 }, '{ [0.5] = 4, ["a b"] = 2, ["end"] = 1, [true] = 3 }')
+equal(shown({ first = "a long text", second = "another long text" }, 30),
+  '{\n  first = "a long text",\n  second = "another long text"\n}')
+
+-- Cycles, depth, length
+local cycle = { name = "x" }
+cycle.self = cycle
+equal(shown(cycle), '{ name = "x", self = <cycle> }')
+local twice = { 1 }
+equal(shown { a = twice, b = twice }, "{ a = { 1 }, b = { 1 } }")
+local deep = {}
+for _ = 1, 10000 do deep = { deep } end
+equal(shown(deep), "{ { { { { { {…} } } } } } }")
+local long = {}
+for index = 1, 1000 do long[index] = index end
+assert(shown(long):find "100,\n? *… 900 more", shown(long))
+local wide = {}
+for index = 1, 300 do wide["k" .. index] = index end
+assert(shown(wide):find "… 200 more fields")
+assert(shown({ ("x"):rep(5000) }):find "%(4000 bytes more%)")
+local many = {}
+for index = 1, 100 do
+  many[index] = {}
+  for other = 1, 100 do many[index][other] = { { 1 } } end
+end
+assert(#shown(many) < 400000)
+
+-- Nothing of a script runs but __tostring
+local ran = false
+equal(shown(setmetatable({ a = 1 }, { __index = function() ran = true end, __pairs = function() ran = true end,
+  __len = function() ran = true return 1 end })), "{ a = 1 }")
+equal(ran, false)
+equal(shown(setmetatable({}, { __tostring = function() return "named\27" end })), "named\\x1b")
+
+-- Records
+equal(shown { { id = 1, title = "One", n = { 1, 2 } }, { id = 20, title = nightjar.null } },
+  "id  title  n\n 1  One    [2]\n20  null")
+equal(shown({ { id = 1, a = ("x"):rep(30) }, { id = 2, b = ("y"):rep(30) } }, 40),
+  "id  a\n 1  " .. ("x"):rep(30) .. "\n 2\n… columns that do not fit: b")
+equal(shown { { w = "日本" }, { w = "ab" } }, "w\n日本\nab")
+local records = {}
+for index = 1, 500 do records[index] = { id = index } end
+assert(shown(records):find "… 440 more records$")
+
+-- JSON keeps order and numbers, and is bounded
+equal(show.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(false)), [[
+{
+  "b": 1.00,
+  "a": [],
+  "c": [
+    {
+      "x": null
+    }
+  ],
+  "e": {}
+}]])
+equal(show.json('{"a":', text.painter(false)), nil)
+equal(show.json("nonsense", text.painter(false)), nil)
+equal(show.json("[1}", text.painter(false)), nil)
+equal(show.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- its beginning
+assert(#show.json('["' .. ("x"):rep(100000) .. '"]', text.painter(false)) < 3000)
+assert(show.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "… 19.4 KB more$")
+
+-- Errors with hints
+local hints = require "nightjar.command.hints"
+local api = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
+local _, err = nightjar.try(api.get, api, "/")
+assert(shown(err):find "^connect: .+\nhint: check host and port, and whether the server runs", shown(err))
+equal(hints.for_message "stdin:1: attempt to call a nil value (method 'gte')", "did you mean get?")
+equal(hints.for_message "stdin:1: attempt to index a nil value (global 'nightjr')" ~= nil, true)
+equal(hints.for_message "something else", nil)
+equal(hints.nearest("pritn", { "print", "pairs" }), "print")
+
+-- Colours
+equal(show.value({ a = 1 }, { width = 80, colors = true }), "{ \27[34ma\27[0m = \27[36m1\27[0m }")

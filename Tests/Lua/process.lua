@@ -1,0 +1,183 @@
+-- nightjar.process: programs that are run, fed, read, ended. Needs no server.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+local process, fs = nightjar.process, nightjar.fs
+local run, spawn = process.run, process.spawn
+
+-- run
+local result = run { "echo", "one", "two words" }
+equal(result.stdout, "one two words\n")
+equal(result.stderr, "")
+equal(result.status, 0)
+equal(result.signal, nil)
+equal(result.ok, true)
+equal(run { cmd = "printf", args = { "%s-", 1, "b" } }.stdout, "1-b-")
+equal(run("true").ok, true)
+result = run { "sh", "-c", "echo out; echo err >&2; exit 3" }
+equal(result.stdout .. result.stderr .. result.status, "out\nerr\n3")
+equal(result.ok, false)
+equal(run { "sh", "-c", "echo out; echo err >&2", stderr = "output" }.stdout, "out\nerr\n")
+result = run { "sh", "-c", "kill -KILL $$" }
+equal(result.status, nil)
+equal(result.signal, "KILL")
+equal(result.ok, false)
+
+-- Input and output larger than a pipe, at once.
+local text = ("0123456789abcdef"):rep(64 * 1024)
+equal(run { "cat", input = text }.stdout, text)
+equal(run { "head", "-c", 5, input = text }.stdout, "01234")
+equal(run { "true", input = text }.ok, true)
+equal(run { "wc", "-c" }.stdout:match "%d+", "0")
+equal(run { "cat", input = "" }.stdout, "")
+
+-- Where, and with what environment.
+equal(run { "pwd", cwd = "/" }.stdout, "/\n")
+equal(run { "sh", "-c", "echo $NIGHTJAR_A:$NIGHTJAR_B", env = { NIGHTJAR_A = "x y", NIGHTJAR_B = 7 } }.stdout, "x y:7\n")
+equal(run { "env", env = { ONLY = "this" }, inherit_env = false }.stdout, "ONLY=this\n")
+equal(run { "sh", "-c", "echo ${HOME-none}", env = { HOME = false } }.stdout, "none\n")
+assert(run { "env" }.stdout:find "PATH=")
+
+-- No descriptor of ours is the child's, and the signals are as programs have them.
+equal(run { "sh", "-c", "ls /proc/self/fd | tr '\\n' ' '" }.stdout, "0 1 2 3 ")
+local signals = run { "sh", "-c", "grep -E 'Sig(Blk|Ign)' /proc/self/status" }.stdout
+equal(signals:match "SigBlk:%s*(%x+)", ("0"):rep(16))
+equal(tonumber(signals:match "SigIgn:%s*(%x+)", 16) & (1 << 12), 0)
+
+-- What cannot be run, what fails, what takes too long, what says too much.
+fails("storage", 'cannot run "/no/such/program": No such file or directory', run, { "/no/such/program" })
+fails("storage", 'cannot run "true" in "/no/such/folder": No such file or directory', run,
+  { "true", cwd = "/no/such/folder" })
+fails("script", '"sh" failed with status 4: last words', run,
+  { "sh", "-c", "echo first >&2; echo last words >&2; exit 4", check = true })
+fails("script", '"sh" was ended by signal TERM', run, { "sh", "-c", "kill $$", check = true })
+local began = os.time()
+fails("timeout", '"sleep" did not end within 0.05 seconds and was killed', run, { "sleep", 100, timeout = 0.05 })
+fails("too_large", '"yes" wrote more than 1000 bytes to standard output and was killed (option max_output)', run,
+  { "yes", max_output = 1000 })
+fails("too_large", '"sh" wrote more than 10 bytes to standard error and was killed (option max_output)', run,
+  { "sh", "-c", "echo longer than ten >&2; sleep 100", max_output = 10 })
+assert(os.time() - began < 30)
+
+-- Many at once, and others run meanwhile.
+local numbers = {}
+for number = 1, 30 do numbers[number] = number end
+local outputs = nightjar.map(numbers, function(number) return run { "echo", number }.stdout end, { concurrency = 10 })
+equal(#outputs, 30)
+for number, output in ipairs(outputs) do equal(output, number .. "\n") end
+
+-- spawn: a conversation.
+do
+  local child <close> = spawn { "cat", stdin = "pipe", stdout = "pipe" }
+  assert(tostring(child):find '^nightjar.process: "cat" %(%d+%)$')
+  child.stdin:write("hello\n", "and", " more\n")
+  equal(child.stdout:line(), "hello")
+  equal(child.stdout:read(3), "and")
+  equal(child.stdout:line(), " more")
+  child.stdin:close()
+  equal(child.stdout:line(), nil)
+  local ended = child:wait()
+  equal(ended.status, 0)
+  equal(ended.ok, true)
+  equal(child:kill(), false)
+  fails("closed", "the pipe is closed", child.stdin.write, child.stdin, "late")
+end
+
+-- By line, while it runs.
+do
+  local child <close> = spawn { "sh", "-c", "for i in 1 2 3; do echo $i; done; echo end >&2", stdout = "pipe", stderr = "pipe" }
+  local lines = {}
+  for line in child.stdout:lines() do lines[#lines + 1] = line end
+  equal(table.concat(lines, " "), "1 2 3")
+  equal(child.stderr:read_all(), "end\n")
+  equal(child:wait().ok, true)
+end
+
+-- Signals by name.
+do
+  local child <close> = spawn { "sh", "-c", "trap 'echo got it; exit 9' TERM; echo ready; while :; do sleep 0.01; done", stdout = "pipe" }
+  equal(child.stdout:line(), "ready")
+  equal(child:kill "SIGTERM", true)
+  equal(child.stdout:line(), "got it")
+  equal(child:wait().status, 9)
+  misuse("kill: there is no signal 'NONE'", child.kill, child, "NONE")
+  misuse("a process has no field 'output'", function() return child.output end)
+  misuse("a process has no field 'stdou'; did you mean 'stdout'?", function() return child.stdou end)
+end
+
+-- A writer whose reader has gone is told so.
+do
+  local child <close> = spawn { "true", stdin = "pipe" }
+  child:wait()
+  fails("storage", 'cannot write to "true": it reads no more', child.stdin.write, child.stdin, text)
+end
+
+-- Whether a process of that number is there, and no zombie.
+local function is_alive(pid)
+  local status = io.open("/proc/" .. pid .. "/stat")
+  if not status then return false end
+  local state = status:read "a":match "%) (%a)"
+  status:close()
+  return state ~= "Z"
+end
+local function is_there(pid)
+  local status = io.open("/proc/" .. pid .. "/stat")
+  return status ~= nil and status:close()
+end
+-- The system needs a moment for what it does behind our back.
+local function gone(pid)
+  for _ = 1, 500 do
+    if not is_there(pid) then return true end
+    nightjar.sleep(0.01)
+  end
+  return false
+end
+
+-- Who is cancelled takes its process along, and leaves no zombie.
+local pid
+local task = nightjar.spawn(function()
+  local child <close> = spawn { "sleep", 100 }
+  pid = child.pid
+  child:wait()
+end)
+while not pid do nightjar.sleep(0) end
+assert(is_alive(pid))
+task:cancel()
+pcall(task.join, task)
+assert(gone(pid), "the process of a cancelled task is there")
+task = nightjar.spawn(run, { "sh", "-c", "echo $$ > \"$0\"; exec sleep 100", "/dev/null" })
+nightjar.sleep(0.01)
+task:cancel()
+fails("cancelled", "the task was cancelled", task.join, task)
+
+-- One that nobody holds any more, too.
+pid = nightjar.spawn(function() return spawn({ "sleep", 100 }).pid end):join()
+for _ = 1, 3 do collectgarbage() end
+assert(gone(pid), "a process that nobody holds is there")
+
+-- The host's own children are its own: io.popen still finds its.
+local other = io.popen("exit 5")
+run "true"
+equal(select(3, other:close()), 5)
+
+-- Closing wakes who reads.
+do
+  local child <close> = spawn { "sleep", 100, stdout = "pipe" }
+  local reading = nightjar.spawn(function() return child.stdout:line() end)
+  nightjar.sleep(0.005)
+  fails("string", "another task reads here", child.stdout.line, child.stdout)
+  child:close()
+  fails("closed", "the pipe is closed", reading.join, reading)
+  equal(child:wait().signal, "KILL")
+end
+
+-- Misuse.
+misuse("process.run: a table expected, got number", run, 1)
+misuse("process.run: option 'cmd' is missing: the program to run", run, {})
+misuse("process.run: there is no option 'cdw'; did you mean 'cwd'?", run, { "true", cdw = "/" })
+misuse("process.run: argument 1 must be a string, got table", run, { "true", {} })
+misuse("process.run: give the program by option 'cmd' or as the first of the list, not both", run, { "a", cmd = "b" })
+misuse("process.run: option 'env.A' must be a string, or false to leave it out, got table", run, { "true", env = { A = {} } })
+misuse("process.spawn: option 'stdout' must be \"pipe\", \"null\" or \"inherit\", got \"file\"", spawn,
+  { "true", stdout = "file" })
+misuse("the arguments of a process must not contain a zero byte", run, { "echo", "a\0b" })

@@ -1,0 +1,32 @@
+import NightjarHTTP
+import Testing
+
+@Suite struct CookieFieldTests {
+    @Test func thereIsOneFieldAndTheCallsOwnCookiesWin() {
+        #expect(CookieField.text(kept: nil, own: []) == nil)
+        #expect(CookieField.text(kept: "a=1; b=2", own: []) == "a=1; b=2")
+        #expect(CookieField.text(kept: nil, own: ["a=1", "a=2"]) == "a=1; a=2")
+        #expect(CookieField.text(kept: "a=1; b=2; a=3; A=4", own: ["a=5"]) == "b=2; A=4; a=5")
+        #expect(CookieField.text(kept: "ab=1; nameless; =x", own: ["a=b=c"]) == "ab=1; nameless; =x; a=b=c")
+    }
+
+    @Test func aKeyInACookieIsOneThatACookieHolds() throws {
+        func refusal(_ key: String, _ name: String = "sid", prefix: String = "") -> String? {
+            do {
+                _ = try APIKey(key, in: .cookie(name), prefix: prefix)
+                return nil
+            } catch {
+                return error.message
+            }
+        }
+        #expect(refusal("aB3+/=") == nil)
+        #expect(refusal("k", "a=b") == #"the API key's cookie name "a=b" is not a token"#)
+        #expect(refusal("k", prefix: "p") == "an API key in a cookie has no prefix")
+        for key in ["a;b", "a b", "a,b", "k\r\n", "ä"] {
+            #expect(
+                refusal(key)
+                    == "the API key holds white space, a comma, a semicolon, or what is not visible ASCII, which no cookie has "
+                    + "(RFC 6265 section 4.1.1)")
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+/// Pages that have the items of earlier ones: of a server that repeats itself, or of a list that has them so.
+@Suite struct PageRepetitionTests {
+    private typealias Answer = Conversation.Answer
+
+    private func offset(_ target: PageTarget) -> Int { target.url.queryValue("offset").flatMap { Int($0) } ?? 0 }
+
+    // MARK: What is no round
+
+    @Test func equalValuesUnderNewNumbersAreAList() throws {
+        for style in [Pagination.Style.page, .offset] {
+            let talk = try Conversation(.plain(style))
+            talk.read(["[1,1,1]", "[1,1,1]", "[2,2,2]", "[1,1,1]", "[]"])
+            #expect(talk.items.count == 12 && talk.hasEnded, "\(style)")
+        }
+    }
+
+    @Test func equalValuesUnderNewCursorsAreAList() throws {
+        let talk = try Conversation(.plain(.cursor))
+        talk.read([
+            #"{"items":[0,0],"next_cursor":"a"}"#, #"{"items":[0,0],"next_cursor":"b"}"#,
+            #"{"items":[0,0],"next_cursor":null}"#,
+        ])
+        #expect(talk.items == Array(repeating: "0", count: 6) && talk.hasEnded)
+    }
+
+    @Test func aSingleValueMayComeAgain() throws {
+        let talk = try Conversation(.plain(.page))
+        talk.read([#"["on"]"#, #"["on"]"#, #"["off"]"#, #"["on"]"#, "[]"])
+        #expect(talk.items.count == 4 && talk.hasEnded)
+    }
+
+    @Test func objectsThatAreAlikeOnOnePageMayComeAgain() throws {
+        let talk = try Conversation(.plain(.page))
+        talk.read([#"[{"v":0},{"v":0}]"#, #"[{"v":0},{"v":0}]"#, "[]"])
+        #expect(talk.items.count == 4 && talk.hasEnded)
+    }
+
+    // MARK: What is one
+
+    @Test func objectsThatComeAgainAreARound() throws {
+        let talk = try Conversation(.plain(.page))
+        talk.read([#"[{"id":1}]"#, #"[{"id":1}]"#])
+        #expect(talk.items.count == 1 && talk.error?.kind == .protocol)
+    }
+
+    @Test func threeOtherValuesThatComeAgainAreARound() throws {
+        let talk = try Conversation(.plain(.cursor))
+        talk.read([#"{"items":["a","b","c"],"next_cursor":"x"}"#, #"{"items":["a","b","c"],"next_cursor":"y"}"#])
+        #expect(talk.items.count == 3)
+        #expect(
+            talk.message
+                == "page 2 has the items of the page before, byte for byte: the server leads back to where it was")
+    }
+
+    @Test func equalValuesWithTheSameCursorAreARound() throws {
+        let talk = try Conversation(.plain(.cursor))
+        talk.read { _ in Answer(body: #"{"items":[1,1,1],"next_cursor":"a"}"#) }
+        #expect(talk.items.count == 3 && talk.asked.count == 2)
+        #expect(
+            talk.message
+                == "page 2 has the items of the page before, byte for byte: the server leads back to where it was")
+    }
+
+    @Test func aNumberThatTheServerDoesNotCountOnIsARound() throws {
+        let talk = try Conversation(.plain(.guess))
+        talk.read { _ in Answer(body: #"{"items":[1,1],"page":1,"total_pages":9}"#) }
+        #expect(talk.items.count == 2 && talk.error?.kind == .protocol)
+    }
+
+    // MARK: Servers that do not heed the number
+
+    @Test func equalValuesWithoutEndAreFoundOut() throws {
+        let talk = try Conversation(.plain(.page) { $0.parameter = "p" })
+        talk.read { _ in Answer(body: "[1,1,1]") }
+        #expect(talk.asked.count == 102)
+        #expect(talk.error?.kind == .protocol)
+        #expect(
+            talk.message
+                == "the 101 pages up to page 102 have the items of earlier pages, byte for byte: the server does not heed the "
+                + "query item \"p\", or begins anew behind its last page; set parameter, or total or more")
+    }
+
+    @Test func roundsOfEqualValuesAreFoundOut() throws {
+        let talk = try Conversation(.plain(.offset))
+        talk.read { target in Answer(body: offset(target) % 4 == 0 ? "[1,1]" : "[2,2]") }
+        #expect(talk.asked.count == 103 && talk.error?.kind == .protocol)
+    }
+
+    @Test func whereTheTotalEndsEqualValuesOnePageMoreIsAskedFor() throws {
+        func conversation() throws -> Conversation {
+            try Conversation(.plain(.offset) { $0.total = try JSONPointer("/total") })
+        }
+        let page = #"{"items":[1,1],"total":4}"#
+        let heeding = try conversation()
+        heeding.read { target in offset(target) < 4 ? Answer(body: page) : Answer(body: #"{"items":[],"total":4}"#) }
+        #expect(heeding.items.count == 4 && heeding.hasEnded && heeding.asked.count == 3)
+
+        let ignoring = try conversation()
+        ignoring.read { _ in Answer(body: page) }
+        #expect(ignoring.items.count == 4 && !ignoring.hasEnded && ignoring.asked.count == 3)
+        #expect(ignoring.error?.kind == .protocol)
+    }
+
+    @Test func thereIsNoSuchPageIsAnEndBehindTheEnd() throws {
+        let url = try RequestURL("https://api.example/list")
+        for (status, ends) in [(404, true), (416, true), (503, false)] {
+            var walk = try PageWalk(.plain(.offset) { $0.total = try JSONPointer("/total") }, first: url)
+            var hasEnded = false
+            var hasFailed = false
+            for number in 1...3 {
+                _ = walk.wantsPage()
+                guard number == 3 else {
+                    _ = walk.answered(
+                        Headers(), body: ByteBuffer(string: #"{"items":[1,1],"total":4}"#), at: url)
+                    continue
+                }
+                let response = Response(head: ResponseHead(status: status), body: ByteBuffer(), url: url)
+                for action in walk.failed(NightjarError(.client, "no", response: response)) {
+                    if case .end = action { hasEnded = true }
+                    if case .fail = action { hasFailed = true }
+                }
+            }
+            #expect(hasEnded == ends && hasFailed != ends, "\(status)")
+        }
+    }
+
+    @Test func otherPagesNeedNoProof() throws {
+        let talk = try Conversation(.plain(.offset) { $0.total = try JSONPointer("/total") })
+        talk.read([#"{"items":[1,2],"total":6}"#, #"{"items":[0,0],"total":6}"#, #"{"items":[0,0],"total":6}"#])
+        #expect(talk.items.count == 6 && talk.hasEnded && talk.asked.count == 3)
+    }
+}

@@ -1,0 +1,71 @@
+// What ThreadSanitizer cannot know of Swift's code, told to it. scripts/sanitize links this into what it builds for it.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+
+// Synchronization.Mutex. An uncontended lock or unlock is an atomic operation inlined into our code, which is instrumented. A
+// contended one is a function of libswiftSynchronization.so, which is not: what a Mutex guards would be reported as raced
+// for. These take the place of that library's, call them, and say before or after what the mutex orders. The mutex's address
+// is that of its word, which the inlined half works on too.
+
+typedef __attribute__((swiftcall)) void (*lock_slow)(uint32_t thread, __attribute__((swift_context)) void *mutex);
+typedef __attribute__((swiftcall)) uint8_t (*try_lock_slow)(__attribute__((swift_context)) void *mutex);
+typedef __attribute__((swiftcall)) void (*unlock_slow)(__attribute__((swift_context)) void *mutex);
+
+#define LOCK_SLOW "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define TRY_LOCK_SLOW "$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF"
+#define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
+
+static void *library(const char *name, void **known) {
+  void *found = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+  if (found) return found;
+  found = dlsym(RTLD_NEXT, name);
+  if (!found) abort();
+  __atomic_store_n(known, found, __ATOMIC_RELEASE);
+  return found;
+}
+
+__attribute__((swiftcall)) void mutex_lock_slow(uint32_t thread, __attribute__((swift_context)) void *mutex)
+    __asm__(LOCK_SLOW);
+__attribute__((swiftcall)) void mutex_lock_slow(uint32_t thread, __attribute__((swift_context)) void *mutex) {
+  static void *known;
+  ((lock_slow)library(LOCK_SLOW, &known))(thread, mutex);
+  __tsan_acquire(mutex);
+}
+
+__attribute__((swiftcall)) uint8_t mutex_try_lock_slow(__attribute__((swift_context)) void *mutex) __asm__(TRY_LOCK_SLOW);
+__attribute__((swiftcall)) uint8_t mutex_try_lock_slow(__attribute__((swift_context)) void *mutex) {
+  static void *known;
+  uint8_t locked = ((try_lock_slow)library(TRY_LOCK_SLOW, &known))(mutex);
+  if (locked & 1) __tsan_acquire(mutex);
+  return locked;
+}
+
+__attribute__((swiftcall)) void mutex_unlock_slow(__attribute__((swift_context)) void *mutex) __asm__(UNLOCK_SLOW);
+__attribute__((swiftcall)) void mutex_unlock_slow(__attribute__((swift_context)) void *mutex) {
+  static void *known;
+  __tsan_release(mutex);
+  ((unlock_slow)library(UNLOCK_SLOW, &known))(mutex);
+}
+
+// Accesses to inout values. For one without members, such as SystemRandomNumberGenerator, generic code passes on an address
+// that was never set, and the sanitizer falls over it (swiftlang/swift issues 61244 and 66099). The linker's --wrap brings
+// each of these calls here; those that are of no memory of the program's (compiler-rt's tsan_platform.h) end here.
+
+void __real___tsan_external_write(void *address, void *caller, void *tag);
+
+void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
+  uintptr_t at = (uintptr_t)address;
+#if defined(__x86_64__)
+  int is_memory = (at >= 0x1000 && at < 0x020000000000) || (at >= 0x550000000000 && at < 0x5a0000000000) ||
+                  (at >= 0x720000000000 && at < 0x740000000000) || (at >= 0x7a0000000000 && at < 0x800000000000);
+#else
+  int is_memory = 0;
+#endif
+  if (!is_memory) return;
+  __attribute__((musttail)) return __real___tsan_external_write(address, caller, tag);
+}

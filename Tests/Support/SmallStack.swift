@@ -1,0 +1,49 @@
+import Glibc
+import Synchronization
+
+public struct ThreadFailure: Error, CustomStringConvertible {
+    public let description: String
+}
+
+/// What `body` answers on a thread of its own that has as little stack as some hosts give one; returns when the thread has
+/// ended.
+///
+/// - Parameter stack: bytes. Code with a sanitizer in it uses more for the same calls, and is given more.
+public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable () throws -> Answer) throws -> Answer {
+    let answer = Answered<Answer>()
+    let work = ThreadWork { answer.result.withLock { $0 = Result(catching: body) } }
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setstacksize(&attributes, isSanitized ? 4 * stack : stack)
+    let context = Unmanaged.passRetained(work)
+    var thread = pthread_t()
+    let status = pthread_create(
+        &thread, &attributes,
+        { context in
+            if let context { Unmanaged<ThreadWork>.fromOpaque(context).takeRetainedValue().run() }
+            return nil
+        }, context.toOpaque())
+    guard status == 0 else {
+        context.release()
+        throw ThreadFailure(description: "no thread is made: \(String(cString: strerror(status)))")
+    }
+    pthread_join(thread, nil)
+    guard let result = answer.result.withLock({ $0 }) else {
+        throw ThreadFailure(description: "the thread ended without an answer")
+    }
+    return try result.get()
+}
+
+/// Whether this program is built with AddressSanitizer or ThreadSanitizer, whose runtime is then linked into it.
+public let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
+private final class Answered<Answer: Sendable>: Sendable {
+    let result = Mutex<Result<Answer, any Error>?>(nil)
+}
+
+private final class ThreadWork: Sendable {
+    let run: @Sendable () -> Void
+
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
