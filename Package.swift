@@ -229,6 +229,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzEndpoints",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Endpoints"),
+        .executableTarget(
+            name: "FuzzCassette",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Cassette"),
     ]
 }
 if Context.environment["NIGHTJAR_MEASURE"] != nil {

@@ -344,7 +344,8 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
  * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
  * unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups,
  * endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), response_validation: what is
- * done about answers that are not as their endpoint describes them, "off", "warn" in the log, or "error"). What it does not
+ * done about answers that are not as their endpoint describes them, "off", "warn" in the log, or "error"; mock, cassette,
+ * network: see there). What it does not
  * name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
  *
  *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first"}}
@@ -993,6 +994,75 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
  */
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
+
+/* -------------------------------------------------------------------------------------------------------- mocks --- */
+
+/* Tests without a network. All three stand where the network is, below everything else of the client: what they bring is
+ * retried, followed, cached and logged in for as a server's answers are. */
+
+/**
+ * Answers in place of servers, for clients made from `config`: a JSON list of routes, the schema of Lua's nightjar.mock, or an
+ * object {"routes": [...], "passthrough": true} whose other calls go to the network. The first route that fits a request
+ * answers it; a call that none fits fails with NJ_INVALID_REQUEST, which names the nearest. A route has any of
+ *
+ *     name, method, path ("/articles/{id}", "/files/" and two stars for all below; relative to the base URL, or absolute),
+ *     query, headers, form ({"name": "value" | ["several"] | true for any | false for none}), json (what the body's JSON must
+ *     have), body (just that), times (how often it answers), optional (for nj_client_mock_verify), and
+ *     answer, or answers in their order, and then used_up: "last" (the default), "first" or "error".
+ *
+ * An answer is a status or an object of
+ *
+ *     status, headers, json | body | base64 | file (a path, read at once), delay (seconds), rate (bytes a second), pieces
+ *     (bytes of each), fault ("offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
+ *     "malformed"; {"kind": "connection_lost", "after": 100} breaks off behind so many bytes of the body).
+ *
+ * @param json NULL: the network answers, which is the default
+ * @return NJ_DECODING when it is not JSON, NJ_INVALID_ARGUMENT for what the schema has not, NJ_STORAGE for a file that cannot
+ *         be read; then nothing has changed
+ */
+NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_error **out_error);
+
+/** How often the route of this name, or else of this method and path ("GET /articles"), has answered; NULL: all of them. -1
+ * where the client has no mock, or no such route. */
+NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
+
+/** NJ_INVALID_REQUEST where a route that is not optional was not asked, or not as often as its times, or a call had none. */
+NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
+
+/** Nothing was asked, and each sequence of answers begins anew. */
+NJ_API void nj_client_mock_reset(nj_client *client);
+
+typedef enum nj_cassette_mode {
+  NJ_CASSETTE_AUTO = 0,   /* what the file has comes from it; what it has not, from the network, and is added */
+  NJ_CASSETTE_RECORD = 1, /* all comes from the network and becomes the file */
+  NJ_CASSETTE_REPLAY = 2, /* all comes from the file; what it has not fails with NJ_INVALID_REQUEST */
+} nj_cassette_mode;
+
+/**
+ * Records each exchange with a server, redirects and refreshes of tokens among them, to a file of JSON, or replays it. Secrets
+ * are replaced by names that tell nothing of them, the same for the same secret, which replayed calls may send. Each exchange
+ * is replayed once, in the order of recording among those alike: of the same method, URL and body, but for their secrets.
+ * `cassette` of nj_config_merge_json has more ways: {"file", "mode", "repeats": true (the last one again and again), "timing":
+ * true (as slow as it was), "headers": [names to compare too], "ignore": {"query": [names], "json": [pointers], "body": true,
+ * "origin": true}, "secrets": [further names], "secret_values": [texts]}.
+ *
+ * nj_client_new reads it: NJ_STORAGE where there is none to replay, NJ_DECODING for a damaged one. It is written within a
+ * second or so, and by nj_client_free; the log tells where that fails. One client records to a file at a time.
+ *
+ * @param path NULL: none, which is the default
+ */
+NJ_API nj_status nj_config_set_cassette(nj_config *config, const char *path, nj_cassette_mode mode);
+
+/**
+ * Makes the network, or the mock, worse than it is: "3g", "edge", "lossy" or "offline". `network` of nj_config_merge_json
+ * takes such a name or {"profile", "latency", "jitter" (seconds), "down", "up" (bytes a second), "loss" (the share of
+ * exchanges that break off), "offline", "seed"}.
+ *
+ * @param name NULL: as it is, which is the default
+ * @param seed of chance: the same seed, the same course
+ * @return NJ_INVALID_ARGUMENT for another name
+ */
+NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *name, uint64_t seed);
 
 /* ---------------------------------------------------------------------------------------------------- request --- */
 

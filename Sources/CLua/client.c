@@ -68,7 +68,7 @@ static client *push_client(lua_State *L, njl_host *host) {
 
 /* A copy of the options at `index` that JSON can hold. */
 static void push_without_functions(lua_State *L, int index) {
-  static const char *const functions[] = {"log", "before", "after", NULL};
+  static const char *const functions[] = {"log", "before", "after", "mock", NULL};
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
     if (njl_find_name(L, -2, functions) >= 0) {
@@ -79,6 +79,25 @@ static void push_without_functions(lua_State *L, int index) {
     lua_insert(L, -2);
     lua_rawset(L, -4);
   }
+}
+
+/* The mock among the options at index 1, which the client at index 2 keeps: one of nightjar.mock, or the routes of one. */
+static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
+  if (lua_isnil(L, 1)) return false;
+  lua_pushliteral(L, "mock");
+  int type = lua_rawget(L, 1);
+  if (type == LUA_TNIL) {
+    lua_pop(L, 1);
+    return false;
+  }
+  if (type == LUA_TTABLE) njl_mock_push(L, host, lua_gettop(L));
+  listener->mock = njl_mock_at(L, -1);
+  if (listener->mock == NULL) {
+    luaL_error(L, "client: mock must be a mock or the routes of one, got %s", luaL_typename(L, -1));
+  }
+  lua_setiuservalue(L, 2, NJL_CLIENT_MOCK);
+  lua_settop(L, 2);
+  return true;
 }
 
 /* nightjar.client(options); without options the client of the host program, where there is one */
@@ -105,10 +124,11 @@ int njl_client_open(lua_State *L) {
     self->has_hooks = njl_read_hooks(L, 1, 2);
     njl_read_login(L, 1, 2, &listener);
   }
+  bool has_mock = take_mock(L, host, &listener);
   if (listener.level > 0 || listener.provides_tokens || listener.hears_of_logins) {
     listener.number = njl_number(L, host, 2);
   }
-  if (listener.level > 0 || self->has_hooks) {
+  if (listener.level > 0 || self->has_hooks || has_mock) {
     push_without_functions(L, 1);
     lua_replace(L, 1);
   }

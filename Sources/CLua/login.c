@@ -1,5 +1,5 @@
 /* login.c - a client's tokens: functions of the script that provide them and hear that a login has ended, and logins that
- * the script brings.
+ * the script brings. What mocks ask comes the same way.
  *
  * The functions run in tasks of their own, which belong to no other: a token is for all calls that wait for it, and the
  * cancel of one must not take it from the others. */
@@ -141,6 +141,13 @@ typedef struct errand {
 static int begin(lua_State *L) {
   errand *errand = lua_touserdata(L, 1);
   if (!njl_push_numbered(L, errand->client)) return 0; /* Nobody is there to answer. */
+  if (errand->kind == NJL_MOCK_ASKED) {
+    errand->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, errand->handle));
+    errand->task->is_observed = true;
+    errand->task->question = errand->handle;
+    errand->handle = NULL;
+    return 0;
+  }
   bool asks = errand->kind != NJL_LOGIN_REQUIRED;
   if (asks) lua_pushcfunction(L, provide);
   lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDER : NJL_CLIENT_LOGIN_REQUIRED);

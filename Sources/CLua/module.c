@@ -38,6 +38,7 @@ int luaopen_nightjar(lua_State *L) {
       {"all", njl_all},            {"race", njl_race},   {"map", njl_map},
       {"timeout", njl_timeout},    {"try", njl_try},     {"array", njl_json_array},
       {"debounce", njl_debounce},  {"throttle", njl_throttle}, {"idempotency_key", njl_new_idempotency_key},
+      {"mock", njl_mock_open},
       {NULL, NULL},
   };
   luaL_checkversion(L);
@@ -49,6 +50,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_task(L);
   njl_open_client(L);
   njl_open_cookies(L);
+  njl_open_mock(L);
   njl_open_cache(L);
   njl_open_list(L);
   njl_open_endpoints(L);

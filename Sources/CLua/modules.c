@@ -47,6 +47,9 @@ static const unsigned char env_source[] = {
 static const unsigned char log_source[] = {
 #embed "modules/log.lua"
 };
+static const unsigned char testing_source[] = {
+#embed "modules/testing.lua"
+};
 static const unsigned char time_source[] = {
 #embed "modules/time.lua"
 };
@@ -70,7 +73,7 @@ static const module modules[] = {
     {"log", njl_open_log, SOURCE(log), SAFE},
     {"process", njl_open_process, SOURCE(process), UNSAFE},
     {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
-    {"testing", njl_open_testing, NO_SOURCE, SAFE},
+    {"testing", njl_open_testing, SOURCE(testing), SAFE},
     {"time", njl_open_time, SOURCE(time), SAFE},
     {"timers", njl_open_channels, SOURCE(timers), SAFE},
     {"url", njl_open_url, SOURCE(url), SAFE},
@@ -204,6 +207,7 @@ OPENER(csv)
 OPENER(env)
 OPENER(hash)
 OPENER(log)
+OPENER(testing)
 OPENER(time)
 OPENER(url)
 OPENER(uuid)

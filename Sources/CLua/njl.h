@@ -304,6 +304,15 @@ int njl_sign_in(lua_State *L);
 int njl_sign_out(lua_State *L);
 int njl_log_in(lua_State *L);
 
+/* mock.c */
+/* Pushes a mock of the routes in the table at `index`. */
+void njl_mock_push(lua_State *L, njl_host *host, int index);
+const njl_mock *njl_mock_at(lua_State *L, int index); /* NULL: it is none */
+int njl_mock_open(lua_State *L);
+/* Pushes what answers a question of a mock, which is on the top of the stack and is replaced, and its arguments. */
+int njl_mock_push_call(lua_State *L, njl_question *question);
+void njl_open_mock(lua_State *L);
+
 /* errand.c */
 /* Pushes what makes calls through the hooks of the client at index 1, if that has any, and else nil. The options of each call are
  * those at `options`; 0: there are none. Returns its number; 0: there is none. */
@@ -438,7 +447,8 @@ enum {
   NJL_CLIENT_PROVIDER,
   NJL_CLIENT_LOGIN_REQUIRED,
   NJL_CLIENT_ENDPOINTS,
-  NJL_CLIENT_VALUES = NJL_CLIENT_ENDPOINTS
+  NJL_CLIENT_MOCK,
+  NJL_CLIENT_VALUES = NJL_CLIENT_MOCK
 };
 /* Reads the options before and after of the table at `options` into the client. False: there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client);
@@ -564,6 +574,7 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_PAGE "nightjar.page"
 #define NJL_DECISION "nightjar.decision"
 #define NJL_COOKIES "nightjar.cookies"
+#define NJL_MOCK "nightjar.mock"
 #define NJL_CACHE "nightjar.cache"
 #define NJL_ENDPOINTS "nightjar.endpoints"
 #define NJL_ENDPOINT "nightjar.endpoint"

@@ -32,6 +32,8 @@ public final class Client: Sendable {
     /// The endpoints that it knows; nil: it was given none.
     public let catalog: Catalog?
     let birth = Fork.generation
+    /// What answers in place of servers; nil: they do.
+    public let mock: Mock?
     /// Its cookies; nil: it keeps none.
     public let cookies: CookieStorage?
     /// The number under which the log hears of the cookie file.
@@ -83,9 +85,11 @@ public final class Client: Sendable {
         fresh = configuration.freshAnswers
         hooks = configuration.hooks
         auth = configuration.auth
+        mock = configuration.mock
+        let cassette = try configuration.openCassette()
         let thread = try LoopThread()
         do throws(NightjarError) {
-            let carrier: any HTTPTransport
+            var carrier: any HTTPTransport
             if let transport {
                 carrier = transport(thread.loop)
             } else {
@@ -93,6 +97,7 @@ public final class Client: Sendable {
                 network.userAgent = network.userAgent ?? configuration.userAgent
                 carrier = try NetworkTransport(loop: thread.loop, configuration: network)
             }
+            carrier = configuration.staged(carrier, cassette, on: thread.loop, base: base)
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
                 chain: Chain(StageKind.standard.flatMap { $0.stages(for: configuration, base: base?.origin) }),
@@ -103,6 +108,7 @@ public final class Client: Sendable {
                 loop.keepTokens(login.tokenLogin, try login.tokenLogin?.issuer(anonymousTemplate))
             }
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
+            cassette?.listen { [weak loop] in loop?.note($0, $1) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
         } catch {
             thread.stop()

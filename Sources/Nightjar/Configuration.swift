@@ -69,6 +69,12 @@ public struct Configuration: Sendable {
     public var hooks: CallHooks?
     /// See each call and each exchange.
     public var observers: [CallObserver] = []
+    /// Answers in place of servers; nil: the network does. Several clients may share one.
+    public var mock: Mock?
+    /// Records what the network does to a file, or plays the file in its place; nil: neither.
+    public var cassette: CassetteOptions?
+    /// Makes the network worse than it is, or the mock; nil: it is as it is.
+    public var network: NetworkProfile?
 
     public init() {}
 

@@ -18,6 +18,7 @@ public func njl_client_new(
                 configuration.log = engine.logSink(level, listener.number)
             }
             try configuration.tell(engine.questions, of: listener)
+            if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.own(try Client(configuration))
     }

@@ -1,4 +1,5 @@
 import CLua
+import NIOCore
 import Nightjar
 
 // The cookies of a client, as scripts list and change them.
@@ -167,6 +168,10 @@ extension njl_import {
 /// A text as one block of bytes.
 final class LentText: Sendable {
     let bytes: ContiguousArray<CChar>
+
+    init(_ bytes: ByteBuffer) {
+        self.bytes = ContiguousArray(bytes.readableBytesView.lazy.map(CChar.init(bitPattern:)))
+    }
 
     init(_ text: String) { bytes = ContiguousArray(text.utf8.lazy.map(CChar.init(bitPattern:))) }
 }

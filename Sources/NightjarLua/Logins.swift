@@ -20,26 +20,48 @@ final class Questions: Sendable {
     func next() -> Question? { asked.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// One of them: for a token, or that the login has ended, to which there is no answer.
+/// One of them: for a token, for the answer of a mock's route, or that the login has ended, to which there is no answer.
 final class Question: Sendable {
-    /// The number of the client.
+    /// The number of the client, or of the mock.
     let client: Int64
     let token: TokenQuestion?
+    let mocked: MockQuestion?
     private let isAnswered = Atomic<Bool>(false)
 
     init(_ client: Int64, _ token: TokenQuestion?) {
         self.client = client
         self.token = token
+        mocked = nil
     }
 
-    deinit { fail("auth.provider was stopped before it returned a token") }
+    init(_ mock: Int64, mocked: MockQuestion) {
+        client = mock
+        token = nil
+        self.mocked = mocked
+    }
+
+    deinit {
+        fail(
+            mocked == nil
+                ? "auth.provider was stopped before it returned a token"
+                : "the function of the mock's route was stopped before it returned an answer")
+    }
 
     var kind: njl_question_kind {
+        if mocked != nil { return NJL_MOCK_ASKED }
         guard let token else { return NJL_LOGIN_REQUIRED }
         return token.wasRefused ? NJL_TOKEN_REFUSED : NJL_TOKEN_WANTED
     }
 
-    func fail(_ message: String) { answer(.failure(NightjarError(.script, message))) }
+    func fail(_ message: String) {
+        let error = NightjarError(.script, message)
+        if mocked == nil { answer(.failure(error)) } else { answer(mocked: .failure(error)) }
+    }
+
+    func answer(mocked result: Result<MockAnswer, NightjarError>) {
+        guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
+        mocked?.answer(result)
+    }
 
     /// What comes behind the first is dropped.
     func answer(_ result: Result<Token, NightjarError>) {

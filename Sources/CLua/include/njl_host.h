@@ -161,12 +161,16 @@ typedef struct njl_line {
 /* The oldest line that has come in, borrowed until the next call. False: there is none. */
 bool njl_engine_next_line(njl_engine *engine, njl_line *line);
 
+typedef struct njl_mock njl_mock;
+typedef struct njl_text njl_text; /* a text that Swift lends; njl_text_release ends it */
+
 /* What a client tells `engine` beside what its calls come to, and under which number. */
 typedef struct njl_listener {
   int64_t number;
   int level;             /* lines of its log up to that one; 0: none */
   bool provides_tokens;  /* its login, which `options` then only describes, asks for each: njl_engine_next_question */
   bool hears_of_logins;  /* that are required: a question, too */
+  const njl_mock *mock; /* in place of the network; NULL: there is none, or one of the options */
 } njl_listener;
 
 /* `options`: a JSON object of the schema of nj_config_merge_json. NULL: `*error` says why. */
@@ -184,6 +188,7 @@ typedef enum njl_question_kind {
   NJL_TOKEN_WANTED,
   NJL_TOKEN_REFUSED, /* one is wanted, for the server has refused the last */
   NJL_LOGIN_REQUIRED, /* not to be answered */
+  NJL_MOCK_ASKED, /* for an answer of a mock, whose number is in the place of the client's */
 } njl_question_kind;
 
 /* The oldest that has come in, the caller's to release, which fails one that was not answered. NULL: there is none. */
@@ -194,6 +199,24 @@ void njl_question_end_login(njl_question *question);
 /* The login is kept; the calls that wait fail with the message. */
 void njl_question_fail(njl_question *question, njl_bytes message);
 void njl_question_release(njl_question *question);
+
+/* --- Mocks --- */
+
+/* `routes`: a JSON object of the schema of nj_config_set_mock, in which the answer of a route may be {"function": NUMBER}.
+ * `number`: under which such a function is asked for. NULL: `*error` says why. */
+njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_outcome **error);
+void njl_mock_release(njl_mock *mock);
+void njl_mock_reset(njl_mock *mock);
+bool njl_mock_verify(njl_mock *mock, njl_outcome **error);
+/* Of all routes together where `route.data` is NULL; -1: there is no such route. */
+int64_t njl_mock_uses(const njl_mock *mock, njl_bytes route);
+njl_text *njl_mock_calls(const njl_mock *mock); /* a JSON list */
+/* Of a question of the kind NJL_MOCK_ASKED. */
+int64_t njl_question_function(const njl_question *question);
+njl_text *njl_question_request(const njl_question *question); /* a JSON object */
+njl_text *njl_question_body(const njl_question *question);
+/* `answer`: a JSON object; `body` is its body, where its data is not NULL. One that is not as the schema says fails. */
+void njl_question_answer(njl_question *question, njl_bytes answer, njl_bytes body);
 
 /* What a login has brought. `data` of `refresh` is NULL where there is none, that of `scheme` where it is for the only login of
  * the client; a negative `lifetime` is not known. */
@@ -214,7 +237,6 @@ bool njl_login_prompts(njl_outcome *login);
 bool njl_login_has_failed(const njl_outcome *login);
 
 /* How the client's origins and groups stand with their limits: a JSON array of objects; the caller's to release. */
-typedef struct njl_text njl_text;
 njl_text *njl_client_limits(const njl_client *client);
 
 /* --- Cookies --- */

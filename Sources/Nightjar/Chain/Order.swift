@@ -1,4 +1,8 @@
 /// The stages a call passes: downwards on the way out, upwards on the way back. Reading this is reading the client.
+///
+/// Mocks, cassettes and network profiles are no stages. They stand below all of these, where the network is
+/// (``Configuration/staged(_:_:on:base:)``), so that what they bring is retried, followed, cached and logged in for, and so
+/// that each exchange is recorded, those of the client's own among them.
 enum StageKind: CaseIterable {
     /// One total deadline for everything below, and the idle limit.
     case deadline

@@ -85,6 +85,15 @@ extension Configuration {
                 if case .null = value { return configuration.transport.unixSocket = nil }
                 configuration.transport.unixSocket = try UnixSocket(value.text(path))
             },
+            Option(name: "mock") { value, path, configuration throws(NightjarError) in
+                configuration.mock = value == .null ? nil : try Mock(option: value, path)
+            },
+            Option(name: "cassette") { value, path, configuration throws(NightjarError) in
+                configuration.cassette = value == .null ? nil : try CassetteOptions(option: value, path)
+            },
+            Option(name: "network") { value, path, configuration throws(NightjarError) in
+                configuration.network = value == .null ? nil : try NetworkProfile(option: value, path)
+            },
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
                 try Configuration.tlsOptions.apply(value, at: path, to: &configuration)
             },

@@ -1,5 +1,5 @@
 /// RFC 4648 section 4, with padding.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     static func encode(_ bytes: some Collection<UInt8>) -> String {
@@ -33,6 +33,21 @@ extension Base64 {
                 default: byte
                 }
             }, as: UTF8.self)
+    }
+
+    /// RFC 4648 section 4, its padding there or left out. Nil for any other byte than the alphabet's.
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        var bytes = Array(text)
+        for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
+        return decodeForURL(
+            bytes.map { byte in
+                switch byte {
+                case UInt8(ascii: "+"): UInt8(ascii: "-")
+                case UInt8(ascii: "/"): UInt8(ascii: "_")
+                case UInt8(ascii: "-"), UInt8(ascii: "_"): UInt8(ascii: "=")
+                default: byte
+                }
+            })
     }
 
     /// Nil for any other byte than the alphabet's, padding among them, and for bits behind the end that are not zero.

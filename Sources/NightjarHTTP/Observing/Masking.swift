@@ -94,6 +94,17 @@ enum Masking {
     /// JSON with the values of members masked whose names are those of credentials. Text that is no JSON comes out as it
     /// is, or with a piece masked: what is shown may be cut off anywhere.
     static func json(_ text: String) -> String {
+        json(text, where: { Redaction.isSecret(name: $0) }) { _ in "\"\(mask)\"" }
+    }
+
+    /// The text with other values of members.
+    ///
+    /// - Parameters:
+    ///   - isMeant: given a name as it is written.
+    ///   - replacement: given the value as it is written, what to write for it.
+    static func json(
+        _ text: String, where isMeant: (Substring.UTF8View) -> Bool, _ replacement: (ArraySlice<UInt8>) -> String
+    ) -> String {
         var result: [UInt8] = []
         let bytes = Array(text.utf8)
         result.reserveCapacity(bytes.count)
@@ -109,14 +120,12 @@ enum Masking {
             let name = Substring(decoding: bytes[at..<end].dropFirst().dropLast(), as: UTF8.self).utf8
             at = end
             let colon = skippingBlanks(bytes, from: at)
-            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"), Redaction.isSecret(name: name) else {
-                continue
-            }
+            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"), isMeant(name) else { continue }
             let value = skippingBlanks(bytes, from: colon + 1)
             let valueEnd = endOfValue(bytes, from: value)
             guard valueEnd > value else { continue }
             result += bytes[at..<value]
-            result += "\"\(mask)\"".utf8
+            result += replacement(bytes[value..<valueEnd]).utf8
             at = valueEnd
         }
         return String(decoding: result, as: UTF8.self)

@@ -1,0 +1,287 @@
+import NIOCore
+import NightjarCoding
+import NightjarHTTP
+import NightjarTransport
+
+/// Plays scripts in place of a network, chosen by what the whole request is; what no script is for may go on to the network.
+///
+/// Lives on the client's loop.
+final class StagedTransport: HTTPTransport, @unchecked Sendable {
+    /// How an exchange goes.
+    enum Course: Sendable {
+        case play(ExchangeScript)
+        /// To the network.
+        case pass
+        /// Nothing was sent.
+        case refuse(NightjarError)
+        /// ``StagedExchange/take(_:)`` brings it.
+        case later
+    }
+
+    let network: any HTTPTransport
+    let loop: any EventLoop
+    let choose: (ArrivedRequest, StagedExchange) -> Course
+    private let whenClosed: () -> Void
+
+    init(
+        over network: any HTTPTransport, on loop: any EventLoop,
+        choose: @escaping (ArrivedRequest, StagedExchange) -> Course, whenClosed: @escaping () -> Void = {}
+    ) {
+        self.network = network
+        self.loop = loop
+        self.choose = choose
+        self.whenClosed = whenClosed
+    }
+
+    func begin(
+        _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+    ) -> any Exchange {
+        let exchange = StagedExchange(request, connectTimeout, self, receiver)
+        exchange.begin()
+        return exchange
+    }
+
+    func shutDown() {
+        whenClosed()
+        network.shutDown()
+    }
+}
+
+/// One exchange: takes the request's body in, asks how it goes, and plays it.
+///
+///     taking ──whole──▶ choosing ──script──▶ playing ──▶ ended
+///                          └──── pass ───▶ passing ──▶ ended
+final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
+    private enum State { case taking, choosing, playing, passing, ended }
+
+    private let request: PreparedRequest
+    private let connectTimeout: Duration?
+    private let transport: StagedTransport
+    private var receiver: (any ExchangeReceiver)?
+    private var state = State.taking
+    private var isPaused = false
+    private var hasStarted = false
+    /// What has come of a body that is pulled.
+    private var body = ByteBuffer()
+    private var bodyIsWhole = true
+    /// What is still to be played.
+    private var steps: ArraySlice<ExchangeScript.Step> = []
+    private var timer: Scheduled<Void>?
+    /// The delay of the first of the steps is over.
+    private var hasWaited = false
+    /// Events are being given out further down the stack.
+    private var isAdvancing = false
+    /// The body was given to the connection.
+    private var isSent = false
+    /// Over the network.
+    private var inner: (any Exchange)?
+
+    init(
+        _ request: PreparedRequest, _ connectTimeout: Duration?, _ transport: StagedTransport,
+        _ receiver: any ExchangeReceiver
+    ) {
+        self.request = request
+        self.connectTimeout = connectTimeout
+        self.transport = transport
+        self.receiver = receiver
+    }
+
+    // MARK: The request
+
+    func begin() {
+        guard request.body.isPulled else {
+            // Not at once: a call that fails at once and is tried again would begin within its own beginning.
+            if case .bytes(let bytes) = request.body { body = bytes }
+            return transport.loop.execute { [self] in choose() }
+        }
+        start()
+        wantMore()
+    }
+
+    private func start() {
+        guard !hasStarted else { return }
+        hasStarted = true
+        receiver?.exchangeStarted(on: nil, isReused: false)
+    }
+
+    private func wantMore() {
+        transport.loop.execute { [self] in
+            if state == .taking { receiver?.exchangeWantsBody(maximum: StagedExchange.bodyPart) }
+        }
+    }
+
+    func send(_ part: ByteBuffer) {
+        guard state == .taking else { return }
+        if body.readableBytes + part.readableBytes <= StagedExchange.largestBody {
+            body.writeImmutableBuffer(part)
+        } else {
+            bodyIsWhole = false
+        }
+        wantMore()
+    }
+
+    func endBody() {
+        if state == .taking { transport.loop.execute { [self] in choose() } }
+    }
+
+    private func choose() {
+        guard state == .taking else { return }
+        state = .choosing
+        let content = Content.decoded(body, request.fields)
+        take(transport.choose(ArrivedRequest(request, body: content), self))
+    }
+
+    /// How it goes, when ``StagedTransport/Course/later`` was said before.
+    func take(_ course: StagedTransport.Course) {
+        guard state == .choosing else { return }
+        switch course {
+        case .later: break
+        case .refuse(let error): end()?.exchangeFailed(error)
+        case .pass: pass()
+        case .play(let script):
+            state = .playing
+            if !script.failsBeforeSending { start() }
+            steps = script.steps[...]
+            advance()
+        }
+    }
+
+    // MARK: The script
+
+    private func advance() {
+        guard !isAdvancing else { return }
+        isAdvancing = true
+        defer { isAdvancing = false }
+        while state == .playing, !isPaused, timer == nil, let step = steps.first {
+            if step.delay > .zero, !hasWaited {
+                timer = transport.loop.scheduleTask(in: .nanoseconds(step.delay.nanosecondsClamped)) { [self] in
+                    timer = nil
+                    hasWaited = true
+                    advance()
+                }
+                return
+            }
+            hasWaited = false
+            steps = steps.dropFirst()
+            give(step.event)
+        }
+    }
+
+    private func give(_ event: ExchangeScript.Event) {
+        receiver?.exchangeProgressed()
+        switch event {
+        case .head(let head) where head.status < 200: receiver?.exchangeReceived(informational: head)
+        case .head(let head): receiver?.exchangeReceived(head: head)
+        case .body(let bytes): receiver?.exchangeReceived(body: bytes)
+        case .finish(let trailers): end()?.exchangeFinished(trailers: trailers)
+        case .fail(let error): end()?.exchangeFailed(error)
+        }
+    }
+
+    private func end() -> (any ExchangeReceiver)? {
+        state = .ended
+        timer?.cancel()
+        timer = nil
+        steps = []
+        body = ByteBuffer()
+        return receiver.take()
+    }
+
+    // MARK: From the caller
+
+    func cancel() {
+        _ = end()
+        inner.take()?.cancel()
+    }
+
+    func pause() {
+        isPaused = true
+        inner?.pause()
+    }
+
+    func resume() {
+        isPaused = false
+        inner?.resume()
+        advance()
+    }
+
+    var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+
+    // MARK: Over the network
+
+    private func pass() {
+        guard bodyIsWhole else {
+            end()?.exchangeFailed(
+                NightjarError(
+                    .invalidRequest,
+                    "a body of more than \(StagedExchange.largestBody) bytes cannot be kept to be looked at before it "
+                        + "is sent; give the call to a client without a mock"))
+            return
+        }
+        state = .passing
+        let begun = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
+        guard state == .passing else { return begun.cancel() }
+        inner = begun
+        if isPaused { begun.pause() }
+    }
+
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+        isSent = false
+        // Who was asked for the body has heard that it started, and would begin it anew.
+        guard !request.body.isPulled else { return }
+        hasStarted = true
+        receiver?.exchangeStarted(on: connection, isReused: isReused)
+    }
+
+    func exchangeProgressed() { receiver?.exchangeProgressed() }
+    func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
+    func exchangeReceived(head: ResponseHead) { receiver?.exchangeReceived(head: head) }
+    func exchangeReceived(body: ByteBuffer) { receiver?.exchangeReceived(body: body) }
+
+    func exchangeFinished(trailers: Headers) {
+        inner = nil
+        end()?.exchangeFinished(trailers: trailers)
+    }
+
+    func exchangeFailed(_ error: NightjarError) {
+        inner = nil
+        end()?.exchangeFailed(error)
+    }
+
+    /// The body lies here, and may be asked for from its beginning once more: the connection takes it whole.
+    func exchangeWantsBody(maximum: Int) {
+        let bytes = body
+        transport.loop.execute { [self] in
+            guard state == .passing, let inner else { return }
+            guard !isSent else { return inner.endBody() }
+            isSent = true
+            bytes.readableBytes > 0 ? inner.send(bytes) : inner.endBody()
+        }
+    }
+
+    // MARK: Bounds
+
+    /// Bytes of a request's body that are kept to be compared and sent.
+    static let largestBody = 64 << 20
+    private static let bodyPart = 64 * 1024
+}
+
+/// The content of a message, without its coding.
+enum Content {
+    /// As it is where its coding is not understood, or does not hold.
+    static func decoded(_ body: ByteBuffer, _ fields: Headers) -> ByteBuffer {
+        guard body.readableBytes > 0, fields.firstIndex(of: "Content-Encoding") != nil else { return body }
+        let decoding = try? BodyDecoding(
+            fields.values("Content-Encoding"), DecodingLimits(maximumBytes: StagedExchange.largestBody))
+        guard let decoding else { return body }
+        do throws(NightjarError) {
+            try decoding.append(body)
+            var content = ByteBuffer()
+            while let part = try decoding.next() { content.writeImmutableBuffer(part) }
+            try decoding.finish()
+            return content
+        } catch {
+            return body
+        }
+    }
+}

@@ -1,0 +1,272 @@
+import DequeModule
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+
+/// Makes a network worse than it is, as a profile says: over a real one and over a mock alike.
+///
+/// Lives on the client's loop.
+final class ShapedTransport: HTTPTransport, @unchecked Sendable {
+    let network: any HTTPTransport
+    let loop: any EventLoop
+    var link: LinkShaper
+
+    init(_ profile: NetworkProfile, over network: any HTTPTransport, on loop: any EventLoop) {
+        self.network = network
+        self.loop = loop
+        link = LinkShaper(profile)
+    }
+
+    func begin(
+        _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+    ) -> any Exchange {
+        let exchange = ShapedExchange(request, connectTimeout, self, receiver, link.begin(to: request.origin))
+        exchange.begin()
+        return exchange
+    }
+
+    func shutDown() { network.shutDown() }
+}
+
+/// One exchange, whose events come later than they occur.
+final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
+    private let request: PreparedRequest
+    private let connectTimeout: Duration?
+    private let transport: ShapedTransport
+    private var receiver: (any ExchangeReceiver)?
+    private let fate: LinkShaper.Fate
+    private var inner: (any Exchange)?
+    private var isPaused = false
+    private var innerIsPaused = false
+    /// What has occurred and has not arrived.
+    private var onItsWay = Deque<(due: NIODeadline, event: ExchangeScript.Event)>()
+    private var bytesOnTheirWay = 0
+    private var lastDue = NIODeadline.uptimeNanoseconds(0)
+    /// Nothing more comes from below.
+    private var isOver = false
+    /// Of the answer's body.
+    private var received = 0
+    private var timer: Scheduled<Void>?
+    private var isGiving = false
+    /// When the last part of the request has left.
+    private var sentBy = NIODeadline.uptimeNanoseconds(0)
+
+    init(
+        _ request: PreparedRequest, _ connectTimeout: Duration?, _ transport: ShapedTransport,
+        _ receiver: any ExchangeReceiver, _ fate: LinkShaper.Fate
+    ) {
+        self.request = request
+        self.connectTimeout = connectTimeout
+        self.transport = transport
+        self.receiver = receiver
+        self.fate = fate
+    }
+
+    // MARK: There
+
+    func begin() {
+        let origin = request.origin.authority
+        guard !transport.link.profile.isOffline else {
+            return after(.zero) { exchange in
+                exchange.fail(NightjarError(.offline, "there is no network (the profile \"offline\")"))
+            }
+        }
+        if let limit = connectTimeout, fate.opening > limit {
+            return after(limit) { exchange in
+                exchange.fail(
+                    NightjarError(
+                        .timeout, "no connection to \(origin) within \(limit.inSeconds) s (a slow network profile)",
+                        phase: .connect))
+            }
+        }
+        if fate.breaks == .connecting {
+            return after(fate.opening + fate.half) { exchange in
+                exchange.fail(
+                    NightjarError(
+                        .connect, "the connection to \(origin) broke while it was made (a lossy network profile)",
+                        phase: .connect))
+            }
+        }
+        var size = request.wireHead.readableBytes
+        if case .bytes(let bytes) = request.body { size += bytes.readableBytes }
+        let ready = NIODeadline.now() + .nanoseconds(fate.opening.nanosecondsClamped)
+        let sent = transport.link.send(size, at: ready.uptimeNanoseconds)
+        at(NIODeadline.uptimeNanoseconds(sent) + half) { $0.start() }
+    }
+
+    private func start() {
+        let begun = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
+        guard receiver != nil, !isOver else { return begun.cancel() }
+        inner = begun
+        if isPaused { holdBack() }
+    }
+
+    func send(_ part: ByteBuffer) {
+        let now = NIODeadline.now()
+        let sent = transport.link.send(part.readableBytes, at: now.uptimeNanoseconds)
+        sentBy = NIODeadline.uptimeNanoseconds(sent)
+        at(sentBy) { $0.inner?.send(part) }
+    }
+
+    func endBody() {
+        at(max(sentBy, .now())) { $0.inner?.endBody() }
+    }
+
+    var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+
+    // MARK: Back
+
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+        receiver?.exchangeStarted(on: connection, isReused: isReused)
+    }
+
+    func exchangeProgressed() {}
+
+    func exchangeReceived(informational: ResponseHead) { arrive(.head(informational), after: ShapedExchange.headSize) }
+
+    func exchangeReceived(head: ResponseHead) {
+        guard fate.breaks != .waiting else { return breakOff() }
+        arrive(.head(head), after: ShapedExchange.headSize + head.headers.byteCount)
+    }
+
+    func exchangeReceived(body: ByteBuffer) {
+        var rest = body
+        // What comes at once over a fast network comes bit by bit over a slow one: about ten times a second.
+        let piece = max((transport.link.profile.down ?? Int.max) / 10, ShapedExchange.smallestPiece)
+        while rest.readableBytes > 0, !isOver, let part = rest.readSlice(length: min(piece, rest.readableBytes)) {
+            if case .receiving(let limit)? = fate.breaks, received + part.readableBytes > limit { return breakOff() }
+            received += part.readableBytes
+            bytesOnTheirWay += part.readableBytes
+            arrive(.body(part), after: part.readableBytes)
+        }
+        holdBack()
+    }
+
+    func exchangeFinished(trailers: Headers) {
+        inner = nil
+        if case .receiving? = fate.breaks { return breakOff() }
+        arrive(.finish(trailers: trailers), after: 0)
+        isOver = true
+    }
+
+    func exchangeFailed(_ error: NightjarError) {
+        inner = nil
+        arrive(.fail(error), after: 0)
+        isOver = true
+    }
+
+    func exchangeWantsBody(maximum: Int) {
+        // So that a body is asked for as it leaves, and not all at once.
+        at(max(sentBy, .now())) { $0.receiver?.exchangeWantsBody(maximum: min(maximum, ShapedExchange.bodyPart)) }
+    }
+
+    private func breakOff() {
+        guard !isOver else { return }
+        inner.take()?.cancel()
+        arrive(
+            .fail(
+                NightjarError(
+                    .connectionLost,
+                    "the connection to \(request.origin.authority) broke before the answer was complete "
+                        + "(a lossy network profile)", phase: .receive, requestMayHaveBeenProcessed: true)), after: 0)
+        isOver = true
+    }
+
+    private func arrive(_ event: ExchangeScript.Event, after bytes: Int) {
+        guard receiver != nil, !isOver else { return }
+        let due = transport.link.receive(bytes, at: NIODeadline.now().uptimeNanoseconds)
+        lastDue = max(lastDue, NIODeadline.uptimeNanoseconds(due) + half)
+        onItsWay.append((lastDue, event))
+        give()
+    }
+
+    private func give() {
+        guard !isGiving else { return }
+        isGiving = true
+        defer { isGiving = false }
+        while receiver != nil, !isPaused, timer == nil, let (due, event) = onItsWay.first {
+            guard due <= .now() else {
+                timer = transport.loop.scheduleTask(deadline: due) { [self] in
+                    timer = nil
+                    give()
+                }
+                return
+            }
+            _ = onItsWay.popFirst()
+            give(event)
+        }
+    }
+
+    private func give(_ event: ExchangeScript.Event) {
+        receiver?.exchangeProgressed()
+        switch event {
+        case .head(let head) where head.status < 200: receiver?.exchangeReceived(informational: head)
+        case .head(let head): receiver?.exchangeReceived(head: head)
+        case .body(let bytes):
+            bytesOnTheirWay -= bytes.readableBytes
+            receiver?.exchangeReceived(body: bytes)
+            holdBack()
+        case .finish(let trailers): end()?.exchangeFinished(trailers: trailers)
+        case .fail(let error): end()?.exchangeFailed(error)
+        }
+    }
+
+    private func fail(_ error: NightjarError) { end()?.exchangeFailed(error) }
+
+    private func end() -> (any ExchangeReceiver)? {
+        isOver = true
+        onItsWay = []
+        timer?.cancel()
+        timer = nil
+        return receiver.take()
+    }
+
+    // MARK: From the caller
+
+    func cancel() {
+        _ = end()
+        inner.take()?.cancel()
+    }
+
+    func pause() {
+        isPaused = true
+        holdBack()
+    }
+
+    func resume() {
+        isPaused = false
+        holdBack()
+        give()
+    }
+
+    /// The network below is read as long as not too much waits here.
+    private func holdBack() {
+        let isFull = bytesOnTheirWay > ShapedExchange.mostOnTheWay || isPaused && bytesOnTheirWay > 0
+        guard isFull != innerIsPaused, let inner else { return }
+        innerIsPaused = isFull
+        isFull ? inner.pause() : inner.resume()
+    }
+
+    // MARK: Time
+
+    private var half: TimeAmount { .nanoseconds(fate.half.nanosecondsClamped) }
+
+    private func after(_ delay: Duration, _ body: @escaping @Sendable (ShapedExchange) -> Void) {
+        at(.now() + .nanoseconds(delay.nanosecondsClamped), body)
+    }
+
+    private func at(_ moment: NIODeadline, _ body: @escaping @Sendable (ShapedExchange) -> Void) {
+        transport.loop.scheduleTask(deadline: moment) { [self] in
+            if receiver != nil { body(self) }
+        }
+    }
+
+    // MARK: Bounds
+
+    /// A status line and what goes with it, in bytes.
+    private static let headSize = 64
+    /// What one packet of the Internet carries.
+    private static let smallestPiece = 1460
+    private static let mostOnTheWay = 256 * 1024
+    private static let bodyPart = 16 * 1024
+}

@@ -1,0 +1,301 @@
+import NIOCore
+import NightjarHTTP
+
+// Mocks as JSON tells them: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. The schema of Lua's
+// `nightjar.mock`, of `mock` in the options of a client and of C's `nj_config_set_mock`.
+
+extension Mock {
+    /// - Throws: `decoding` for what is no JSON; `invalid_argument` for an unknown name or a wrong type; `storage` for a file
+    ///   that cannot be read.
+    public convenience init(json: String) throws(NightjarError) {
+        try self.init(option: JSONValue(parsing: json), "mock")
+    }
+
+    convenience init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        self.init(try MockTable(option: value, path))
+    }
+
+    /// - Parameter respond: answers for routes whose answer is `{function = NUMBER}`.
+    public convenience init(
+        json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockQuestion) -> Void
+    ) throws(NightjarError) {
+        self.init(try MockTable(option: JSONValue(parsing: json), "mock", takesResponders: true), respond: respond)
+    }
+}
+
+extension MockTable {
+    init(option value: JSONValue, _ path: String, takesResponders: Bool = false) throws(NightjarError) {
+        var draft = Draft()
+        if case .object = value {
+            try Draft.options.apply(value, at: path, to: &draft)
+        } else {
+            draft.routes = try Draft.read(routes: value, path)
+        }
+        if !takesResponders {
+            for (index, route) in draft.routes.enumerated() {
+                guard case .responder = route.answers else { continue }
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted("\(path)[\(index + 1)].answer.function")) is not for JSON")
+            }
+        }
+        try self.init(draft.routes, passesUnmatched: draft.passesUnmatched)
+    }
+
+    private struct Draft {
+        var routes: [MockRoute] = []
+        var passesUnmatched = false
+
+        static let options = OptionTable<Draft>([
+            Option(name: "routes") { value, path, draft throws(NightjarError) in
+                draft.routes = try read(routes: value, path)
+            },
+            Option(name: "passthrough") { value, path, draft throws(NightjarError) in
+                draft.passesUnmatched = try value.flag(path)
+            },
+        ])
+
+        static func read(routes value: JSONValue, _ path: String) throws(NightjarError) -> [MockRoute] {
+            // An empty table of Lua's.
+            if case .object(let members) = value, members.isEmpty { return [] }
+            guard case .array(let items) = value else { throw .mismatch(path, wanted: "a list of routes", value) }
+            var routes: [MockRoute] = []
+            for (index, item) in items.enumerated() {
+                routes.append(try MockRoute(option: item, "\(path)[\(index + 1)]"))
+            }
+            return routes
+        }
+    }
+}
+
+extension MockRoute {
+    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        var route = MockRoute(RequestPattern(), .sequence([]))
+        try MockRoute.options.apply(value, at: path, to: &route)
+        if case .sequence(let answers) = route.answers, answers.isEmpty {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) is a route without an answer; give it answer or answers")
+        }
+        self = route
+    }
+
+    private static let options = OptionTable<MockRoute>([
+        Option(name: "name") { value, path, route throws(NightjarError) in route.name = try value.text(path) },
+        Option(name: "method") { value, path, route throws(NightjarError) in
+            let name = try value.text(path)
+            guard let method = Method(name) else {
+                throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(quoted(name)), which is no method")
+            }
+            route.pattern.method = method
+        },
+        Option(name: "path") { value, path, route throws(NightjarError) in
+            route.pattern.path = try PathPattern(value.text(path))
+        },
+        Option(name: "query") { value, path, route throws(NightjarError) in
+            route.pattern.query = try value.wantedItems(path)
+        },
+        Option(name: "headers") { value, path, route throws(NightjarError) in
+            route.pattern.headers = try value.wantedItems(path)
+        },
+        Option(name: "json") { value, _, route throws(NightjarError) in route.pattern.body = .json(value) },
+        Option(name: "form") { value, path, route throws(NightjarError) in
+            route.pattern.body = .form(try value.wantedItems(path))
+        },
+        Option(name: "body") { value, path, route throws(NightjarError) in
+            route.pattern.body = .text(try value.text(path))
+        },
+        Option(name: "answer") { value, path, route throws(NightjarError) in
+            if let function = value["function"] {
+                route.answers = .responder(try function.count(path + ".function", in: 0...Int(Int32.max)))
+            } else {
+                route.answers = .sequence([try MockAnswer(option: value, path)])
+            }
+        },
+        Option(name: "answers") { value, path, route throws(NightjarError) in
+            guard case .array(let items) = value else { throw .mismatch(path, wanted: "a list of answers", value) }
+            var answers: [MockAnswer] = []
+            for (index, item) in items.enumerated() {
+                answers.append(try MockAnswer(option: item, "\(path)[\(index + 1)]"))
+            }
+            route.answers = .sequence(answers)
+        },
+        Option(name: "used_up") { value, path, route throws(NightjarError) in
+            guard case .string(let text) = value, let usedUp = UsedUp(rawValue: text) else {
+                throw .mismatch(path, wanted: "\"last\", \"first\" or \"error\"", value)
+            }
+            route.usedUp = usedUp
+        },
+        Option(name: "times") { value, path, route throws(NightjarError) in
+            route.times = try value.count(path, in: 1...1_000_000)
+        },
+        Option(name: "optional") { value, path, route throws(NightjarError) in
+            route.isOptional = try value.flag(path)
+        },
+    ])
+}
+
+extension MockAnswer {
+    /// `{status=, headers=, json= | body= | file=, delay=, rate=, pieces=, fault=}`, or a status alone.
+    public init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        self.init()
+        if case .integer = value {
+            status = try value.count(path, in: MockAnswer.statuses)
+            return
+        }
+        var draft = Draft(answer: self)
+        try Draft.options.apply(value, at: path, to: &draft)
+        self = draft.answer
+        if let type = draft.contentType, headers.firstIndex(of: "Content-Type") == nil {
+            try headers.add("Content-Type", type)
+        }
+    }
+
+    private struct Draft {
+        var answer: MockAnswer
+        var contentType: String?
+
+        static let options = OptionTable<Draft>([
+            Option(name: "status") { value, path, draft throws(NightjarError) in
+                draft.answer.status = try value.count(path, in: MockAnswer.statuses)
+            },
+            Option(name: "headers") { value, path, draft throws(NightjarError) in
+                try draft.answer.headers.readAnswer(value, path)
+            },
+            Option(name: "json") { value, _, draft throws(NightjarError) in
+                draft.answer.body = try value.encoded()
+                draft.contentType = "application/json"
+            },
+            Option(name: "body") { value, path, draft throws(NightjarError) in
+                draft.answer.body = ByteBuffer(string: try value.text(path))
+                draft.contentType = "text/plain; charset=utf-8"
+            },
+            Option(name: "base64") { value, path, draft throws(NightjarError) in
+                guard let bytes = Base64.decode(try value.text(path).utf8) else {
+                    throw NightjarError(.invalidArgument, "option \(quoted(path)) is no base64")
+                }
+                draft.answer.body = ByteBuffer(bytes: bytes)
+            },
+            Option(name: "file") { value, path, draft throws(NightjarError) in
+                let name = try value.text(path)
+                draft.answer.body = ByteBuffer(
+                    bytes: try FileContent.read(name, atMost: StagedExchange.largestBody))
+                draft.contentType = FileType.contentType(of: name)
+            },
+            Option(name: "delay") { value, path, draft throws(NightjarError) in
+                draft.answer.delay = try value.duration(path)
+            },
+            Option(name: "rate") { value, path, draft throws(NightjarError) in
+                draft.answer.rate = try value.positiveSize(path)
+            },
+            Option(name: "pieces") { value, path, draft throws(NightjarError) in
+                draft.answer.pieces = try value.positiveSize(path)
+            },
+            Option(name: "fault") { value, path, draft throws(NightjarError) in
+                draft.answer.fault = try MockFault(option: value, path)
+            },
+        ])
+    }
+
+    private static let statuses = 100...599
+}
+
+extension MockFault {
+    /// Its kind, or `{kind=, after=}`.
+    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        self.init(.connectionLost)
+        guard case .object = value else {
+            kind = try Kind(option: value, path)
+            return
+        }
+        try MockFault.options.apply(value, at: path, to: &self)
+        if after != nil, isBeforeSending {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)): \(quoted(kind.rawValue)) happens before any byte of a body")
+        }
+    }
+
+    private var isBeforeSending: Bool { ![.timeout, .hang, .connectionLost, .malformed].contains(kind) }
+
+    private static let options = OptionTable<MockFault>([
+        Option(name: "kind") { value, path, fault throws(NightjarError) in fault.kind = try Kind(option: value, path) },
+        Option(name: "after") { value, path, fault throws(NightjarError) in fault.after = try value.size(path) },
+    ])
+}
+
+extension MockFault.Kind {
+    fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        let name = try value.text(path)
+        guard let kind = MockFault.Kind(rawValue: name) else {
+            let names = MockFault.Kind.allCases.map(\.rawValue)
+            let hint = nearestName(to: name, among: names).map { "; did you mean \(quoted($0))?" }
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) is \(quoted(name)), which is no fault"
+                    + (hint ?? "; there are \(names.joined(separator: ", "))"))
+        }
+        self = kind
+    }
+}
+
+extension Headers {
+    /// `{name = value or list of values, ...}`
+    fileprivate mutating func readAnswer(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .object(let fields) = value else { throw .mismatch(path, wanted: "a table of strings", value) }
+        for field in fields {
+            let full = "\(path).\(field.name)"
+            switch field.value {
+            case .array: for text in try field.value.texts(full) { try add(field.name, text) }
+            case .integer(let number): try add(field.name, String(number))
+            default: try add(field.name, field.value.text(full))
+            }
+        }
+    }
+}
+
+extension JSONValue {
+    /// `{name = wanted, ...}`: a text or a number; a list of them; true for any; false for none.
+    fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
+        name: String, wanted: RequestPattern.Wanted
+    )] {
+        guard case .object(let members) = self else { throw .mismatch(path, wanted: "a table", self) }
+        var items: [(name: String, wanted: RequestPattern.Wanted)] = []
+        for member in members { items.append((member.name, try member.value.wanted("\(path).\(member.name)"))) }
+        return items
+    }
+
+    private func wanted(_ path: String) throws(NightjarError) -> RequestPattern.Wanted {
+        switch self {
+        case .bool(true): return .present
+        case .bool(false), .null: return .absent
+        case .array(let items):
+            var texts: [String] = []
+            for (index, item) in items.enumerated() {
+                guard let text = item.itemText else {
+                    throw .mismatch("\(path)[\(index + 1)]", wanted: "a string or a number", item)
+                }
+                texts.append(text)
+            }
+            return .values(texts)
+        default:
+            guard let text = itemText else {
+                throw .mismatch(path, wanted: "a string, a number, a list of them, true or false", self)
+            }
+            return .value(text)
+        }
+    }
+
+    private var itemText: String? {
+        switch self {
+        case .string(let text): text
+        case .integer(let number): String(number)
+        case .unsigned(let number): String(number)
+        case .number(let number): String(number)
+        case .null, .bool, .array, .object: nil
+        }
+    }
+
+    fileprivate func positiveSize(_ path: String) throws(NightjarError) -> Int {
+        let size = try size(path)
+        guard size > 0 else { throw NightjarError(.invalidArgument, "option \(quoted(path)) must be more than 0") }
+        return size
+    }
+}

@@ -1,0 +1,82 @@
+import NightjarHTTP
+
+extension NetworkProfile {
+    /// A name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`: what is named in the place of what the
+    /// profile has.
+    init(option value: JSONValue, _ path: String) throws(NightjarError) {
+        self.init()
+        guard case .object = value else {
+            self = try NetworkProfile.named(option: value, path)
+            return
+        }
+        // Whatever its place among the members.
+        if let profile = value["profile"] { self = try NetworkProfile.named(option: profile, path + ".profile") }
+        try NetworkProfile.options.apply(value, at: path, to: &self)
+    }
+
+    /// - Throws: `invalid_argument` for a name that is not known.
+    public init(_ name: String) throws(NightjarError) {
+        self = try NetworkProfile.named(option: .string(name), "network")
+    }
+
+    private static func named(option value: JSONValue, _ path: String) throws(NightjarError) -> NetworkProfile {
+        guard case .string(let name) = value else {
+            throw .mismatch(path, wanted: "the name of a network profile or a table", value)
+        }
+        guard let profile = NetworkProfile.named(name) else {
+            let hint = nearestName(to: name, among: names).map { "; did you mean \(quoted($0))?" }
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) is \(quoted(name)), which is no network profile"
+                    + (hint ?? "; there are \(names.joined(separator: ", "))"))
+        }
+        return profile
+    }
+
+    private static let options = OptionTable<NetworkProfile>([
+        Option(name: "profile") { _, _, _ throws(NightjarError) in },
+        Option(name: "latency") { value, path, profile throws(NightjarError) in
+            profile.latency = try value.duration(path)
+        },
+        Option(name: "jitter") { value, path, profile throws(NightjarError) in
+            profile.jitter = try value.duration(path)
+        },
+        Option(name: "down") { value, path, profile throws(NightjarError) in
+            profile.down = try value.rate(path)
+        },
+        Option(name: "up") { value, path, profile throws(NightjarError) in
+            profile.up = try value.rate(path)
+        },
+        Option(name: "loss") { value, path, profile throws(NightjarError) in
+            let share: Double
+            switch value {
+            case .integer(let number): share = Double(number)
+            case .number(let number): share = number
+            default: throw .mismatch(path, wanted: "a number", value)
+            }
+            guard (0...1).contains(share) else {
+                throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(share); it must be from 0 to 1")
+            }
+            profile.loss = share
+        },
+        Option(name: "offline") { value, path, profile throws(NightjarError) in
+            profile.isOffline = try value.flag(path)
+        },
+        Option(name: "seed") { value, path, profile throws(NightjarError) in
+            profile.seed = UInt64(try value.count(path, in: 0...Int.max))
+        },
+    ])
+}
+
+extension JSONValue {
+    /// Bytes a second; null: without bound.
+    fileprivate func rate(_ path: String) throws(NightjarError) -> Int? {
+        if case .null = self { return nil }
+        let size = try size(path)
+        guard size > 0 else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be more than 0; a network without any is \"offline\"")
+        }
+        return size
+    }
+}

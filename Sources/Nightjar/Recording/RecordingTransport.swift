@@ -1,0 +1,175 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+
+/// Tells a cassette of each exchange over a network.
+final class RecordingTransport: HTTPTransport {
+    private let deck: CassetteDeck
+    private let network: any HTTPTransport
+
+    init(_ deck: CassetteDeck, over network: any HTTPTransport) {
+        self.deck = deck
+        self.network = network
+    }
+
+    func begin(
+        _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+    ) -> any Exchange {
+        let exchange = RecordingExchange(request, deck, receiver)
+        exchange.begin(over: network, connectTimeout)
+        return exchange
+    }
+
+    func shutDown() {
+        network.shutDown()
+        deck.close()
+    }
+}
+
+/// What was seen of one exchange, secrets included.
+struct ObservedExchange {
+    let request: PreparedRequest
+    /// As it was sent; nil: larger than is kept.
+    var sent: ByteBuffer? = ByteBuffer()
+    var head: ResponseHead?
+    var headDelay = Duration.zero
+    /// As it came; nil: larger than is kept.
+    var body: ByteBuffer? = ByteBuffer()
+    var pieces: [RecordedExchange.Piece] = []
+    var trailers = Headers()
+    var failure: RecordedExchange.Failure?
+    var isCut = false
+
+    init(_ request: PreparedRequest) { self.request = request }
+
+    /// As a cassette has it, but for its secrets; nil where the answer is too large.
+    var recorded: RecordedExchange? {
+        let content = sent.map { Content.decoded($0, request.fields) }
+        let url = request.url.origin.description + request.url.target
+        let asked = RecordedExchange.Request(
+            method: request.method, url: url, headers: request.fields, body: content.map(RecordedBody.init) ?? .unkept)
+        guard let head else { return RecordedExchange(asked, nil, failure) }
+        guard let body else { return nil }
+        var response = RecordedExchange.Response(status: head.status)
+        response.reason = head.reason
+        response.headers = head.headers
+        let decoded = head.status == 206 || failure != nil || isCut ? body : Content.decoded(body, head.headers)
+        if decoded != body { response.headers.remove("Content-Encoding") }
+        guard decoded.readableBytes <= Cassette.largestBody else { return nil }
+        response.body = RecordedBody(decoded)
+        response.trailers = trailers
+        response.delay = headDelay
+        response.pieces = pieces
+        response.isCut = isCut
+        return RecordedExchange(asked, response, failure)
+    }
+}
+
+/// One exchange on its way, which it does not change.
+final class RecordingExchange: Exchange, ExchangeReceiver {
+    private let deck: CassetteDeck
+    private var observed: ObservedExchange
+    private var receiver: (any ExchangeReceiver)?
+    private var inner: (any Exchange)?
+    private var last = NIODeadline.now()
+
+    init(_ request: PreparedRequest, _ deck: CassetteDeck, _ receiver: any ExchangeReceiver) {
+        self.deck = deck
+        self.receiver = receiver
+        observed = ObservedExchange(request)
+        if case .bytes(let bytes) = request.body {
+            observed.sent = bytes.readableBytes <= Cassette.largestBody ? bytes : nil
+        }
+    }
+
+    func begin(over network: any HTTPTransport, _ connectTimeout: Duration?) {
+        let begun = network.begin(observed.request, connectTimeout: connectTimeout, receiver: self)
+        guard receiver != nil else { return begun.cancel() }
+        inner = begun
+    }
+
+    /// Since what came before.
+    private func lap() -> Duration {
+        let now = NIODeadline.now()
+        defer { last = now }
+        return .nanoseconds((now - last).nanoseconds)
+    }
+
+    private func end() -> (any ExchangeReceiver)? {
+        inner = nil
+        guard receiver != nil else { return nil }
+        deck.add(observed)
+        return receiver.take()
+    }
+
+    // MARK: From the network
+
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+        if observed.request.body.isPulled { observed.sent = ByteBuffer() }
+        receiver?.exchangeStarted(on: connection, isReused: isReused)
+    }
+
+    func exchangeProgressed() { receiver?.exchangeProgressed() }
+    func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
+    func exchangeWantsBody(maximum: Int) { receiver?.exchangeWantsBody(maximum: maximum) }
+
+    func exchangeReceived(head: ResponseHead) {
+        observed.head = head
+        observed.headDelay = lap()
+        receiver?.exchangeReceived(head: head)
+    }
+
+    func exchangeReceived(body: ByteBuffer) {
+        if let length = observed.body?.readableBytes, length + body.readableBytes <= Cassette.largestBody {
+            observed.body?.writeImmutableBuffer(body)
+        } else {
+            observed.body = nil
+        }
+        if observed.pieces.count < RecordingExchange.mostPieces {
+            observed.pieces.append(.init(after: lap(), bytes: body.readableBytes))
+        }
+        receiver?.exchangeReceived(body: body)
+    }
+
+    func exchangeFinished(trailers: Headers) {
+        observed.trailers = trailers
+        end()?.exchangeFinished(trailers: trailers)
+    }
+
+    func exchangeFailed(_ error: NightjarError) {
+        observed.failure = RecordedExchange.Failure(error, after: lap())
+        end()?.exchangeFailed(error)
+    }
+
+    // MARK: From the caller
+
+    func cancel() {
+        let begun = inner
+        // Who has the head and wants no more, as of a redirect, has what a replay gives too.
+        if observed.head != nil {
+            observed.isCut = true
+            _ = end()
+        }
+        receiver = nil
+        inner = nil
+        begun?.cancel()
+    }
+
+    func pause() { inner?.pause() }
+    func resume() { inner?.resume() }
+
+    func send(_ part: ByteBuffer) {
+        if let length = observed.sent?.readableBytes, length + part.readableBytes <= Cassette.largestBody {
+            observed.sent?.writeImmutableBuffer(part)
+        } else {
+            observed.sent = nil
+        }
+        inner?.send(part)
+    }
+
+    func endBody() { inner?.endBody() }
+    var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+
+    /// Of one body. What comes behind them is replayed with the last.
+    private static let mostPieces = 10_000
+}

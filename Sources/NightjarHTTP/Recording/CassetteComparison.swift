@@ -1,0 +1,160 @@
+import NIOCore
+
+/// What makes a request one that a cassette has an exchange for: its method, its URL and its body, without their secrets.
+/// JSON is compared as JSON, a form item by item, a query without its order.
+public struct CassetteComparison: Sendable {
+    /// Headers that have to be the same too.
+    public var headers: [String] = []
+    /// Items of the query that may differ.
+    public var ignoredQuery: [String] = []
+    /// Places in JSON bodies that may differ.
+    public var ignoredJSON: [JSONPointer] = []
+    public var ignoresBody = false
+    /// Whether scheme, host and port may differ.
+    public var ignoresOrigin = false
+
+    public init() {}
+
+    /// A request in the form in which two are compared: texts, so that a table can hold many.
+    struct Key: Hashable, Sendable {
+        var method: String
+        /// Without the query.
+        var place: String
+        var query: [String]
+        var headers: [String]
+        /// Nil: it is not known, or does not matter.
+        var body: String?
+    }
+
+    /// - Parameter request: scrubbed in the style ``SecretScrubber/Style/masked``.
+    func key(of request: RecordedExchange.Request) -> Key {
+        let end = request.url.utf8.firstIndex(of: UInt8(ascii: "?")) ?? request.url.endIndex
+        var place = String(request.url[..<end])
+        if ignoresOrigin, let url = try? RequestURL(request.url) { place = url.path }
+        let items = request.url.utf8[end...].dropFirst().split(separator: UInt8(ascii: "&"))
+            .filter { item in
+                let name = FormEncoding.decode(item).first?.name ?? ""
+                return !ignoredQuery.contains(name)
+            }
+            .map { String(Substring($0)) }
+        return Key(
+            method: request.method.name, place: place, query: items.sorted(),
+            headers: headers.map { "\($0): \(request.headers.values($0).joined(separator: ", "))" },
+            body: ignoresBody ? nil : body(of: request))
+    }
+
+    private func body(of request: RecordedExchange.Request) -> String? {
+        let type = request.headers["Content-Type"].flatMap(MediaType.init)
+        switch request.body {
+        case .none: return ""
+        case .unkept: return nil
+        case .json(let value): return CassetteComparison.canonical(without(value))
+        case .binary(let bytes): return CassetteComparison.plain(Base64.encode(bytes.readableBytesView), type)
+        case .text(let text):
+            if type?.isJSON == true, let value = try? JSONValue(parsing: text) {
+                return CassetteComparison.canonical(without(value))
+            }
+            if type?.essence == FormEncoding.contentType {
+                return text.utf8.split(separator: UInt8(ascii: "&")).map { String(Substring($0)) }.sorted()
+                    .joined(separator: "&")
+            }
+            return CassetteComparison.plain(text, type)
+        }
+    }
+
+    private func without(_ value: JSONValue) -> JSONValue {
+        ignoredJSON.reduce(value) { $0.removing($1.tokens[...]) }
+    }
+
+    /// A form of several parts without its boundary, which is another each time.
+    private static func plain(_ text: String, _ type: MediaType?) -> String {
+        guard let type, type.type == "multipart", let boundary = type["boundary"], !boundary.isEmpty else {
+            return text
+        }
+        return text.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "boundary")
+    }
+
+    /// The same text for all JSON that says the same.
+    private static func canonical(_ value: JSONValue) -> String {
+        (try? value.sorted().encoded()).map { String(buffer: $0) } ?? ""
+    }
+
+    // MARK: What differs
+
+    /// What keeps one from being the other, said of the recorded one; and how near they are, the higher the nearer. Nil: they
+    /// are the same.
+    static func difference(_ recorded: Key, _ live: Key) -> (nearness: Int, text: String)? {
+        if recorded.place != live.place {
+            return (recorded.method == live.method ? 1 : 0, "is for \(quoted(recorded.place, limit: 200))")
+        }
+        if recorded.method != live.method { return (2, "has the method \(recorded.method)") }
+        if recorded.query != live.query {
+            let missing = recorded.query.first { !live.query.contains($0) }
+            let added = live.query.first { !recorded.query.contains($0) }
+            switch (missing, added) {
+            case (let missing?, let added?):
+                return (3, "has \(quoted(missing)) in its query, where this has \(quoted(added))")
+            case (let missing?, nil): return (3, "has \(quoted(missing)) in its query, which this has not")
+            case (nil, let added?): return (3, "has no \(quoted(added)) in its query")
+            case (nil, nil): return (3, "has an item in its query another number of times")
+            }
+        }
+        if let pair = zip(recorded.headers, live.headers).first(where: { $0 != $1 }) {
+            let name = pair.0.prefix { $0 != ":" }
+            return (4, "has another value of the header \(quoted(name))")
+        }
+        guard let a = recorded.body, let b = live.body, a != b else { return nil }
+        if let wanted = try? JSONValue(parsing: a), let found = try? JSONValue(parsing: b),
+            let place = wanted.firstDifference(from: found) ?? found.firstDifference(from: wanted),
+            !place.tokens.isEmpty
+        {
+            return (5, "differs at \(quoted(place.description)) of its JSON")
+        }
+        return (5, "has another body")
+    }
+}
+
+extension JSONValue {
+    /// The same value without what the pointer leads to.
+    fileprivate func removing(_ tokens: ArraySlice<String>) -> JSONValue {
+        guard let token = tokens.first else { return .null }
+        let isLast = tokens.count == 1
+        switch self {
+        case .object(var members):
+            guard let index = members.firstIndex(where: { $0.name == token }) else { return self }
+            if isLast {
+                members.remove(at: index)
+            } else {
+                members[index].value = members[index].value.removing(tokens.dropFirst())
+            }
+            return .object(members)
+        case .array(var elements):
+            // All elements: which of them it is differs with the data.
+            if token == "*" || token == "-" {
+                return .array(isLast ? [] : elements.map { $0.removing(tokens.dropFirst()) })
+            }
+            guard let index = Int(token), elements.indices.contains(index) else { return self }
+            if isLast {
+                elements.remove(at: index)
+            } else {
+                elements[index] = elements[index].removing(tokens.dropFirst())
+            }
+            return .array(elements)
+        default: return self
+        }
+    }
+
+    /// With the members of objects in the order of their names, and whole numbers as integers.
+    fileprivate func sorted(depth: Int = 0) -> JSONValue {
+        // What nests deeper is compared as it is written.
+        guard depth < 200 else { return self }
+        switch self {
+        case .object(let members):
+            return .object(
+                members.map { .init($0.name, $0.value.sorted(depth: depth + 1)) }.sorted { $0.name < $1.name })
+        case .array(let elements): return .array(elements.map { $0.sorted(depth: depth + 1) })
+        case .number(let number): return Int64(exactly: number).map(JSONValue.integer) ?? self
+        default: return self
+        }
+    }
+}

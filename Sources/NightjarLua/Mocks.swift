@@ -1,0 +1,127 @@
+import CLua
+import NIOCore
+import Nightjar
+
+// Mocks of scripts: their routes, their functions' answers, and what was asked of them.
+
+extension ArrivedRequest {
+    /// A request as a script sees it: names of headers in lower case, and a list for what comes more than once. The body is
+    /// there where it is text.
+    fileprivate func described(_ more: [JSONValue.Member]) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("method", .string(method.name)),
+            .init("url", .string(url.origin.description + url.target)),
+            .init("path", .string(url.path)),
+            .init("query", ArrivedRequest.table(query)),
+            .init("headers", ArrivedRequest.table(headers.map { (name: $0.name.lowercased(), value: $0.value) })),
+        ]
+        if let text = String(validating: body.readableBytesView, as: UTF8.self) {
+            members.append(.init("body", .string(text)))
+        }
+        if let json { members.append(.init("json", json)) }
+        return .object(members + more)
+    }
+
+    fileprivate static func table(_ items: [(name: String, value: String)]) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        for (name, value) in items {
+            guard let place = members.firstIndex(where: { $0.name == name }) else {
+                members.append(.init(name, .string(value)))
+                continue
+            }
+            if case .array(let values) = members[place].value {
+                members[place].value = .array(values + [.string(value)])
+            } else {
+                members[place].value = .array([members[place].value, .string(value)])
+            }
+        }
+        return .object(members)
+    }
+}
+
+extension MockQuestion {
+    fileprivate var text: LentText {
+        let parameters = ArrivedRequest.table(parameters)
+        let json = request.described([.init("params", parameters)])
+        return LentText((try? json.encoded()).map { String(buffer: $0) } ?? "{}")
+    }
+}
+
+@_cdecl("njl_mock_new") @implementation
+public func njl_mock_new(
+    _ routes: njl_bytes, _ engine: OpaquePointer?, _ number: Int64, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine) else {
+            throw NightjarError(.closed, "the script is over")
+        }
+        let questions = engine.questions
+        return Handle<Mock>.own(
+            try Mock(json: routes.buffer) { questions.ask(Question(number, mocked: $0)) })
+    }
+}
+
+@_cdecl("njl_mock_release") @implementation
+public func njl_mock_release(_ mock: OpaquePointer?) { Handle<Mock>.release(mock) }
+
+@_cdecl("njl_mock_reset") @implementation
+public func njl_mock_reset(_ mock: OpaquePointer?) { Handle<Mock>.borrow(mock)?.reset() }
+
+@_cdecl("njl_mock_verify") @implementation
+public func njl_mock_verify(_ mock: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let mock, let borrowed = Handle<Mock>.borrow(mock) else {
+            throw NightjarError(.closed, "the mock is gone")
+        }
+        try borrowed.verify()
+        return mock
+    } != nil
+}
+
+@_cdecl("njl_mock_uses") @implementation
+public func njl_mock_uses(_ mock: OpaquePointer?, _ route: njl_bytes) -> Int64 {
+    guard let mock = Handle<Mock>.borrow(mock) else { return -1 }
+    guard route.data != nil else { return Int64(mock.totalUses) }
+    return mock.uses(of: String(decoding: route.buffer, as: UTF8.self)).map(Int64.init) ?? -1
+}
+
+@_cdecl("njl_mock_calls") @implementation
+public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
+    guard let mock = Handle<Mock>.borrow(mock) else { return nil }
+    let routes = mock.routes
+    let calls = mock.calls.map { call in
+        guard let index = call.route else { return call.request.described([]) }
+        let name = routes[index].name ?? routes[index].pattern.summary
+        return call.request.described([.init("route", .string(name))])
+    }
+    return Handle.own(LentText((try? JSONValue.array(calls).encoded()).map { String(buffer: $0) } ?? "[]"))
+}
+
+// MARK: Functions that answer
+
+@_cdecl("njl_question_function") @implementation
+public func njl_question_function(_ question: OpaquePointer?) -> Int64 {
+    Int64(Handle<Question>.borrow(question)?.mocked?.responder ?? 0)
+}
+
+@_cdecl("njl_question_request") @implementation
+public func njl_question_request(_ question: OpaquePointer?) -> OpaquePointer? {
+    (Handle<Question>.borrow(question)?.mocked?.text).map { Handle.own($0) }
+}
+
+@_cdecl("njl_question_body") @implementation
+public func njl_question_body(_ question: OpaquePointer?) -> OpaquePointer? {
+    guard let body = Handle<Question>.borrow(question)?.mocked?.request.body else { return nil }
+    return Handle.own(LentText(body))
+}
+
+@_cdecl("njl_question_answer") @implementation
+public func njl_question_answer(_ question: OpaquePointer?, _ answer: njl_bytes, _ body: njl_bytes) {
+    guard let question = Handle<Question>.borrow(question) else { return }
+    question.answer(
+        mocked: Result { () throws(NightjarError) in
+            var made = try MockAnswer(option: JSONValue(parsing: answer.buffer), "answer")
+            if body.data != nil { made.body = ByteBuffer(bytes: body.buffer) }
+            return made
+        })
+}

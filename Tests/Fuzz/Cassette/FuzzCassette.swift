@@ -1,0 +1,45 @@
+import NIOCore
+import NightjarHTTP
+
+/// Reads as a cassette what libFuzzer invents, and stops the process where a promise is broken:
+///
+/// - what is read is written so that the same is read again;
+/// - what is scrubbed is still a cassette, and has no credentials in its Authorization fields;
+/// - each exchange answers a request like its own, and ends;
+/// - nothing traps, hangs or grows without bound.
+func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
+    guard let start, let cassette = try? Cassette(parsing: UnsafeRawBufferPointer(start: start, count: count)) else {
+        return 0
+    }
+    require(read(cassette) == cassette, "what was written is read as something else")
+    var scrubber = SecretScrubber(CassetteSecrets(further: ["x-key"]), .names(after: 0))
+    let scrubbed = Cassette(cassette.exchanges.map { scrubber.scrub($0) })
+    require(read(scrubbed) != nil, "what was scrubbed is no cassette")
+    for exchange in scrubbed.exchanges {
+        for value in exchange.request.headers.values("Authorization") {
+            let secret = value.split(separator: " ").last ?? ""
+            require(secret.isEmpty || secret.hasPrefix(SecretScrubber.prefix), "a credential is left: \(value)")
+        }
+    }
+    var player = CassettePlayer(scrubbed, CassetteComparison(), CassetteSecrets(), repeats: true, file: "fuzz")
+    for exchange in scrubbed.exchanges {
+        guard let url = try? RequestURL(exchange.request.url) else {
+            require(false, "a URL that is none was read")
+            continue
+        }
+        let request = ArrivedRequest(
+            method: exchange.request.method, url: url, headers: exchange.request.headers,
+            body: exchange.request.body.bytes)
+        if case .play(let played) = player.play(request) { _ = played.script(keepsTime: true) }
+    }
+    return 0
+}
+
+private func read(_ cassette: Cassette) -> Cassette? {
+    guard let text = try? cassette.encoded() else { return nil }
+    return text.withUnsafeReadableBytes { try? Cassette(parsing: $0) }
+}
+
+private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
+    if !condition { fatalError(broken()) }
+}

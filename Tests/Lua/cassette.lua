@@ -1,0 +1,115 @@
+-- Cassettes: recorded against the demo API, replayed without it. Needs the demo API.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, fails = check.equal, check.fails
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL"
+local file = os.tmpname()
+os.remove(file)
+file = file .. ".json"
+local function content()
+  local handle <close> = assert(io.open(file))
+  return handle:read "a"
+end
+
+local plain = nightjar.client { base_url = origin }
+plain:post("/__control", { json = { reset = true } })
+local login = plain:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight", expires_in = 60 } }).json
+plain:post("/__control", { json = { expire_access_tokens = true } })
+local function requests()
+  local sum = 0
+  for route, count in pairs(plain:get("/__stats").json.requests) do
+    if not route:find("__", 1, true) then sum = sum + count end
+  end
+  return sum
+end
+
+-- A course of calls: a refresh of a token, JSON, a redirect, an error, a form, content that is coded, cookies.
+local function run(mode, base, tokens, more)
+  local options = {
+    base_url = base, cookies = true, retry = { attempts = 1 },
+    auth = {
+      type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo",
+      access_token = tokens.access_token, refresh_token = tokens.refresh_token,
+    },
+    cassette = { file = file, mode = mode },
+  }
+  for name, value in pairs(more or {}) do options.cassette[name] = value end
+  local api <close> = nightjar.client(options)
+  local out = {}
+  local function note(...)
+    for _, value in ipairs { ... } do out[#out + 1] = tostring(value) end
+  end
+  note(api:get("/v1/me").json.handle)
+  local list = api:get("/v1/articles", { query = { page = 1, per_page = 3 } })
+  note(list.status, #list.body > 100, list.headers.content_type)
+  note(api:get("/v1/articles", { query = { page = 2, per_page = 3 } }).json ~= nil)
+  note(select(2, pcall(api.get, api, "/v1/articles/999999")).kind)
+  note(#api:get("/encoded/gzip").body)
+  return table.concat(out, " ")
+end
+
+local secrets = { login.access_token, login.refresh_token }
+local recorded = run("record", origin, login)
+local text = content()
+equal(text:find '"format": "nightjar%-cassette"' ~= nil, true)
+for _, secret in ipairs(secrets) do equal(text:find(secret, 1, true), nil) end
+-- The new token that the refresh brought is no name that the script knows: all that looks like one is scrubbed.
+for token in text:gmatch '"access_token": "([^"]*)"' do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
+for token in text:gmatch "Bearer ([^\"]*)" do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
+
+-- Replayed, it is the same, with other secrets and without the server.
+local before = requests()
+local fake = { access_token = "another-one", refresh_token = "another-two" }
+equal(run("replay", origin, fake), recorded)
+equal(requests() - before, 0)
+equal(run("replay", "http://127.0.0.1:1", fake, { ignore = { origin = true } }), recorded)
+
+-- Each exchange is played once, unless the last may repeat.
+local function api_of(options)
+  options.file = file
+  return nightjar.client { base_url = origin, cassette = options, retry = { attempts = 1 } }
+end
+do
+  local api <close> = api_of { mode = "replay" }
+  local query = { page = 1, per_page = 3 }
+  equal(api:get("/v1/articles", { query = query }).status, 200)
+  local _, err = pcall(api.get, api, "/v1/articles", { query = query })
+  equal(err.kind, "invalid_request")
+  equal(err.message:find("has played its one exchange for GET", 1, true) ~= nil, true)
+  _, err = pcall(api.get, api, "/v1/articles", { query = { page = 3, per_page = 3 } })
+  equal(err.message:find('has "page=1" in its query, where this has "page=3"', 1, true) ~= nil, true)
+end
+do
+  local api <close> = api_of { mode = "replay", repeats = true }
+  for _ = 1, 3 do equal(api:get("/v1/articles", { query = { page = 1, per_page = 3 } }).status, 200) end
+end
+
+-- What is not there is recorded by "auto", and comes from the file next time.
+before = requests()
+for _ = 1, 2 do
+  local api <close> = api_of { mode = "auto" }
+  equal(api:get("/v1/articles/1").status, 200)
+end
+equal(requests() - before, 1)
+
+-- A failure is recorded too.
+os.remove(file)
+local dead = "http://127.0.0.1:1"
+for _, mode in ipairs { "record", "replay" } do
+  local api <close> = nightjar.client { base_url = dead, cassette = { file = file, mode = mode }, retry = { attempts = 1 } }
+  equal(select(2, pcall(api.get, api, "/")).kind, "connect")
+end
+
+-- A damaged one is refused and left as it is.
+local handle = assert(io.open(file, "w"))
+handle:write "{\"format\": \"nightjar-cassette\", "
+handle:close()
+local _, err = pcall(api_of, { mode = "auto" })
+equal(err.kind, "decoding")
+equal(err.message:find("the cassette", 1, true), 1)
+equal(content(), "{\"format\": \"nightjar-cassette\", ")
+os.remove(file)
+_, err = pcall(api_of, { mode = "replay" })
+equal(err.kind, "storage")
+fails("invalid_argument", 'option "cassette.mode" must be "record", "replay" or "auto", found a string', api_of, { mode = "play" })

@@ -1,0 +1,158 @@
+-- nightjar.mock: routes, sequences, faults, functions, and what was asked. Needs no server.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal, misuse, fails = check.equal, check.misuse, check.fails
+
+local function client(mock, options)
+  options = options or {}
+  options.base_url, options.mock = "http://api.test/v1", mock
+  return nightjar.client(options)
+end
+
+-- A route for a path as the call writes it, or as the wire has it.
+local mock = nightjar.mock {
+  { name = "list", method = "GET", path = "/articles", query = { page = 1, debug = false }, answer = { json = { results = { 1, 2 } } } },
+  { name = "one", path = "/v1/articles/{id}", answer = function(request)
+    equal(request.method, "GET")
+    equal(request.path, "/v1/articles/7")
+    equal(request.headers["accept-language"], "de")
+    return { json = { id = request.params.id, query = request.query }, headers = { etag = '"7"' } }
+  end },
+  { name = "make", method = "POST", path = "/articles", json = { title = "Hi" }, answers = { 503, { status = 201, body = "made" } } },
+}
+local api = client(mock, { retry = { attempts = 1 } })
+local res = api:get("/articles", { query = { page = 1, more = "x" } })
+equal(res.status, 200)
+equal(#res.json.results, 2)
+equal(res.headers.content_type, "application/json")
+res = api:get("/articles/7", { query = { a = { "1", "2" } }, headers = { ["Accept-Language"] = "de" } })
+equal(res.json.id, "7")
+equal(res.headers.etag, '"7"')
+fails("server", "POST answered 503", function() api:post("/articles", { json = { title = "Hi", n = 1 } }) end)
+equal(api:post("/articles", { json = { title = "Hi" } }).body, "made")
+equal(mock:uses "list", 1)
+equal(mock:uses "make", 2)
+equal(mock:uses(), 4)
+equal(#mock:calls(), 4)
+equal(mock:calls("make")[1].json.n, 1)
+equal(mock:calls()[1].query.more, "x")
+mock:verify()
+misuse('the mock has no route "nothing"', mock.uses, mock, "nothing")
+
+-- A call without a route does not go out, and hears of the nearest.
+fails("invalid_request",
+  'no route of the mock is for GET http://api.test/v1/articles?page=2; the nearest is "list" (GET /articles), but it wants the '
+    .. 'query item "page" to be "1", and it is another',
+  function() api:get("/articles", { query = { page = 2 } }) end)
+fails("invalid_request", "a call had no route", mock.verify, mock)
+mock:reset()
+equal(mock:uses(), 0)
+fails("invalid_request",
+  'the route "list" (GET /articles) was never asked; the route "one" (/v1/articles/{id}) was never asked; '
+    .. 'the route "make" (POST /articles) was never asked', mock.verify, mock)
+
+-- What is mocked is tried again, followed, kept in a cache and logged in for.
+mock = nightjar.mock {
+  { path = "/flaky", answers = { { fault = "connection_lost" }, { status = 503, headers = { ["retry-after"] = 0 } }, { body = "ok" } } },
+  { path = "/old", answer = { status = 307, headers = { location = "/v1/new" } } },
+  { path = "/new", answer = { body = "new", headers = { ["cache-control"] = "max-age=60" } } },
+}
+api = client(mock, { retry = { attempts = 3, base = 0.001 }, cache = true })
+res = api:get "/flaky"
+equal(res.body, "ok")
+equal(res.attempts, 3)
+equal(api:get("/old").body, "new")
+equal(api:get("/new").source, "cache")
+equal(mock:uses "/new", 1)
+
+-- A table of routes will do.
+api = nightjar.client { base_url = "http://x.test", mock = { { path = "/", answer = 204 } } }
+equal(api:get("/").status, 204)
+
+-- Faults.
+local faults = nightjar.mock {
+  { path = "/{kind}", answer = function(request)
+    return { fault = request.params.kind, body = "x" }
+  end },
+}
+api = client(faults, { retry = { attempts = 1 } })
+for fault, kind in pairs {
+  dns = "dns", connect = "connect", tls = "tls", offline = "offline", timeout = "timeout", connect_timeout = "timeout",
+  connection_lost = "connection_lost", malformed = "protocol",
+} do
+  local ok, err = pcall(api.get, api, "/" .. fault)
+  equal(ok, false)
+  equal(err.kind, kind)
+end
+local ok, err = pcall(api.get, api, "/hang", { timeout = 0.05 })
+equal(err.kind, "timeout")
+
+-- A body that breaks off, and one that comes in pieces.
+api = client({
+  { path = "/cut", answer = { body = ("x"):rep(100), fault = { kind = "connection_lost", after = 40 } } },
+  { path = "/slow", answer = { body = "abcdef", pieces = 2, rate = 1000, delay = 0.01 } },
+}, { retry = { attempts = 1 } })
+ok, err = pcall(api.get, api, "/cut")
+equal(err.kind, "connection_lost")
+local parts = {}
+for part in api:get("/slow", { stream = true }):chunks() do parts[#parts + 1] = part end
+equal(table.concat(parts, "|"), "ab|cd|ef")
+
+-- A function may wait, may answer bytes that are no text, and fails its call when it fails.
+api = client {
+  { path = "/wait", answer = function()
+    nightjar.sleep(0.01)
+    return { body = "\0\255" }
+  end },
+  { path = "/raise", answer = function() error "no idea" end },
+  { path = "/nothing", answer = function() end },
+  { path = "/wrong", answer = function() return { sttus = 200 } end },
+  { path = "/status", answer = function() return 404 end },
+}
+equal(api:get("/wait").body, "\0\255")
+ok, err = pcall(api.get, api, "/raise")
+equal(err.kind, "script")
+equal(err.message:match "no idea", "no idea")
+fails("script", "a mock's function must return an answer or a status, got nil", api.get, api, "/nothing")
+fails("invalid_argument", 'unknown option "answer.sttus"; did you mean "status"?', api.get, api, "/wrong")
+equal(select(2, pcall(api.get, api, "/status")).kind, "not_found")
+
+-- Many at once, each with its own answer.
+api = client { { path = "/n/{n}", answer = function(request) return { body = request.params.n } end } }
+local numbers = {}
+for n = 1, 200 do numbers[n] = n end
+for n, body in ipairs(nightjar.map(numbers, function(n) return api:get("/n/" .. n).body end, { concurrency = 50 })) do
+  equal(body, tostring(n))
+end
+
+-- Who is cancelled is not answered.
+local task = nightjar.spawn(function() return api:get "/n/1" end)
+task:cancel()
+equal(select(2, pcall(task.join, task)).kind, "cancelled")
+
+-- Uploads are compared whole.
+api = client { { method = "POST", path = "/up", body = ("y"):rep(5), answer = 204 } }
+equal(api:post("/up", { body = "yyyyy" }).status, 204)
+
+-- Networks.
+api = nightjar.client { base_url = "http://x.test", mock = { { answer = { body = "x" } } }, network = "offline", retry = { attempts = 1 } }
+equal(select(2, pcall(api.get, api, "/")).kind, "offline")
+local function course()
+  local api <close> = nightjar.client {
+    base_url = "http://x.test", mock = { { answer = { body = "x" } } }, network = { loss = 0.5, seed = 3 }, retry = { attempts = 1 },
+  }
+  local text = ""
+  for _ = 1, 20 do text = text .. (pcall(api.get, api, "/") and "." or "x") end
+  return text
+end
+local first = course()
+equal(course(), first)
+equal(first:find "%." ~= nil and first:find "x" ~= nil, true)
+
+-- Misuse.
+fails("invalid_argument", 'option "mock.routes[1]" is a route without an answer; give it answer or answers', nightjar.mock, { { path = "/" } })
+fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", answer = 200 } })
+fails("invalid_argument", 'unknown option "mock.passtrough"; did you mean "passthrough"?', nightjar.mock, { passtrough = true })
+misuse("client: mock must be a mock or the routes of one, got string", nightjar.client, { mock = "x" })
+misuse("bad argument #1 to 'nightjar.mock' (table expected, got no value)", nightjar.mock)
+fails("invalid_argument", 'option "network" is "4g", which is no network profile; did you mean "3g"?', nightjar.client, { network = "4g" })

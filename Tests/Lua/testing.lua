@@ -1,0 +1,146 @@
+-- nightjar.testing: asserts, hooks, files, reports. Needs no server.
+local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
+local check = require "check"
+local equal, misuse = check.equal, check.misuse
+
+-- Runs tests that `define` registers; what came of each by its name.
+local function run(define, options)
+  define()
+  options = options or {}
+  options.format = options.format or "none"
+  local summary = testing.run(options)
+  local named = {}
+  for _, result in ipairs(summary.tests) do named[result.name] = result end
+  return named, summary
+end
+-- The message of a test that does `f`, without its place; "" where it passes.
+local function message(f)
+  local named = run(function() testing.test("it", f) end)
+  return (named.it.message or ""):gsub("^[^\n]-:%d+: ", "")
+end
+
+-- Asserts.
+equal(message(function(t) t:equal(1, 1.0) end), "")
+equal(message(function(t) t:equal({ 1, { a = nightjar.null } }, { 1, { a = nightjar.null } }) end), "")
+equal(message(function(t) t:equal("a", "b") end), 'got "a", expected "b"')
+equal(message(function(t) t:equal({ a = { 1, 2 }, b = 1 }, { a = { 1, 3 }, c = 2 }) end),
+  "at .a[2]: got 2, expected 3\nat .b: got 1, expected nothing\nat .c: got nothing, expected 2")
+equal(message(function(t) t:equal({}, 1, "the list") end), "the list: got {}, expected 1")
+equal(message(function(t) local a, b = {}, {}; a.a, b.a = a, b; t:equal(a, b) end), "")
+equal(message(function(t) t:equal(0/0, 0/0) end), "")
+equal(message(function(t) t:truthy(nil) end), "got nil, expected something true")
+equal(message(function(t) t:falsy(1) end), "got 1, expected nil or false")
+equal(message(function(t) equal(t:matches("a-12", "%a%-(%d+)"), "12") end), "")
+equal(message(function(t) t:matches("abc", "%d") end), 'got "abc", expected a text like "%d"')
+equal(message(function(t) t:near(0.1 + 0.2, 0.3) end), "")
+equal(message(function(t) t:near(1, 2, 0.5) end), "got 1, expected 2, give or take 0.5")
+equal(message(function(t) t:raises("boom", error, "big boom") end), "")
+equal(message(function(t) t:raises("boom", error, "bang") end), 'got the error "bang", expected "boom"')
+equal(message(function(t) t:raises("boom", function() end) end), 'nothing was raised, expected "boom"')
+equal(message(function(t)
+  local err = t:raises("invalid_url", function() nightjar.client():get "/" end)
+  equal(err.kind, "invalid_url")
+  t:raises({ kind = "invalid_url" }, function() nightjar.client():get "/" end)
+end), "")
+equal(message(function(t) t:fail "enough" end), "enough")
+misuse('a test has no "eqal"; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup and name',
+  function()
+    local named = run(function() testing.test("it", function(t) t:eqal(1, 1) end) end)
+    error(named.it.message, 0)
+  end)
+
+-- What a test came to.
+local order = {}
+local named, summary = run(function()
+  testing.before(function(t) order[#order + 1] = "before " .. t.name end)
+  testing.after(function() order[#order + 1] = "after" end)
+  testing.test("passes", function(t) t:cleanup(function() order[#order + 1] = "cleanup" end) end)
+  testing.test("raises", function() local x = nil; return x.y end)
+  testing.test("skips", function(t) t:skip "not today" end)
+  testing.test("is skipped", { skip = "never" }, function() error "no" end)
+  testing.test("has others", function(t)
+    equal(t:test("good", function() end), true)
+    equal(t:test("bad", function(t) t:equal(1, 2) end), false)
+  end)
+  testing.test("waits", function() nightjar.sleep(0.01) end)
+  testing.test("is late", { timeout = 0.02 }, function(t)
+    t:cleanup(function() order.late = true end)
+    nightjar.sleep(60)
+  end)
+  testing.test("leaves a task", function() nightjar.spawn(nightjar.sleep, 60) end)
+  testing.test("fails in cleanup", function(t) t:cleanup(error, "dirty") end)
+end)
+equal(named.passes.status, "passed")
+equal(table.concat(order, ", ", 1, 3), "before passes, cleanup, after")
+equal(named.raises.status, "failed")
+equal(named.raises.message:match "index a nil value" ~= nil, true)
+equal(named.raises.traceback:match "testing.lua:%d+" ~= nil, true)
+equal(math.type(named.raises.line), "integer")
+equal(named.skips.status .. " " .. named.skips.reason, "skipped not today")
+equal(named["is skipped"].reason, "never")
+equal(named["has others"].message, "1 of its tests failed")
+equal(named["has others > good"].status, "passed")
+equal(named["has others > bad"].status, "failed")
+equal(named.waits.status, "passed")
+equal(named["is late"].message, "the test took more than 0.02 s")
+equal(order.late, true)
+equal(named["leaves a task"].message, "1 task was still running at the end of the test; wait for what it spawns, or cancel it")
+equal(named["fails in cleanup"].message, "dirty")
+equal(summary.passed, 3)
+equal(summary.failed, 6)
+equal(summary.skipped, 2)
+equal(summary.exit, 1)
+equal(summary.ok, false)
+
+-- Files have globals and modules of their own.
+local folder = os.tmpname()
+os.remove(folder)
+local function write(name, text)
+  local path = folder .. name
+  local file <close> = assert(io.open(path, "w"))
+  file:write(text)
+  return path
+end
+local one = write(".one.lua", [[
+  shared = "one"
+  test("sees its own", function(t) t:equal(shared, "one") end)
+  test("uses the module", function(t) t:truthy(nightjar.json) end)
+]])
+local two = write(".two.lua", [[
+  local testing = require "nightjar.testing"
+  testing.test("sees nothing of the other", function(t) t:equal(shared, nil) end)
+]])
+local broken = write(".broken.lua", "test('x', function() end")
+local loose = write(".loose.lua", "error 'at the top'")
+local empty = write(".empty.lua", "")
+local output = {}
+_, summary = run(function() end, { files = { one, two, broken, loose, empty }, format = "tap", write = function(text) output[#output + 1] = text end })
+equal(summary.passed, 3)
+equal(summary.failed, 2)
+equal(summary.skipped, 1)
+equal(shared, nil)
+output = table.concat(output)
+equal(output:match "^TAP version 14\n" ~= nil, true)
+equal(output:match "ok 1 %- [^\n]*sees its own" ~= nil, true)
+equal(output:match "not ok 4 %- [^\n]*the file\n  %-%-%-\n  message: |\n" ~= nil, true)
+equal(output:match "ok 6 %- [^\n]*# SKIP it has no test" ~= nil, true)
+equal(output:match "\n1%.%.6\n$" ~= nil, true)
+
+-- A filter, and a report for people.
+output = {}
+_, summary = run(function() end, { files = { one, two }, filter = "its own", format = "readable", write = function(text) output[#output + 1] = text end })
+equal(summary.passed, 1)
+equal(summary.exit, 0)
+equal(table.concat(output):match "ok +[^\n]*: sees its own" ~= nil, true)
+equal(table.concat(output):match "1 passed, 0 failed, 0 skipped" ~= nil, true)
+_, summary = run(function() end, { files = { one }, filter = "no such" })
+equal(summary.exit, 1)
+_, summary = run(function() end, { files = { broken, one }, fail_fast = true })
+equal(#summary.tests, 1)
+for _, path in ipairs { one, two, broken, loose, empty } do os.remove(path) end
+
+-- Misuse.
+misuse("test: a function expected, got no value", testing.test, "x")
+misuse("test: a name expected, got number", testing.test, 1, function() end)
+misuse('run: format must be "readable", "tap" or "none", got "xml"', testing.run, { format = "xml" })

@@ -1,0 +1,188 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite("The routes of a mock")
+struct MockTableTests {
+    private func request(
+        _ method: Method, _ url: String, body: String = "", headers: [(String, String)] = []
+    ) throws -> ArrivedRequest {
+        var fields = Headers()
+        for (name, value) in headers { try fields.add(name, value) }
+        return ArrivedRequest(method: method, url: try RequestURL(url), headers: fields, body: ByteBuffer(string: body))
+    }
+
+    private func status(_ choice: MockTable.Choice) -> Int? {
+        if case .answer(let answer) = choice { answer.status } else { nil }
+    }
+
+    private func message(_ choice: MockTable.Choice) -> String? {
+        if case .fail(let error) = choice { error.message } else { nil }
+    }
+
+    @Test func theFirstRouteThatFitsAnswers() throws {
+        var table = try MockTable([
+            MockRoute(.get, "/a", MockAnswer(status: 201)), MockRoute(.get, "/{any}", MockAnswer(status: 202)),
+        ])
+        #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 201)
+        #expect(status(table.choose(try request(.get, "http://x/b"), base: nil)) == 202)
+        #expect(table.uses(of: "GET /a") == 1)
+        #expect(table.uses(of: "GET /c") == nil)
+        #expect(table.totalUses == 2)
+    }
+
+    @Test func aSequenceGoesOnAsItSays() throws {
+        var route = try MockRoute(.get, "/a", MockAnswer(status: 503), MockAnswer(status: 200))
+        func course(_ usedUp: MockRoute.UsedUp) throws -> [Int?] {
+            route.usedUp = usedUp
+            var table = try MockTable([route])
+            return try (0..<4).map { _ in status(table.choose(try request(.get, "http://x/a"), base: nil)) }
+        }
+        #expect(try course(.last) == [503, 200, 200, 200])
+        #expect(try course(.first) == [503, 200, 503, 200])
+        #expect(try course(.error) == [503, 200, nil, nil])
+        var table = try MockTable([route])
+        for _ in 0..<2 { _ = table.choose(try request(.get, "http://x/a"), base: nil) }
+        #expect(
+            message(table.choose(try request(.get, "http://x/a"), base: nil))
+                == "the route GET /a of the mock has given its 2 answers; add one, or let it repeat them (used_up = \"last\")"
+        )
+    }
+
+    @Test func aRouteThatIsDoneLeavesItToTheNext() throws {
+        var first = try MockRoute(.get, "/a", MockAnswer(status: 201))
+        first.times = 1
+        var table = try MockTable([first, MockRoute(.get, "/a", MockAnswer(status: 202))])
+        #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 201)
+        #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 202)
+        #expect(table.complaint == nil)
+    }
+
+    @Test func queryHeadersAndBodyAreCompared() throws {
+        var pattern = RequestPattern(.post, try PathPattern("/a"))
+        pattern.query = [("page", .value("1")), ("tag", .values(["a", "b"])), ("debug", .absent)]
+        pattern.headers = [("X-Key", .present)]
+        pattern.body = .json(.object([.init("title", .string("Hi")), .init("n", .number(1))]))
+        var table = try MockTable([MockRoute(pattern, .sequence([MockAnswer()]), name: "make")])
+        func say(_ url: String, _ body: String, _ headers: [(String, String)] = [("x-key", "1")]) throws -> String? {
+            message(table.choose(try request(.post, url, body: body, headers: headers), base: nil))
+        }
+        let good = "http://x/a?page=1&tag=a&tag=b"
+        let json = "{\"n\": 1, \"title\": \"Hi\", \"more\": []}"
+        #expect(try say(good, json) == nil)
+        let start = "no route of the mock is for POST http://x/a"
+        let nearest = "the nearest is \"make\" (POST /a), but"
+        #expect(
+            try say("http://x/a?page=2&tag=a&tag=b", json)
+                == "\(start)?page=2&tag=a&tag=b; \(nearest) it wants the query item \"page\" to be \"1\", and it is another"
+        )
+        #expect(
+            try say("http://x/a?page=1&tag=a&tag=b&debug=1", json)
+                == "\(start)?page=1&tag=a&tag=b&debug=1; \(nearest) it wants the query item \"debug\" not to be there")
+        #expect(
+            try say(good, json, [])
+                == "\(start)?page=1&tag=a&tag=b; \(nearest) it wants the header \"X-Key\" and there is none")
+        #expect(
+            try say(good, "{\"title\": \"Ho\", \"n\": 1}")
+                == "\(start)?page=1&tag=a&tag=b; \(nearest) the JSON of its body differs at \"/title\"")
+        #expect(
+            try say(good, "title=Hi")
+                == "\(start)?page=1&tag=a&tag=b; \(nearest) its body is JSON, and the request's is not")
+    }
+
+    @Test func anUnmatchedCallNamesTheNearest() throws {
+        var table = try MockTable([
+            MockRoute(.get, "/users", MockAnswer()), MockRoute(.get, "/articles/{id}", MockAnswer()),
+        ])
+        #expect(
+            message(table.choose(try request(.get, "http://x/articles?key=secret"), base: nil))
+                == "no route of the mock is for GET http://x/articles?key=***; the nearest is GET /articles/{id}, but its "
+                + "path is \"/articles/{id}\"")
+        #expect(
+            message(table.choose(try request(.delete, "http://x/articles/1"), base: nil))
+                == "no route of the mock is for DELETE http://x/articles/1; the nearest is GET /articles/{id}, but its method "
+                + "is GET")
+        var empty = try MockTable([])
+        #expect(
+            message(empty.choose(try request(.get, "http://x/"), base: nil))
+                == "no route of the mock is for GET http://x/: it has none; add one, or set passthrough")
+    }
+
+    @Test func theMockSaysWhatWasNotAsItShouldBe() throws {
+        var twice = try MockRoute(.get, "/a", MockAnswer())
+        twice.times = 2
+        var maybe = try MockRoute(.get, "/maybe", MockAnswer())
+        maybe.isOptional = true
+        var table = try MockTable([twice, MockRoute(.get, "/b", MockAnswer()), maybe])
+        _ = table.choose(try request(.get, "http://x/a"), base: nil)
+        _ = table.choose(try request(.get, "http://x/nowhere"), base: nil)
+        #expect(
+            table.complaint?.message
+                == "the route GET /a was asked once and not 2 times; the route GET /b was never asked; a call had no route"
+        )
+        #expect(table.calls.map(\.route) == [0, nil])
+        table.reset()
+        #expect(table.calls.isEmpty)
+        #expect(table.totalUses == 0)
+    }
+
+    @Test func callsThatAreKeptAreBounded() throws {
+        var table = try MockTable([MockRoute(.get, "/a", MockAnswer())])
+        let call = try request(.get, "http://x/a")
+        for _ in 0..<2500 { _ = table.choose(call, base: nil) }
+        #expect(table.calls.count <= 1000)
+        #expect(table.calls.count + table.droppedCalls == 2500)
+        #expect(table.uses(of: "GET /a") == 2500)
+    }
+
+    // MARK: Answers
+
+    private func events(_ script: ExchangeScript) -> [String] {
+        script.steps.map { step in
+            let delay = step.delay == .zero ? "" : "+\(step.delay.nanosecondsClamped / 1_000_000)ms "
+            switch step.event {
+            case .head(let head): return delay + "head \(head.status)"
+            case .body(let bytes): return delay + "body \(bytes.readableBytes)"
+            case .finish: return delay + "finish"
+            case .fail(let error): return delay + "fail \(error.kind.name)"
+            }
+        }
+    }
+
+    @Test func anAnswerComesAsItSays() throws {
+        let call = try request(.get, "http://x/a")
+        let text = ByteBuffer(string: String(repeating: "x", count: 100))
+        #expect(events(MockAnswer(body: text).script(to: call)) == ["head 200", "body 100", "finish"])
+        #expect(
+            events(MockAnswer(body: text, delay: .milliseconds(5), pieces: 60).script(to: call))
+                == ["+5ms head 200", "body 60", "body 40", "finish"])
+        #expect(
+            events(MockAnswer(body: text, rate: 500).script(to: call))
+                == ["head 200", "+100ms body 50", "+100ms body 50", "finish"])
+        #expect(events(MockAnswer(status: 204, body: text).script(to: call)) == ["head 204", "finish"])
+        #expect(events(MockAnswer(body: text).script(to: try request(.head, "http://x/a"))) == ["head 200", "finish"])
+    }
+
+    @Test("Faults come where they belong", arguments: MockFault.Kind.allCases)
+    func faults(kind: MockFault.Kind) throws {
+        let script = MockAnswer.fault(kind).script(to: try request(.get, "http://x/a"))
+        let isEarly = [.offline, .dns, .connect, .tls, .connectTimeout].contains(kind)
+        #expect(script.failsBeforeSending == isEarly)
+        if kind == .hang { return #expect(script.steps.isEmpty) }
+        guard script.steps.count == 1, case .fail(let error)? = script.steps.first?.event else {
+            Issue.record("\(kind) does not just fail")
+            return
+        }
+        #expect(error.requestMayHaveBeenProcessed == !isEarly)
+    }
+
+    @Test func aConnectionIsLostBehindSoManyBytes() throws {
+        var answer = MockAnswer.fault(.connectionLost, after: 3)
+        answer.body = ByteBuffer(string: "abcdef")
+        #expect(
+            events(answer.script(to: try request(.get, "http://x/a"))) == [
+                "head 200", "body 3", "fail connection_lost",
+            ])
+    }
+}

@@ -1,0 +1,167 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite("The file of a cassette")
+struct CassetteTests {
+    static func sample() throws -> Cassette {
+        var headers = Headers()
+        try headers.add("Content-Type", "application/json")
+        try headers.add("Set-Cookie", "a=1")
+        try headers.add("Set-Cookie", "b=2")
+        var response = RecordedExchange.Response(status: 200)
+        response.reason = "OK"
+        response.headers = headers
+        response.body = RecordedBody(ByteBuffer(string: "{\"a\": [1, 2.5, \"\\n\"], \"b\": {}}"))
+        response.delay = .milliseconds(12)
+        response.pieces = [.init(after: .microseconds(100), bytes: 10), .init(after: .seconds(2), bytes: 14)]
+        var stream = RecordedExchange.Response(status: 206)
+        stream.body = RecordedBody(ByteBuffer(bytes: [0xFF, 0x00, 0x41]))
+        stream.isCut = true
+        let lost = RecordedExchange.Failure(
+            NightjarError(.connectionLost, "gone", phase: .receive, requestMayHaveBeenProcessed: true),
+            after: .seconds(1))
+        let asked = RecordedExchange.Request(method: .get, url: "http://x/a?b=c")
+        return Cassette([
+            RecordedExchange(
+                .init(method: .post, url: "http://x/a", headers: headers, body: .text("a=1")), response),
+            RecordedExchange(asked, stream, lost),
+            RecordedExchange(asked, nil, lost),
+            RecordedExchange(
+                .init(method: .put, url: "http://x/", body: .unkept), RecordedExchange.Response(status: 204)),
+        ])
+    }
+
+    private func read(_ text: String) throws -> Cassette {
+        try ByteBuffer(string: text).withUnsafeReadableBytes { bytes in try Cassette(parsing: bytes) }
+    }
+
+    @Test func whatIsWrittenIsReadBack() throws {
+        let cassette = try CassetteTests.sample()
+        let text = String(buffer: try cassette.encoded())
+        #expect(try read(text) == cassette)
+        #expect(
+            text.hasPrefix("{\n  \"format\": \"nightjar-cassette\",\n  \"version\": 1,\n  \"exchanges\": [\n    {\n"))
+        #expect(text.contains("\"Set-Cookie\": [\"a=1\",\"b=2\"]"))
+        #expect(text.hasSuffix("]\n}\n"))
+        #expect(
+            String(buffer: try Cassette().encoded())
+                == "{\n  \"format\": \"nightjar-cassette\",\n  \"version\": 1,\n  \"exchanges\": []\n}\n")
+    }
+
+    @Test func aFileThatIsCutOffAnywhereIsRefused() throws {
+        let bytes = try CassetteTests.sample().encoded()
+        // The last byte is a line's end.
+        for length in 0..<(bytes.readableBytes - 1) {
+            let part = try #require(bytes.getSlice(at: 0, length: length))
+            let error = #expect(throws: NightjarError.self) {
+                try part.withUnsafeReadableBytes { bytes in try Cassette(parsing: bytes) }
+            }
+            #expect(error?.kind == .decoding)
+            #expect(error?.message.isEmpty == false)
+        }
+    }
+
+    @Test func aFileWithAnyByteChangedDoesNoHarm() throws {
+        let bytes = Array(try CassetteTests.sample().encoded().readableBytesView)
+        for index in bytes.indices {
+            for byte in [UInt8(ascii: "}"), 0, 0xFF, UInt8(ascii: "9")] {
+                var other = bytes
+                other[index] = byte
+                if let cassette = try? read(String(decoding: other, as: UTF8.self)) { _ = try cassette.encoded() }
+            }
+        }
+    }
+
+    @Test(
+        "What is wrong is said, and where",
+        arguments: [
+            ("[]", "the document must be an object, found an array"),
+            ("{}", "it is no cassette: its format is not \"nightjar-cassette\""),
+            ("{\"format\": \"nightjar-cassette\", \"exchanges\": []}", "it is no cassette: it has no version"),
+            (
+                "{\"format\": \"nightjar-cassette\", \"version\": 2, \"exchanges\": []}",
+                "it is of version 2 of the format, and this library reads version 1"
+            ),
+            ("{\"format\": \"nightjar-cassette\", \"version\": 1}", "the document has no member \"exchanges\""),
+            (
+                "{\"format\": \"nightjar-cassette\", \"version\": 1, \"exchanges\": [], \"excanges\": []}",
+                "the document has a member \"excanges\" that is not known; did you mean \"exchanges\"?"
+            ),
+        ])
+    func documents(text: String, message: String) {
+        let error = #expect(throws: NightjarError.self) { try read(text) }
+        #expect(error?.message == message)
+    }
+
+    @Test(
+        "An exchange that is none is named",
+        arguments: [
+            ("{}", "\"exchanges[0]\" has no member \"request\""),
+            (
+                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}}",
+                "\"exchanges[0]\" has neither \"response\" nor \"failure\""
+            ),
+            (
+                "{\"request\": {\"method\": \"G T\", \"url\": \"http://x/\"}}",
+                "\"exchanges[0].request.method\" is no method"
+            ),
+            (
+                "{\"request\": {\"method\": \"GET\", \"url\": \"/a\"}}",
+                "\"exchanges[0].request.url\" is no absolute URL"
+            ),
+            (
+                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 99}}",
+                "\"exchanges[0].response.status\" is no status from 100 to 999"
+            ),
+            (
+                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 200, \"delay\": -1}}",
+                "\"exchanges[0].response.delay\" must be a number of seconds from 0"
+            ),
+            (
+                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\", \"text\": \"\", \"json\": 1}, \"response\": {\"status\": 200}}",
+                "\"exchanges[0].request\" has more than one body: \"json\", \"text\""
+            ),
+            (
+                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"failure\": {\"kind\": \"boredom\"}}",
+                "\"exchanges[0].failure.kind\" is \"boredom\", which is no kind of error"
+            ),
+        ])
+    func exchanges(text: String, message: String) {
+        let error = #expect(throws: NightjarError.self) {
+            try read("{\"format\": \"nightjar-cassette\", \"version\": 1, \"exchanges\": [\(text)]}")
+        }
+        #expect(error?.message == message)
+    }
+
+    @Test func bodiesStandAsWhatTheyAre() {
+        #expect(RecordedBody(ByteBuffer()) == .none)
+        #expect(RecordedBody(ByteBuffer(string: " {\"a\" : 1} ")) == .json(.object([.init("a", .integer(1))])))
+        // What would come out otherwise stays as it is.
+        for text in ["{\"a\": 1.50}", "{\"a\": \"\\u00e4\"}", "{\"a\": ", "hello", "12"] {
+            #expect(RecordedBody(ByteBuffer(string: text)) == .text(text))
+        }
+        #expect(RecordedBody(ByteBuffer(bytes: [0xFF])) == .binary(ByteBuffer(bytes: [0xFF])))
+    }
+
+    @Test func aReplayHasThePiecesAndTheTimes() throws {
+        let exchange = try #require(try CassetteTests.sample().exchanges.first)
+        func course(_ keepsTime: Bool) -> [String] {
+            exchange.script(keepsTime: keepsTime).steps.map { step in
+                let delay = step.delay == .zero ? "" : "+\(step.delay.nanosecondsClamped / 1000)us "
+                switch step.event {
+                case .head(let head): return delay + "head \(head.status) \(head.contentLength ?? -1)"
+                case .body(let bytes): return delay + String(buffer: bytes)
+                case .finish: return delay + "finish"
+                case .fail: return delay + "fail"
+                }
+            }
+        }
+        #expect(course(false) == ["head 200 25", "{\"a\":[1,2.", "5,\"\\n\"],\"b\":{}}", "finish"])
+        #expect(
+            course(true) == [
+                "+12000us head 200 25", "+100us {\"a\":[1,2.", "+2000000us 5,\"\\n\"],\"b\":{}}", "finish",
+            ])
+    }
+}

@@ -1,0 +1,126 @@
+import NIOCore
+import Testing
+
+@testable import NightjarHTTP
+
+@Suite("Secrets of recorded exchanges")
+struct SecretScrubberTests {
+    private func exchange(
+        _ url: String = "http://x/", _ fields: [(String, String)] = [], body: String = "",
+        answer: String = "", _ answerFields: [(String, String)] = []
+    ) throws -> RecordedExchange {
+        var (headers, others) = (Headers(), Headers())
+        for (name, value) in fields { try headers.add(name, value) }
+        for (name, value) in answerFields { try others.add(name, value) }
+        var response = RecordedExchange.Response(status: 200)
+        response.headers = others
+        response.body = RecordedBody(ByteBuffer(string: answer))
+        return RecordedExchange(
+            .init(method: .post, url: url, headers: headers, body: RecordedBody(ByteBuffer(string: body))), response)
+    }
+
+    private let form = ("Content-Type", "application/x-www-form-urlencoded")
+
+    @Test func aSecretHasOneNameWhereverItStands() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let login = scrubber.scrub(
+            try exchange(
+                "http://x/token", [form], body: "grant_type=refresh_token&refresh_token=R-123456&scope=read",
+                answer:
+                    "{\"access_token\":\"A-123456\",\"token_type\":\"Bearer\",\"expires_in\":60,\"refresh_token\":\"R-234567\"}"
+            ))
+        #expect(login.request.body == .text("grant_type=refresh_token&refresh_token=scrubbed-1&scope=read"))
+        #expect(
+            String(buffer: login.response?.body.bytes ?? ByteBuffer())
+                == "{\"access_token\":\"scrubbed-2\",\"token_type\":\"Bearer\",\"expires_in\":60,\"refresh_token\":\"scrubbed-3\"}"
+        )
+        let call = scrubber.scrub(
+            try exchange(
+                "http://x/a?api_key=K-1234567&q=1", [("Authorization", "Bearer A-123456")], answer: "you are A-123456"))
+        #expect(call.request.headers["Authorization"] == "Bearer scrubbed-2")
+        #expect(call.request.url == "http://x/a?api_key=scrubbed-4&q=1")
+        #expect(call.response?.body == .text("you are scrubbed-2"))
+    }
+
+    @Test func cookiesKeepTheirNamesAndWhatIsSetWithThem() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 6))
+        let scrubbed = scrubber.scrub(
+            try exchange(
+                "http://x/", [("Cookie", "sid=abcdef; theme=dark-blue")], answer: "",
+                [("Set-Cookie", "sid=ghijkl; Path=/; HttpOnly"), ("Set-Cookie", "old=; Max-Age=0")]))
+        #expect(scrubbed.request.headers["Cookie"] == "sid=scrubbed-7; theme=scrubbed-8")
+        #expect(
+            scrubbed.response?.headers.values("Set-Cookie") == ["sid=scrubbed-9; Path=/; HttpOnly", "old=; Max-Age=0"])
+    }
+
+    @Test func aChallengeIsNoSecret() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let challenge = ("WWW-Authenticate", "Digest realm=\"x\", nonce=\"abcdef\"")
+        #expect(
+            scrubber.scrub(try exchange(answer: "", [challenge])).response?.headers["WWW-Authenticate"] == challenge.1)
+    }
+
+    @Test func aPasswordIsFoundElsewhereToo() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let credentials = "YWRhOmNvcnJlY3QgaG9yc2U="  // ada:correct horse
+        let scrubbed = scrubber.scrub(
+            try exchange(
+                "http://x/", [("Authorization", "Basic \(credentials)")], answer: "{\"said\":\"correct horse\"}"))
+        #expect(scrubbed.request.headers["Authorization"] == "Basic scrubbed-2")
+        #expect(scrubbed.response?.body == .json(.object([.init("said", .string("scrubbed-1"))])))
+    }
+
+    @Test func namesThatDataHaveTooCountInLoginsAlone() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let problem = "{\"code\":\"not_found\",\"key\":\"PROJ-1234\"}"
+        #expect(
+            scrubber.scrub(try exchange(answer: problem)).response?.body == RecordedBody(ByteBuffer(string: problem)))
+        let login = scrubber.scrub(
+            try exchange(body: "{\"code\":\"c0de-12345\",\"client_secret\":\"s3cr3t-12345\"}", answer: ""))
+        #expect(
+            String(buffer: login.request.body.bytes) == "{\"code\":\"scrubbed-1\",\"client_secret\":\"scrubbed-2\"}")
+    }
+
+    @Test func whatLiesBeneathASecretIsSecret() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let scrubbed = scrubber.scrub(
+            try exchange(
+                answer: "{\"token\":{\"value\":\"v-1234567\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}"))
+        #expect(
+            String(buffer: scrubbed.response?.body.bytes ?? ByteBuffer())
+                == "{\"token\":{\"value\":\"scrubbed-1\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}")
+    }
+
+    @Test func linesOfJSONAreSearchedToo() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let scrubbed = scrubber.scrub(
+            try exchange(answer: "data: {\"access_token\": \"A-123456\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
+        #expect(
+            scrubbed.response?.body
+                == .text("data: {\"access_token\": \"scrubbed-1\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
+    }
+
+    @Test func theRulesOfTheProgramCount() throws {
+        var scrubber = SecretScrubber(
+            CassetteSecrets(further: ["X-Tenant", "ssn"], values: ["bot12345:AAF"]), .names(after: 0))
+        let scrubbed = scrubber.scrub(
+            try exchange(
+                "http://x/bot12345:AAF/send?ssn=078-05-1120", [("X-Tenant", "acme-42")],
+                answer: "{\"ssn\":\"078-05-1120\"}"))
+        #expect(scrubbed.request.url == "http://x/scrubbed-1/send?ssn=scrubbed-3")
+        #expect(scrubbed.request.headers["X-Tenant"] == "scrubbed-2")
+        #expect(scrubbed.response?.body == .json(.object([.init("ssn", .string("scrubbed-3"))])))
+    }
+
+    @Test func whatIsSeenLaterIsTakenOutOfWhatCameBefore() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        let early = scrubber.scrub(try exchange(answer: "echo A-123456"))
+        _ = scrubber.scrub(try exchange("http://x/", [("Authorization", "Bearer A-123456")]))
+        #expect(scrubber.scrubSeen(early).response?.body == .text("echo scrubbed-1"))
+    }
+
+    @Test func theHighestNumberIsFound() {
+        #expect(SecretScrubber.highestNumber(in: "scrubbed-7 scrubbed-x scrubbed-12, scrubbed-") == 12)
+        #expect(SecretScrubber.highestNumber(in: "") == 0)
+    }
+}

@@ -1,0 +1,53 @@
+-- Tests of a script that need no network: nightjar scripts/examples/lua/mock.lua
+local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
+
+-- What is tested: adds an article unless there is one of that title.
+local function add_once(api, title)
+  for _, article in ipairs(api:get("/articles", { query = { q = title } }).json.results) do
+    if article.title == title then return article.id, false end
+  end
+  return api:post("/articles", { json = { title = title }, idempotency_key = true }).json.id, true
+end
+
+local function api_with(mock, options)
+  options = options or {}
+  options.base_url, options.mock = "http://api.example/v1", mock
+  options.retry = { base = 0.01 }
+  return nightjar.client(options)
+end
+
+testing.test("makes an article that is not there", function(t)
+  local mock = nightjar.mock {
+    { name = "search", method = "GET", path = "/articles", answer = { json = { results = nightjar.array {} } } },
+    { name = "make", method = "POST", path = "/articles", headers = { ["Idempotency-Key"] = true },
+      answer = function(request) return { status = 201, json = { id = 7, title = request.json.title } } end },
+  }
+  local id, is_new = add_once(api_with(mock), "Hello")
+  t:equal({ id, is_new }, { 7, true })
+  t:equal(mock:calls("make")[1].json, { title = "Hello" })
+  mock:verify()
+end)
+
+testing.test("makes it once where the first answer is lost", function(t)
+  local keys = {}
+  local mock = nightjar.mock {
+    { method = "GET", path = "/articles", answer = { json = { results = nightjar.array {} } } },
+    { name = "make", method = "POST", path = "/articles", answer = function(request)
+      keys[#keys + 1] = request.headers["idempotency-key"]
+      if #keys == 1 then return { fault = "connection_lost" } end
+      return { status = 201, json = { id = 7 } }
+    end },
+  }
+  t:equal(add_once(api_with(mock), "Hello"), 7)
+  t:equal(mock:uses "make", 2)
+  t:equal(keys[1], keys[2])
+end)
+
+testing.test("is told of a server that is down, over a bad network", function(t)
+  local api = api_with({ { answers = { 503 } } }, { network = { profile = "edge", latency = 0.01 } })
+  local err = t:raises("server", add_once, api, "Hello")
+  t:equal(err.attempts, 3)
+end)
+
+os.exit(testing.run().exit)
