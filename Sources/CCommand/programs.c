@@ -74,6 +74,9 @@ static const char show[] = {
 static const char syntax[] = {
 #embed "programs/syntax.lua"
 };
+static const char test[] = {
+#embed "programs/test.lua"
+};
 static const char text[] = {
 #embed "programs/text.lua"
 };
@@ -92,7 +95,8 @@ static const program programs[] = {
     PROGRAM(accounts), PROGRAM(call), PROGRAM(check), PROGRAM(commands), PROGRAM(complete), PROGRAM(completions),
     PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep),
     PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt),
-    PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(syntax), PROGRAM(text), PROGRAM(types),
+    PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
+    PROGRAM(types),
 };
 
 /* By the upvalue: the place of the program. What the chunk returns is the module. */

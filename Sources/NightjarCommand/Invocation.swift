@@ -21,7 +21,7 @@ struct Invocation {
     /// Each has a help text of its own.
     private static let programs: Set<String> = [
         "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "check",
-        "completions",
+        "test", "completions",
     ]
 
     var steps: [Step] = []
@@ -148,7 +148,7 @@ struct Invocation {
         Without a script, options or input it is a prompt; .help there tells what it has.
 
         usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
-               nightjar login|logout|profiles|check|completions ...
+               nightjar login|logout|profiles|check|test|completions ...
           makes a call, and so on; nightjar get --help and so on tell more
 
         usage: nightjar demo [--port N]

@@ -89,6 +89,13 @@ add("profiles", "Lists the profiles of the config file.", {
 add("check", "Parses scripts and tells of fields and options that Nightjar does not have.", {
   { "script", many = true },
 }, "Findings are on standard output as file:line:column: text. Exit status: 0 none, 1 some.")
+add("test", "Runs the tests of files, and of the files of folders that are called NAME_test.lua or test_NAME.lua.", {
+  { "path", many = true },
+  { "-k", "--filter", "TEXT", help = "only tests that have the text in their names" },
+  { "--tap", help = "results by the Test Anything Protocol" },
+  { "-x", "--fail-fast", help = "no more behind the first that fails" },
+  { "--timeout", "SECONDS", type = "number", help = "for a test that does not say" },
+}, "Exit status: 0 all passed, 1 some failed or there were none.")
 add("completions", "Writes what completes the command's words in a shell.", {
   { "shell", choices = { "bash", "zsh", "fish" } },
 })
