@@ -41,13 +41,6 @@ static int is_readable(lua_State *L) {
   return 1;
 }
 
-/* terminal.await_input(seconds) - until standard input has something, a signal has come, or so long */
-static int await_input(lua_State *L) {
-  struct pollfd entry = {.fd = STDIN_FILENO, .events = POLLIN};
-  poll(&entry, 1, (int)(luaL_checknumber(L, 1) * 1000));
-  return 0;
-}
-
 /* terminal.now() -> seconds of the monotonic clock */
 static int now(lua_State *L) {
   struct timespec time;
@@ -186,8 +179,7 @@ int njc_open_terminal(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"is_terminal", is_terminal}, {"is_readable", is_readable}, {"width", width}, {"columns", columns},
       {"read_line", read_line},     {"now", now},                 {"draw", draw},   {"trace", trace},
-      {"await_input", await_input}, {"write_private", write_private},
-      {"make_folders", make_folders_above}, {NULL, NULL}};
+      {"write_private", write_private}, {"make_folders", make_folders_above}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -4,7 +4,6 @@
 #endif
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -7,6 +7,7 @@
  *   gate.c       waits that the code of modules ends
  *   clock.c      the time of nightjar.testing
  *   work.c       what blocks, on other threads: files
+ *   epoll.c      waiting for descriptors, for Swift
  *   pipe.c       descriptors that are read and written: standard input, pipes of processes
  *   process.c    processes of ours
  *   testing.c    nightjar.testing

@@ -90,6 +90,19 @@ static int attend(lua_State *L) {
   return 0;
 }
 
+static int input_is_there(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  njl_check_work(L, (njl_wait *)context);
+  return 0;
+}
+
+/* session.await_input() - until standard input has something, or what session.attend says has happened */
+static int await_input(lua_State *L) {
+  enum { STANDARD_INPUT = 0 };
+  lua_settop(L, 0);
+  return njl_await_descriptor(L, njl_host_of(L), STANDARD_INPUT, false, NJL_NEVER, input_is_there);
+}
+
 /* session.was_interrupted() -> whether Ctrl-C was meant for the program, since it last asked */
 static int was_interrupted(lua_State *L) {
   njl_host *host = njl_host_of(L);
@@ -160,6 +173,7 @@ int njl_open_session(lua_State *L) {
                                        {"foreground", set_foreground},
                                        {"release", release},
                                        {"attend", attend},
+                                       {"await_input", await_input},
                                        {"was_interrupted", was_interrupted},
                                        {"failures", failures},
                                        {"background", background},

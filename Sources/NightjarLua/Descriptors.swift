@@ -74,7 +74,7 @@ final class Descriptors: @unchecked Sendable {
     private func keep(_ waiters: [Waiter], of descriptor: Int32, in state: inout State) {
         if waiters.isEmpty {
             state.waiters[descriptor] = nil
-            epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
+            njl_epoll_forget(epoll, descriptor)
         } else {
             state.waiters[descriptor] = waiters
             _ = watch(descriptor, for: waiters)
@@ -83,14 +83,8 @@ final class Descriptors: @unchecked Sendable {
 
     /// - Returns: 0, or the system's number.
     private func watch(_ descriptor: Int32, for waiters: [Waiter]) -> Int32 {
-        var event = epoll_event()
-        event.data.fd = descriptor
-        if waiters.contains(where: \.writes) { event.events |= EPOLLOUT.rawValue }
-        if waiters.contains(where: { !$0.writes }) { event.events |= EPOLLIN.rawValue }
-        // One that was closed and opened again is not there although its number is.
-        if epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) == 0 { return 0 }
-        guard errno == ENOENT else { return errno }
-        return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno
+        njl_epoll_watch(
+            epoll, descriptor, waiters.contains { !$0.writes }, waiters.contains { $0.writes })
     }
 
     // MARK: The thread
@@ -105,15 +99,12 @@ final class Descriptors: @unchecked Sendable {
     }
 
     private func open() -> Int32 {
-        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        epoll = njl_epoll_new()
         guard epoll >= 0 else { return errno }
         alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard alarm >= 0 else { return errno }
-        var event = epoll_event()
-        event.events = EPOLLIN.rawValue
-        event.data.fd = alarm
-        guard epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) == 0 else { return errno }
-        return startThread()
+        let code = njl_epoll_watch(epoll, alarm, true, false)
+        return code == 0 ? startThread() : code
     }
 
     private func startThread() -> Int32 {
@@ -141,22 +132,19 @@ final class Descriptors: @unchecked Sendable {
     }
 
     private func watch() {
-        var events = [epoll_event](repeating: epoll_event(), count: Descriptors.batch)
+        var events = [njl_readiness](repeating: njl_readiness(), count: Descriptors.batch)
         while !state.withLock({ $0.isClosing }) {
-            let count = Int(epoll_wait(epoll, &events, Int32(events.count), -1))
-            guard count > 0 else { continue }
-            for event in events[..<count] { wake(event.data.fd, event.events) }
+            let count = Int(njl_epoll_wait(epoll, &events, Int32(events.count)))
+            for event in events[..<count] { wake(event) }
         }
     }
 
-    private func wake(_ descriptor: Int32, _ events: UInt32) {
-        let broken = EPOLLERR.rawValue | EPOLLHUP.rawValue
+    private func wake(_ event: njl_readiness) {
+        let descriptor = event.descriptor
         let ready = state.withLock { state -> [Waiter] in
             guard descriptor != alarm else { return [] }
             let waiters = state.waiters[descriptor] ?? []
-            let isReady = { (waiter: Waiter) in
-                events & (broken | (waiter.writes ? EPOLLOUT.rawValue : EPOLLIN.rawValue)) != 0
-            }
+            let isReady = { (waiter: Waiter) in waiter.writes ? event.writes : event.reads }
             keep(waiters.filter { !isReady($0) }, of: descriptor, in: &state)
             return waiters.filter(isReady)
         }

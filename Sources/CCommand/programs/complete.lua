@@ -41,6 +41,8 @@ end
 -- The field of that name, where looking it up runs no code of a script; else nil.
 local function field(value, name)
   if type(value) == "string" then return string[name] end
+  local nightjar = require "nightjar"
+  if rawequal(value, nightjar) then return nightjar[name] end -- Modules are loaded when they are asked for.
   local kind = kind_of(value)
   if kind then
     local is_safe = kind == "nightjar.endpoints" or kind == "nightjar.endpoint" or kind == "nightjar.headers"
@@ -70,6 +72,9 @@ local function each_field(value, add)
       for name in pairs(value) do add((name:gsub("-", "_")), nil, false) end
     end
     return
+  end
+  if rawequal(value, require "nightjar") then
+    for _, member in ipairs(help.class("nightjar").members) do add(member[1], nil, help.is_method(member)) end
   end
   for _ = 1, most_depth do
     if type(value) ~= "table" then return end
@@ -151,7 +156,7 @@ local function called(source, tokens, last)
       return endpoint and { endpoint = endpoint }
     end
     if kind_of(owner) == "nightjar.endpoint" then return { endpoint = owner, member = name } end
-    local class = help.class_of(owner) or owner == require "nightjar" and help.class "nightjar"
+    local class = help.class_of(owner) or help.module(owner)
     local member = class and help.member(class, name)
     return member and { class = class, member = member, owner = owner }
   end

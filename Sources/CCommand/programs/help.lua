@@ -28,6 +28,17 @@ function help.class_of(value)
   return classes[rawget(meta, "__name")]
 end
 
+-- The class of the module that the table is.
+function help.module(value)
+  local nightjar = require "nightjar"
+  if value == nightjar then return classes.nightjar end
+  if type(value) ~= "table" then return nil end
+  for _, class in ipairs(reference) do
+    local name = class.kind == "module" and class.name:match "^nightjar%.(.+)"
+    if name and package.loaded[class.name] == value or name == "json" and value == nightjar.json then return class end
+  end
+end
+
 local short = { ["nightjar.client"] = "api", ["nightjar.response"] = "res", ["nightjar.error"] = "err" }
 
 -- "api:get(path: string, ...): nightjar.response"
@@ -90,10 +101,12 @@ local function known_functions()
   if functions then return functions end
   functions = {}
   local nightjar = require "nightjar"
-  for name, module in pairs { ["nightjar"] = nightjar, ["nightjar.json"] = nightjar.json } do
-    for _, member in ipairs(classes[name].members) do
+  for _, class in ipairs(reference) do
+    local name = class.kind == "module" and class.name:match "^nightjar%.(.+)"
+    local module = class.kind == "module" and (name and nightjar[name] or not name and nightjar) or {}
+    for _, member in ipairs(class.members) do
       local value = rawget(module, member[1])
-      if type(value) == "function" then functions[value] = { classes[name], member } end
+      if type(value) == "function" then functions[value] = { class, member } end
     end
   end
   for _, class in ipairs(reference) do
@@ -147,11 +160,11 @@ help.overview = [[
 api = nightjar.client { base_url = "https://..." }     then  api:get "/path"
 _          the last result                             =x    the same as x
 help(x)    about a function, an object, an endpoint, or a name as "retry_options"
-Tab        completes names, fields, options, headers, endpoints and paths; twice is not needed
+Tab        completes names, fields, options, headers, endpoints and paths
 Ctrl-R     searches the history; Ctrl-C ends the call or drops the line; Ctrl-D leaves
 .help      this                        .trace on|off      each call on standard error
-.save F    what worked, as a script    .save test F       a test that replays the calls
-.load F    runs a script               .quit              leaves]]
+.save F    what worked, as a script    .load F            runs a script
+.quit      leaves]]
 
 -- Options: `colors`, `width`.
 function help.about(value, options)
@@ -164,8 +177,8 @@ function help.about(value, options)
     if class.name == "nightjar.client" then help.learn(value) end
     return of_class(class, width, paint)
   end
-  if value == require "nightjar" then return of_class(classes.nightjar, width, paint) end
-  if value == require("nightjar").json then return of_class(classes["nightjar.json"], width, paint) end
+  class = help.module(value)
+  if class then return of_class(class, width, paint) end
   if type(value) == "string" then
     return of_name(value, width, paint) or ("nothing is known about %q; help() tells what there is"):format(text.safe(value:sub(1, 80)))
   end

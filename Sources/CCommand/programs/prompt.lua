@@ -121,18 +121,13 @@ end
 -- --- Reading ---
 
 -- For the editor: waits until there is something to read. Returns whether Ctrl-C was typed before.
--- Seconds between two looks at the keyboard while tasks of the background run.
-local pace = 0.02
-
 local function wait()
   session.attend(true)
   local is_interrupted = false
   repeat
     print_failures()
     if settings.is_edited then require("nightjar.command.editor").refresh() end
-    -- What runs in the background has its turn; where nothing does, nothing wakes the process.
-    if session.background() == 0 then terminal.await_input(1) end
-    if not terminal.is_readable(0) then nightjar.sleep(session.background() > 0 and pace or 0) end
+    session.await_input()
     is_interrupted = session.was_interrupted()
   until is_interrupted or terminal.is_readable(0)
   session.attend(false)

@@ -2,6 +2,7 @@
 #ifndef CLUA_H
 #define CLUA_H
 
+#include "njl_epoll.h"
 #include "njl_host.h"
 #include "njl_script.h"
 

@@ -21,7 +21,9 @@ api = nightjar.client {
 data = { list = { { title = "x", ["not a name"] = 1 } }, number = 1 }
 
 expect("nightjar.js", "json")
-expect("nightjar.json.", "decode", "encode")
+expect("nightjar.json.", "decode", "encode", "pointer")
+expect("nightjar.csv.", "parse", "rows", "write", "writer")
+expect("nightjar.csv.parse(text, { head", "header")
 expect("  x = dat", "data")
 expect("data.list[1].", "title")
 expect('data["list"][1].t', "title")

@@ -41,6 +41,15 @@ end
 for _, member in ipairs(help.class("nightjar").members) do
   assert(nightjar[member[1]] ~= nil, "there is no nightjar." .. member[1])
 end
+for _, class in ipairs(reference) do
+  local module = class.kind == "module" and class.name:match "^nightjar%.(.+)"
+  for name, value in pairs(module and nightjar[module] or {}) do
+    if type(value) == "function" then assert(has(class.name, name), "the reference lacks " .. class.name .. "." .. name) end
+  end
+  for _, member in ipairs(module and class.members or {}) do
+    assert(nightjar[module][member[1]], "there is no " .. class.name .. "." .. member[1])
+  end
+end
 for _, object in ipairs { { "nightjar.client", api }, { "nightjar.cookies", api.cookies }, { "nightjar.cache", api.cache } } do
   for _, member in ipairs(help.class(object[1]).members) do
     local ok, value = pcall(function() return object[2][member[1]] end)
