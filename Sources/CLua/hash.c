@@ -51,7 +51,7 @@ static njl_bytes check_bytes(lua_State *L, int index) {
 static running *push_running(lua_State *L, njl_hash_function function, const njl_bytes *key) {
   running *new = lua_newuserdatauv(L, sizeof *new, 0);
   new->hash = NULL;
-  luaL_setmetatable(L, NJL_HASH);
+  luaL_setmetatable(L, NJL_DIGEST);
   if (!njl_charge_memory(L, COST)) {
     lua_gc(L, LUA_GCCOLLECT); /* Hashes that nobody holds any more give theirs back. */
     if (!njl_charge_memory(L, COST)) luaL_error(L, "not enough memory");
@@ -110,7 +110,7 @@ static int begin(lua_State *L) {
 }
 
 static running *check_running(lua_State *L) {
-  running *running = luaL_checkudata(L, 1, NJL_HASH);
+  running *running = luaL_checkudata(L, 1, NJL_DIGEST);
   if (running->hash == NULL) luaL_argerror(L, 1, "the hash is finished");
   return running;
 }
@@ -184,7 +184,7 @@ int njl_open_hash(lua_State *L) {
   static const luaL_Reg others[] = {
       {"hmac", hmac}, {"new", begin}, {"equal", equal}, {"hex", hex}, {"unhex", unhex}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"update", update}, {"finish", end}, {NULL, NULL}};
-  if (njl_new_metatable(L, NJL_HASH)) {
+  if (njl_new_metatable(L, NJL_DIGEST)) {
     lua_pushcfunction(L, gc);
     lua_setfield(L, -2, "__gc");
     njl_set_methods(L, methods, unknown_method);

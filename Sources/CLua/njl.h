@@ -589,11 +589,11 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_DIGEST "nightjar.digest"
 #define NJL_GATE "nightjar.gate"
 #define NJL_CLOCK "nightjar.clock"
 #define NJL_PIPE "nightjar.pipe"
 #define NJL_PROCESS "nightjar.child"
 #define NJL_RESOURCE "nightjar.resource"
-#define NJL_HASH "nightjar.hash"
 
 #endif

@@ -94,9 +94,6 @@ function check_options(report, options, allowed)
       local names = {}
       for _, class in ipairs(allowed) do
         for _, name in ipairs(types.names(class)) do names[#names + 1] = name end
-        if class.name == "nightjar.page_options" and not class.extends then
-          for _, name in ipairs(types.names(types.class "nightjar.call_options")) do names[#names + 1] = name end
-        end
       end
       report(field.first, ("there is no option '%s' in %s%s"):format(field.name, allowed[1].name, near(field.name, names)))
     elseif member then

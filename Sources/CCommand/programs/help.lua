@@ -43,6 +43,7 @@ local short = { ["nightjar.client"] = "api", ["nightjar.response"] = "res", ["ni
 
 -- "api:get(path: string, ...): nightjar.response"
 local function signature(class, member)
+  if class.kind == "values" then return member[1] end
   if not help.is_method(member) then return ("%s.%s: %s"):format(short[class.name] or class.name, member[1], member[2]) end
   local arguments = member[2]
   local rest = arguments:match "^%(self: [%w_.]+,? ?(.*)$"
@@ -87,7 +88,7 @@ local function of_member(class, member, width, paint)
 end
 
 local function of_class(class, width, paint)
-  local lines = { wrap(class.text, width, "") }
+  local lines = { wrap(class.text .. (class.extends and " It has those of " .. class.extends .. ", too." or ""), width, "") }
   for _, member in ipairs(class.members) do
     lines[#lines + 1] = "  " .. paint("key", signature(class, member))
     lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")
@@ -95,20 +96,27 @@ local function of_class(class, width, paint)
   return table.concat(lines, "\n")
 end
 
+-- A module of ours that is loaded: of another nobody can have a function.
+local function loaded(class)
+  if class.kind ~= "module" then return nil end
+  local nightjar = require "nightjar"
+  local module = class.name == "nightjar" and nightjar or rawget(nightjar, class.name:match "[%w_]+$")
+  return type(module) == "table" and module or nil
+end
+
 local functions
 -- Functions of ours by themselves: class and member of each.
 local function known_functions()
-  if functions then return functions end
-  functions = {}
-  local nightjar = require "nightjar"
+  local is_first = functions == nil
+  functions = functions or {}
   for _, class in ipairs(reference) do
-    local name = class.kind == "module" and class.name:match "^nightjar%.(.+)"
-    local module = class.kind == "module" and (name and nightjar[name] or not name and nightjar) or {}
-    for _, member in ipairs(class.members) do
+    local module = loaded(class)
+    for _, member in ipairs(module and class.members or {}) do
       local value = rawget(module, member[1])
-      if type(value) == "function" then functions[value] = { class, member } end
+      if type(value) == "function" and not functions[value] then functions[value] = { class, member } end
     end
   end
+  if not is_first then return functions end
   for _, class in ipairs(reference) do
     local meta = debug.getregistry()[class.name]
     local methods = type(meta) == "table" and rawget(meta, "__index")

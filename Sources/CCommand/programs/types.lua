@@ -10,7 +10,7 @@ for _, class in ipairs(reference) do classes[class.name] = class end
 -- A class by name, or nil.
 function types.class(name) return classes[name] end
 
--- The type of a member of a class, and whether all that it has is known: of some, fields are whatever their description has.
+-- A member of a class or of what it extends, or nil.
 function types.member(class, name)
   local at = class
   while at do
@@ -19,8 +19,6 @@ function types.member(class, name)
     end
     at = at.extends and classes[at.extends]
   end
-  -- What page options say of calls they share with them.
-  if class.name == "nightjar.page_options" then return types.member(classes["nightjar.call_options"], name) end
   return nil
 end
 

@@ -1,0 +1,36 @@
+-- Delete many things, after a look at them
+--
+-- Without `--yes` it only says what it would delete. With it, what somebody else has deleted meanwhile is no failure,
+-- and one failure does not leave the rest undone.
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client { base_url = origin .. "/v1" }
+
+local function delete_unpublished(is_meant)
+  -- The list is read to its end first: pages shift while their items are deleted.
+  local articles = api:paginate("/articles", { query = { published = "false" } }):collect()
+  if not is_meant then
+    print(("would delete %d articles, the first is %q"):format(#articles, articles[1].title))
+    return
+  end
+  local answers, errors = nightjar.map(articles, function(article)
+    return api:delete("/articles/" .. article.id, { expect = { 204, 404 } }).status
+  end, { concurrency = 4, collect_errors = true })
+  local failed = 0
+  for place, article in ipairs(articles) do
+    if answers[place] == nil then
+      failed = failed + 1
+      print(article.id, errors[place])
+    end
+  end
+  print(("deleted %d, %d failed"):format(#articles - failed, failed))
+end
+
+delete_unpublished(... == "--yes")
+delete_unpublished(true)
+print(api:get("/articles", { query = { published = "false" } }).json.total .. " are left")
+-- Prints:
+--   would delete 5 articles, the first is "..."
+--   deleted 5, 0 failed
+--   0 are left

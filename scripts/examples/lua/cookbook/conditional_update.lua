@@ -1,0 +1,31 @@
+-- Change what nobody else has changed meanwhile
+--
+-- The version that was read goes back with the change, in `If-Match`. A server that has another one refuses with 412,
+-- and the change is made anew on what is there now.
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client { base_url = origin .. "/v1" }
+
+local function update(path, change)
+  for attempt = 1, 5 do
+    local res = api:get(path)
+    local answer = api:patch(path, {
+      json = change(res.json), headers = { ["If-Match"] = res.headers.etag }, expect = { 200, 412 },
+    })
+    if answer.status == 200 then return answer.json, attempt end
+  end
+  error(path .. " changes faster than it can be changed")
+end
+
+local disturbed = false
+local article, attempts = update("/articles/3", function(article)
+  if not disturbed then -- somebody else is faster, once
+    disturbed = true
+    api:patch("/articles/3", { json = { summary = "By somebody else" } })
+  end
+  return { title = article.title .. ", again" }
+end)
+print(article.title:sub(-7), article.summary, attempts .. " attempts")
+-- Prints:
+--   , again	By somebody else	2 attempts

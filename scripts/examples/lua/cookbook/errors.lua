@@ -1,0 +1,34 @@
+-- Handle what goes wrong, and find out why
+--
+-- A failure raises an error object; `nightjar.try` returns it. Its kind says what happened, its other fields what to
+-- do; `explain` tells the story of the call, and `curl` is the command that sends the same request.
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client { base_url = origin .. "/v1", retry = { base = 0.01 } }
+
+local function read(id)
+  local res, err = nightjar.try(api.get, api, "/articles/" .. id)
+  if res then return res.json.title end
+  if err.kind == "not_found" then return nil end
+  error(err, 0) -- what nobody here can help is not hidden
+end
+print(read(1), read(4711))
+
+-- What the server says about it, however it says it.
+local _, err = nightjar.try(api.post, api, "/articles", { json = { title = "" } })
+print(err.kind, err.status, err.retryable)
+print(err.details.fields[1].name, err.details.fields[1].message)
+
+-- Two failures, then an answer: the story.
+local res = api:get("/flaky", { query = { key = "story", times = 2, status = 503 } })
+print(res.status, res.attempts .. " attempts", #res:explain() .. " decisions")
+print((tostring(res:explain()):match "[^\n]*"))
+print((res:curl():gsub("127%.0%.0%.1:%d+", "HOST")))
+-- Prints:
+--   The bird that flies by moonlight	nil
+--   client	422	false
+--   /title	must not be empty
+--   200	3 attempts	2 decisions
+--   at ... s, after attempt 1: server: GET answered 503 Service Unavailable: ...; tried again after ... s
+--   curl ...HOST/v1/flaky?...

@@ -1,0 +1,38 @@
+-- Be a part of a pipe
+--
+-- A line in, a line out: identifiers come from standard input, records go to standard output as a line of JSON each,
+-- what fails goes to standard error. Eight lines are under way at a time, and the order stays.
+--
+--   seq 1 100 | nightjar filter.lua | jq .title
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client { base_url = origin .. "/v1" }
+
+local function answer(batch)
+  local records, errors = nightjar.map(batch, function(id)
+    local article = api:get("/articles/{id}", { params = { id = id } }).json
+    return { id = article.id, title = article.title }
+  end, { concurrency = 8, collect_errors = true })
+  for place, id in ipairs(batch) do
+    if records[place] then print(nightjar.json.encode(records[place], { sorted = true }))
+    else io.stderr:write(id, ": ", errors[place].message, "\n") end
+  end
+end
+
+local batch = {}
+for line in nightjar.stdin.lines() do
+  batch[#batch + 1] = line
+  if #batch == 8 then
+    answer(batch)
+    batch = {}
+  end
+end
+answer(batch)
+-- Reads:
+--   1
+--   4711
+--   2
+-- Prints:
+--   {"id":1,"title":"The bird that flies by moonlight"}
+--   {"id":2,"title":"..."}

@@ -1,0 +1,31 @@
+-- Read what was read before, without the server
+--
+-- With the policy `offline_first` what is stored comes at once, and where it is old it is fetched anew meanwhile. An
+-- outage is then no failure for what has been read before; `cache_only` asks nobody.
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client {
+  base_url = origin, cache = { memory = "5MB", policy = "offline_first" }, retry = false,
+}
+
+print(api:get("/v1/articles/1").source)
+local again = api:get "/v1/articles/1"
+print(again.source)
+local fresh = again:refreshed()
+print(fresh and fresh.status)
+
+-- The server is gone: every call to it fails.
+local control = nightjar.client { base_url = origin }
+control:post("/__control", { json = { outage = "503" } })
+local stored = api:get "/v1/articles/1"
+print(stored.status, stored.source)
+local _, err = nightjar.try(api.get, api, "/v1/articles/2", { cache = "cache_only" })
+print(err.kind)
+control:post("/__control", { json = { outage = "none" } })
+-- Prints:
+--   network
+--   cache
+--   200
+--   200	cache
+--   cache_miss

@@ -1,0 +1,25 @@
+-- Stay below a server's limit
+--
+-- A rate of the client's own lets calls wait in order instead of being refused. With `rate_limit = true` it goes by
+-- what the server tells of its limit.
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local limited = { query = { limit = 5, per = 0.2, group = "a" } }
+
+-- Without that the sixth call is refused with 429, and the error says how long to wait.
+local hasty = nightjar.client { base_url = origin .. "/v1", retry = false }
+local _, err = nightjar.try(function()
+  for _ = 1, 6 do hasty:get("/limited", limited) end
+end)
+print(err.kind, err.status, err.retry_after and "with a time to wait")
+
+-- Four in 0.3 seconds: the others wait for their turn.
+local rate = { requests = 4, per = 0.3, burst = 4 }
+local polite = nightjar.client { base_url = origin .. "/v1", retry = false, rate_limit = rate }
+limited.query.group = "b"
+local answers = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function() return polite:get("/limited", limited).status end)
+print(#answers .. " were answered")
+-- Prints:
+--   rate_limited	429	with a time to wait
+--   8 were answered

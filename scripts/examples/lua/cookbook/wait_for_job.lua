@@ -1,0 +1,34 @@
+-- Wait for a job, asking less and less often
+--
+-- A status that means "not yet" is an answer here and no error. The pauses double up to a limit, with some chance, so
+-- that many clients do not ask in step; the whole of it has a time of its own.
+local nightjar = require "nightjar"
+
+local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
+local api = nightjar.client { base_url = origin }
+
+-- The demo's job: 409 three times, then 200.
+local job = { query = { key = "report", times = 3, status = 409 }, expect = { 200, 409 } }
+
+local function wait_for(path, options)
+  local pause, asked = 0.02, 0
+  while true do
+    local res = api:get(path, options)
+    asked = asked + 1
+    if res.status == 200 then return res, asked end
+    nightjar.sleep(pause * (0.5 + math.random() / 2))
+    pause = math.min(pause * 2, 5)
+  end
+end
+
+local res, asked = nightjar.timeout(60, wait_for, "/v1/flaky", job)
+print(("status %d after %d questions"):format(res.status, asked))
+
+-- A job that takes too long is given up, and nothing of it goes on.
+local _, err = nightjar.try(nightjar.timeout, 0.1, wait_for, "/v1/flaky", {
+  query = { key = "never", times = 1000, status = 409 }, expect = { 200, 409 },
+})
+print(err.kind)
+-- Prints:
+--   status 200 after 4 questions
+--   timeout

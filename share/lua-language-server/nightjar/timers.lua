@@ -1,0 +1,22 @@
+---@meta nightjar.timers
+---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
+
+---Functions that run later.
+---@class nightjar.timers
+local timers = {}
+
+---As nightjar.after.
+---@param seconds number
+---@param f function
+---@param ... any
+---@return nightjar.task
+function timers.after(seconds, f, ...) end
+
+---As nightjar.every.
+---@param seconds number
+---@param f function
+---@param ... any
+---@return nightjar.task
+function timers.every(seconds, f, ...) end
+
+return timers
