@@ -14,7 +14,7 @@ local function options_of(items)
     end
     if #option.names > 0 then options[#options + 1] = option end
   end
-  options[#options + 1] = { names = { "-h", "--help" }, help = "show what there is" }
+  if items.summary then options[#options + 1] = { names = { "-h", "--help" }, help = "show what there is" } end
   return options
 end
 

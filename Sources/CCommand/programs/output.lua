@@ -108,26 +108,28 @@ local function table_text(list, columns)
       if part and part ~= "null" and not part:find "^%-?%d" then are_numbers[place] = false end
     end
   end
-  local shown, used = 0, 0
-  for place = 1, #columns do
-    if place > 1 and used + widths[place] > width then break end
-    shown, used = place, used + widths[place] + 2
+  local names, shown, left_out, used = {}, {}, {}, 0
+  for place, name in ipairs(columns) do
+    names[place] = text.safe(name)
+    if place > 1 and used + widths[place] > width then
+      left_out[#left_out + 1] = names[place]
+    else
+      shown[#shown + 1] = place
+      used = used + widths[place] + 2
+    end
   end
   local function row_text(cells, role)
     local pieces = {}
-    for place = 1, shown do
-      local piece = text.pad(text.cut(cells[place], math.max(width, 1)), widths[place], are_numbers[place])
-      pieces[place] = role and paint(role, piece) or piece
+    for index, place in ipairs(shown) do
+      local piece = text.cut(cells[place], width)
+      if index < #shown or are_numbers[place] then piece = text.pad(piece, math.min(widths[place], width), are_numbers[place]) end
+      pieces[index] = role and paint(role, piece) or piece
     end
     return (table.concat(pieces, "  "):gsub(" +$", ""))
   end
-  local names = {}
-  for place, name in ipairs(columns) do names[place] = text.safe(name) end
   local lines = { row_text(names, "head") }
   for _, cells in ipairs(rows) do lines[#lines + 1] = row_text(cells) end
-  if shown < #columns then
-    lines[#lines + 1] = paint("dim", "… columns that do not fit: " .. table.concat(names, ", ", shown + 1))
-  end
+  if #left_out > 0 then lines[#lines + 1] = paint("dim", "… columns that do not fit: " .. table.concat(left_out, ", ")) end
   return table.concat(lines, "\n")
 end
 
