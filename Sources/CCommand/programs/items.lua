@@ -170,6 +170,8 @@ local function put(root, name, steps, leaf)
   end
 end
 
+local json_string
+
 local function write(node, out)
   if node.text then
     out[#out + 1] = node.text
@@ -177,7 +179,7 @@ local function write(node, out)
     out[#out + 1] = "{"
     for place, name in ipairs(node.names) do
       if place > 1 then out[#out + 1] = "," end
-      out[#out + 1] = nightjar.json.encode(name) .. ":"
+      out[#out + 1] = json_string(name, name) .. ":"
       write(node.values[name], out)
     end
     out[#out + 1] = "}"
@@ -193,6 +195,13 @@ end
 
 -- --- Bodies ---
 
+function json_string(text, name)
+  if not utf8.len(text) then
+    items.refuse("%s: it is not UTF-8, and JSON has nothing else; --form and --multipart take any bytes", (name:gsub("[^\32-\126]", "?")))
+  end
+  return nightjar.json.encode(text)
+end
+
 -- The fields as a JSON text: names in the order of the words, numbers as they were typed.
 function items.json(fields)
   local root
@@ -203,7 +212,7 @@ function items.json(fields)
     end
     local steps = path_of(field[1])
     root = root or new_node(steps[1])
-    put(root, field[1], steps, { text = field.json or nightjar.json.encode(field[2]) })
+    put(root, field[1], steps, { text = field.json or json_string(field[2], field[1]) })
   end
   local out = {}
   write(root, out)
