@@ -29,7 +29,7 @@ import Testing
     func aLimitOfTimeEndsEachWait(source: String) throws {
         let began = ContinuousClock.now
         do {
-            let script = try Script(limits: ScriptLimits(time: .milliseconds(100)))
+            let script = try Script(limits: limiting { $0.time = .milliseconds(100) })
             #expect(throws: NightjarError.self) {
                 try script.run("nightjar = require 'nightjar' nightjar.every(0.001, function() end) \(source)")
             }
@@ -54,7 +54,7 @@ import Testing
 
     @Test func aStateIsClosedWhileItsThreadsWait() throws {
         for _ in 0..<5 {
-            let script = try Script(limits: ScriptLimits(time: .milliseconds(20)))
+            let script = try Script(limits: limiting { $0.time = .milliseconds(20) })
             #expect(throws: NightjarError.self) {
                 try script.run(
                     """
