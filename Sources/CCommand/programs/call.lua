@@ -276,6 +276,7 @@ local function download(res, name)
     io.stderr:write("nightjar: ", message, "\n")
     return false
   end
+  local part_file <close> = terminal.unfinished(path .. ".part")
   local progress = require "nightjar.command.progress"
   local length = not res.headers["content-encoding"] and tonumber(res.headers["content-length"]) or nil
   local bar = terminal.is_terminal(2) and progress.start(length, "bytes")
@@ -288,11 +289,11 @@ local function download(res, name)
     end
     assert(file:close())
     assert(os.rename(path .. ".part", path))
+    part_file:keep()
   end)
   if bar then bar:close() end
   if not ok then
     pcall(file.close, file)
-    os.remove(path .. ".part")
     complain(err)
     return false
   end
