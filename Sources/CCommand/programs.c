@@ -8,8 +8,23 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+static const char accounts[] = {
+#embed "programs/accounts.lua"
+};
+static const char call[] = {
+#embed "programs/call.lua"
+};
+static const char check[] = {
+#embed "programs/check.lua"
+};
+static const char commands[] = {
+#embed "programs/commands.lua"
+};
 static const char complete[] = {
 #embed "programs/complete.lua"
+};
+static const char completions[] = {
+#embed "programs/completions.lua"
 };
 static const char help[] = {
 #embed "programs/help.lua"
@@ -20,11 +35,26 @@ static const char hints[] = {
 static const char history[] = {
 #embed "programs/history.lua"
 };
+static const char items[] = {
+#embed "programs/items.lua"
+};
+static const char json_text[] = {
+#embed "programs/json_text.lua"
+};
 static const char keep[] = {
 #embed "programs/keep.lua"
 };
 static const char lexer[] = {
 #embed "programs/lexer.lua"
+};
+static const char main[] = {
+#embed "programs/main.lua"
+};
+static const char output[] = {
+#embed "programs/output.lua"
+};
+static const char profiles[] = {
+#embed "programs/profiles.lua"
 };
 static const char progress[] = {
 #embed "programs/progress.lua"
@@ -41,8 +71,17 @@ static const char secrets[] = {
 static const char show[] = {
 #embed "programs/show.lua"
 };
+static const char syntax[] = {
+#embed "programs/syntax.lua"
+};
+static const char test[] = {
+#embed "programs/test.lua"
+};
 static const char text[] = {
 #embed "programs/text.lua"
+};
+static const char types[] = {
+#embed "programs/types.lua"
 };
 
 typedef struct program {
@@ -53,8 +92,11 @@ typedef struct program {
 
 static const program programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
-    PROGRAM(complete), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(keep), PROGRAM(lexer),
-    PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(text),
+    PROGRAM(accounts), PROGRAM(call), PROGRAM(check), PROGRAM(commands), PROGRAM(complete), PROGRAM(completions),
+    PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep),
+    PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt),
+    PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
+    PROGRAM(types),
 };
 
 /* By the upvalue: the place of the program. What the chunk returns is the module. */

@@ -87,6 +87,41 @@ static void make_folders(const char *path) {
   }
 }
 
+/* terminal.make_folders(path) - makes the folders above a file, for its owner alone where they are not there */
+static int make_folders_above(lua_State *L) {
+  make_folders(luaL_checkstring(L, 1));
+  return 0;
+}
+
+static int remove_file(lua_State *L) {
+  char *path = lua_touserdata(L, 1);
+  if (path != NULL && path[0] != 0) unlink(path);
+  if (path != NULL) path[0] = 0;
+  return 0;
+}
+
+static int keep_file(lua_State *L) {
+  char *path = luaL_checkudata(L, 1, "nightjar.command.unfinished");
+  path[0] = 0;
+  return 0;
+}
+
+/* terminal.unfinished(path) -> a value whose close removes the file, unless keep was called: also where Ctrl-C ends all Lua code */
+static int unfinished(lua_State *L) {
+  size_t length;
+  const char *path = luaL_checklstring(L, 1, &length);
+  char *place = lua_newuserdatauv(L, length + 1, 0);
+  for (size_t index = 0; index <= length; index++) place[index] = path[index];
+  if (luaL_newmetatable(L, "nightjar.command.unfinished")) {
+    static const luaL_Reg events[] = {{"__close", remove_file}, {"__gc", remove_file}, {"keep", keep_file}, {NULL, NULL}};
+    luaL_setfuncs(L, events, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+  }
+  lua_setmetatable(L, -2);
+  return 1;
+}
+
 static bool write_whole(int descriptor, const char *text, size_t length) {
   while (length > 0) {
     ssize_t count = write(descriptor, text, length);
@@ -173,7 +208,8 @@ int njc_open_terminal(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"is_terminal", is_terminal}, {"is_readable", is_readable}, {"width", width}, {"columns", columns},
       {"read_line", read_line},     {"now", now},                 {"draw", draw},   {"trace", trace},
-      {"write_private", write_private}, {NULL, NULL}};
+      {"write_private", write_private}, {"make_folders", make_folders_above},
+      {"unfinished", unfinished}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -32,7 +32,9 @@ struct Command {
         njc_set_traces(invocation.traces)
         let hasNothingToDo = invocation.main == .none && invocation.steps.isEmpty && !invocation.showsVersion
         let hasPrompt = invocation.isInteractive || hasNothingToDo && Console.inputIsTerminal
-        if invocation.traces || hasPrompt { interpreter.observe(by: TraceOutput().show) }
+        var program: (name: String, words: [[UInt8]])?
+        if case .program(let name, let words) = invocation.main { program = (name, words) }
+        if invocation.traces || hasPrompt || program != nil { interpreter.observe(by: TraceOutput().show) }
         if let path = invocation.archive {
             let archive = try ArchiveFile(path: path, showsSecrets: invocation.archivesSecrets)
             interpreter.observe(by: archive.add)
@@ -46,7 +48,11 @@ struct Command {
         switch invocation.main {
         case .file(let path): try interpreter.runFile(path)
         case .standardInput: try interpreter.runFile(nil)
-        case .none, .demo: break
+        case .none, .demo, .program: break
+        }
+        if let program {
+            let words = [Array(program.name.utf8)] + program.words
+            return try interpreter.runProgram("nightjar.command.main", arguments: words)
         }
         if hasPrompt {
             if !invocation.showsVersion { Console.write(Command.version + "\n", to: .output) }

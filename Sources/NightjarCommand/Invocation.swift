@@ -14,7 +14,15 @@ struct Invocation {
         case standardInput
         /// `nightjar demo`
         case demo(port: Int)
+        /// `nightjar get` and the other programs of the command, with the words behind the name.
+        case program(name: String, words: [[UInt8]])
     }
+
+    /// Each has a help text of its own.
+    private static let programs: Set<String> = [
+        "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "check",
+        "test", "completions",
+    ]
 
     var steps: [Step] = []
     var main = Main.none
@@ -30,16 +38,23 @@ struct Invocation {
     /// `--har-secrets`
     var archivesSecrets = false
 
+    /// `--profile`, before the name of a program.
+    private var profile: [UInt8]?
+
     /// - Parameter arguments: the program's name first.
     init(_ bytes: [[UInt8]]) throws(UsageError) {
         let arguments = bytes.map { String(decoding: $0, as: UTF8.self) }
         scriptPosition = arguments.count
         var position = 1
+        var isScript = false
         while position < arguments.count {
             let argument = arguments[position]
             guard argument.hasPrefix("-"), argument != "-" else { break }
             position += 1
-            if argument == "--" { break }
+            if argument == "--" {
+                isScript = true
+                break
+            }
             switch argument.dropFirst().first {
             case "-" where argument == "--help": showsHelp = true
             case "-" where argument == "--version": showsVersion = true
@@ -47,6 +62,8 @@ struct Invocation {
             case "-" where argument == "--har-secrets": archivesSecrets = true
             case "-" where argument == "--har" || argument.hasPrefix("--har="):
                 archive = try Invocation.value(of: argument, bytes, &position, behind: "--har=".utf8.count)
+            case "-" where argument == "--profile" || argument.hasPrefix("--profile="):
+                profile = try Invocation.value(of: argument, bytes, &position, behind: "--profile=".utf8.count)
             case "h" where argument == "-h": showsHelp = true
             case "v" where argument == "-v": showsVersion = true
             case "W" where argument == "-W": steps.append(.code(Array("warn '@on'".utf8)))
@@ -56,14 +73,41 @@ struct Invocation {
             default: throw UsageError("unrecognized option '\(argument)'")
             }
         }
+        let name = position < arguments.count && !isScript ? arguments[position] : ""
+        if Invocation.programs.contains(name) {
+            main = .program(name: name, words: try programWords(bytes, behind: position))
+        } else if profile != nil {
+            throw UsageError("--profile is for get, post, put, patch, delete, head, options, login and logout")
+        }
         if archivesSecrets, archive == nil { throw UsageError("--har-secrets needs --har FILE") }
+        if case .program = main { return }
         guard position < arguments.count else { return }
         scriptPosition = position
         switch arguments[position] {
         case "-": main = .standardInput
-        case "demo": main = .demo(port: try Invocation.port(arguments[(position + 1)...]))
+        case "demo" where !isScript: main = .demo(port: try Invocation.port(arguments[(position + 1)...]))
         default: main = .file(bytes[position])
         }
+    }
+
+    /// The words of a program, less those that ask for an archive, which the command makes.
+    private mutating func programWords(_ arguments: [[UInt8]], behind name: Int) throws(UsageError) -> [[UInt8]] {
+        var words: [[UInt8]] = []
+        if let profile { words += [Array("--profile".utf8), profile] }
+        var position = name + 1
+        while position < arguments.count {
+            let word = String(decoding: arguments[position], as: UTF8.self)
+            if word == "--" { break }
+            position += 1
+            if word == "--har-secrets" {
+                archivesSecrets = true
+            } else if word == "--har" || word.hasPrefix("--har=") {
+                archive = try Invocation.value(of: word, arguments, &position, behind: "--har=".utf8.count)
+            } else {
+                words.append(arguments[position - 1])
+            }
+        }
+        return words + arguments[position...]
     }
 
     /// The rest of `-ecode` or `--har=file` behind so many bytes, which is the argument before `position`, or the argument there.
@@ -102,6 +146,10 @@ struct Invocation {
           --         stop handling options
           -          execute standard input
         Without a script, options or input it is a prompt; .help there tells what it has.
+
+        usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
+               nightjar login|logout|profiles|check|test|completions ...
+          makes a call, and so on; nightjar get --help and so on tell more
 
         usage: nightjar demo [--port N]
           serves the demo API on 127.0.0.1, port 8080 or N (0: a free one), until Ctrl-C

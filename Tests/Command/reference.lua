@@ -213,6 +213,7 @@ do -- Each way to log in knows its own.
     for name in pairs(found or {}) do all[name] = true end
   end
   for _, name in ipairs { "provider", "on_login_required", "schemes" } do all[name] = true end
+  all.scheme = true -- which is there only beside a description
   compare("nightjar.auth_options", all, "option")
 end
 

@@ -630,6 +630,7 @@ function client:close() end
 ---@class nightjar.auth_options
 ---@field type? "bearer"|"basic"|"digest"|"api_key"|"oauth2"|"login" Which of them.
 ---@field schemes? table<string, nightjar.auth_options> Several credentials in place of one, by the names of the security schemes: each endpoint has those that it names.
+---@field scheme? string The security scheme of the description that the credentials are for, where it has several.
 ---@field token? string bearer: the token.
 ---@field user? string basic, digest: the name.
 ---@field password? string basic, digest: the password.

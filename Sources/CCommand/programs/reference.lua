@@ -540,6 +540,7 @@ return {
     members = {
       { "type", "\"bearer\"|\"basic\"|\"digest\"|\"api_key\"|\"oauth2\"|\"login\"", "Which of them." },
       { "schemes", "table<string, nightjar.auth_options>", "Several credentials in place of one, by the names of the security schemes: each endpoint has those that it names." },
+      { "scheme", "string", "The security scheme of the description that the credentials are for, where it has several." },
       { "token", "string", "bearer: the token." }, { "user", "string", "basic, digest: the name." },
       { "password", "string", "basic, digest: the password." }, { "key", "string", "api_key: the key." },
       { "header", "string", "api_key: the header it goes into." }, { "cookie", "string", "api_key: the cookie it goes into." }, { "query", "string", "api_key: the query item it goes into." },

@@ -361,6 +361,9 @@ local reasons = {
   [505] = "HTTP Version Not Supported", [507] = "Insufficient Storage", [511] = "Network Authentication Required",
 }
 
+-- The reason phrase of a status, "" where it has none.
+function show.reason(status) return reasons[status] or "" end
+
 local function show_timing(res)
   local timing, parts = res.timing, {}
   if timing.dns then parts[#parts + 1] = "dns " .. text.seconds(timing.dns) end
@@ -376,7 +379,8 @@ local function is_text(body)
   return utf8.len(start) ~= nil and not start:find "[%z\1-\8\14-\26\28-\31]"
 end
 
-local function show_body(res, paint)
+-- The body as a person reads it: JSON in lines, other text as it is, and of all else what it is; nil for none.
+function show.body(res, paint)
   local ok, body = pcall(function() return res.body end)
   if not ok then return paint("dim", "the body comes in parts: for part in res:chunks() do ... end") end
   if #body == 0 then return nil end
@@ -415,7 +419,7 @@ function show.response(res, paint)
     end
   end
   if count > show.most.lines then lines[#lines + 1] = paint("dim", ("… %d more fields"):format(count - show.most.lines)) end
-  local shown = show_body(res, paint)
+  local shown = show.body(res, paint)
   if shown then
     lines[#lines + 1] = ""
     lines[#lines + 1] = shown

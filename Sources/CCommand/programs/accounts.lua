@@ -1,0 +1,79 @@
+-- nightjar profiles, login and logout.
+local nightjar = require "nightjar"
+local commands = require "nightjar.command.commands"
+local output = require "nightjar.command.output"
+local profiles = require "nightjar.command.profiles"
+local show = require "nightjar.command.show"
+local terminal = require "nightjar.command.terminal"
+local text = require "nightjar.command.text"
+
+local accounts = {}
+
+local function complain(err)
+  local shown = terminal.is_terminal(2) and show.kind(err) == "nightjar.error" and show.error(err, text.painter(text.has_colors(2)))
+  io.stderr:write("nightjar: ", shown or tostring(err), "\n")
+  return 1
+end
+
+-- What f returns, or 1 where it raises, which is told.
+local function attempt(f)
+  local ok, status = pcall(f)
+  return ok and status or complain(status)
+end
+
+function accounts.profiles(words)
+  local options = nightjar.args.parse(commands.profiles, words)
+  output.show_all()
+  return attempt(function()
+    local config = profiles.read()
+    local list = {}
+    for _, name in ipairs(profiles.names(config)) do
+      local profile = config.profiles[name]
+      local auth = type(profile.auth) == "table" and type(profile.auth.type) == "string" and profile.auth.type
+      list[#list + 1] = ('{"name":%s,"default":%s,"base_url":%s,"auth":%s}'):format(nightjar.json.encode(name),
+        tostring(config.default_profile == name),
+        type(profile.base_url) == "string" and nightjar.json.encode(profile.base_url) or "null",
+        auth and nightjar.json.encode(auth) or "null")
+    end
+    if options.names then
+      for _, name in ipairs(profiles.names(config)) do io.stdout:write(name, "\n") end
+    elseif #list > 0 or options.output then
+      output.json("[" .. table.concat(list, ",") .. "]", options.output or "table")
+    else
+      io.stderr:write(("nightjar: there are no profiles; they go into %s\n"):format(profiles.path()))
+    end
+    return 0
+  end)
+end
+
+-- A client of the profile, and its name.
+local function client_of(words, specification)
+  local options = nightjar.args.parse(specification, words)
+  local settings, name = profiles.options(options.profile)
+  if not settings then error("which profile? --profile NAME, or default_profile in " .. profiles.path(), 0) end
+  local auth = settings.auth
+  if type(auth) ~= "table" or auth.type ~= "oauth2" and auth.type ~= "login" then
+    error(("profile \"%s\" has no login: its auth must be of the type oauth2 or login"):format(name), 0)
+  end
+  return nightjar.client(settings), name
+end
+
+function accounts.login(words)
+  return attempt(function()
+    local api <close>, name = client_of(words, commands.login)
+    api:log_in()
+    io.stderr:write(("logged in: profile \"%s\"\n"):format(name))
+    return 0
+  end)
+end
+
+function accounts.logout(words)
+  return attempt(function()
+    local api <close>, name = client_of(words, commands.logout)
+    api:sign_out()
+    io.stderr:write(("logged out: profile \"%s\"\n"):format(name))
+    return 0
+  end)
+end
+
+return accounts

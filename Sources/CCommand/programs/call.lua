@@ -1,0 +1,387 @@
+-- nightjar get, post and so on: one call, or all pages of a list.
+local nightjar = require "nightjar"
+local commands = require "nightjar.command.commands"
+local items = require "nightjar.command.items"
+local json_text = require "nightjar.command.json_text"
+local output = require "nightjar.command.output"
+local profiles = require "nightjar.command.profiles"
+local show = require "nightjar.command.show"
+local terminal = require "nightjar.command.terminal"
+local text = require "nightjar.command.text"
+
+local call = {}
+
+-- Bytes of standard input that are sent with their length told beforehand; what is longer is sent in chunks.
+local most_input = 16 * 1024 * 1024
+local piece = 64 * 1024
+
+-- --- The request ---
+
+-- What the URL stands for: :8080/path is localhost, host/path is http; with a base URL all else is joined to it.
+local function url_of(word, base_url)
+  if word:find "^%a[%w+.-]*://" then return word end
+  if word:find "^:%d*$" or word:find "^:%d*[/?]" then
+    local port, rest = word:match "^:(%d*)(.*)$"
+    return "http://localhost" .. (port ~= "" and ":" .. port or "") .. rest
+  end
+  if base_url then return word end
+  if word:find "^[/?]" then items.refuse("%s: a path needs the base URL of a profile: --profile NAME", word) end
+  return "http://" .. word
+end
+
+local function seconds_of(word)
+  local seconds = tonumber(word)
+  if not seconds then
+    local ok, length = pcall(nightjar.time.duration, word)
+    seconds = ok and length
+  end
+  if not seconds or seconds ~= seconds or seconds <= 0 then items.refuse("--timeout %s: seconds, or a length such as 1m30s", word) end
+  return seconds
+end
+
+local function check_pointer(option, pointer)
+  if pointer ~= "" and pointer:sub(1, 1) ~= "/" then
+    items.refuse("%s %s: a JSON Pointer begins with /, as /%s", option, pointer, (pointer:gsub("[.]", "/")))
+  end
+end
+
+-- What standard input has, as a body; nil for nothing. A pipe or a file is read to its end before the call, up to a bound.
+local function input_body()
+  local length = io.stdin:seek "end"
+  if length then io.stdin:seek "set" end
+  if length and length > most_input then
+    return { each = function() return io.stdin:read(piece) end, length = length }
+  end
+  local content = io.stdin:read(most_input)
+  if not content then return nil end
+  local more = io.stdin:read(piece)
+  if not more then return content end
+  local parts = { content, more }
+  return function()
+    if #parts > 0 then return table.remove(parts, 1) end
+    return io.stdin:read(piece)
+  end
+end
+
+local takes_input = { post = true, put = true, patch = true }
+local has_no_body = { get = true, head = true, options = true }
+
+local function add_body(verb, options, read, request, types)
+  local fields = read.fields
+  local kinds = (options.form and 1 or 0) + (options.multipart and 1 or 0) + (options.json and 1 or 0)
+  if kinds > 1 then items.refuse "--json, --form and --multipart are ways to send the same fields; give one" end
+  if options.raw and #fields > 0 then items.refuse "--raw is the whole body; fields cannot be added to it" end
+  if has_no_body[verb] and (#fields > 0 or options.raw) then
+    items.refuse("a %s has no body; an item of the query is written %s==text", verb:upper(), fields[1] and fields[1][1] or "name")
+  end
+  if options.raw then
+    request.body = options.raw
+    types.content = options.form and "application/x-www-form-urlencoded" or "application/json"
+  elseif #fields > 0 then
+    local has_file = false
+    for _, field in ipairs(fields) do has_file = has_file or field.file ~= nil end
+    if options.multipart or options.form and has_file then
+      request.multipart = items.multipart(fields)
+    elseif options.form then
+      request.form = items.form(fields)
+    else
+      request.body = items.json(fields)
+      types.content = "application/json"
+    end
+  elseif takes_input[verb] and not options.ignore_stdin and not terminal.is_terminal(0) then
+    request.body = input_body()
+    if request.body then types.content = options.form and "application/x-www-form-urlencoded" or "application/json" end
+  end
+end
+
+-- What the client adds by itself, and how it is told not to.
+local own_headers = {
+  ["user-agent"] = function(client) client.user_agent = false end,
+  ["accept-encoding"] = function(client) client.decompress = false end,
+}
+
+local function add_headers(read, client, request, types)
+  local headers, given, removed = {}, {}, {}
+  for _, header in ipairs(read.headers) do
+    local lower = header[1]:lower()
+    given[lower] = true
+    if header[2] then headers[#headers + 1] = header else removed[lower] = header[1] end
+  end
+  if type(client.headers) == "table" then
+    local kept = {}
+    for name, value in pairs(client.headers) do
+      given[name:lower()] = true
+      if not removed[name:lower()] then kept[name] = value end
+    end
+    client.headers = kept
+  end
+  for lower in pairs(removed) do
+    if own_headers[lower] then own_headers[lower](client) end
+    if lower == "authorization" then request.auth = false end
+  end
+  if types.content and not given["content-type"] then headers[#headers + 1] = { "Content-Type", types.content } end
+  if not given.accept then headers[#headers + 1] = { "Accept", "application/json, */*;q=0.5" } end
+  if #headers > 0 then request.headers = headers end
+end
+
+-- The options of the client and of the call.
+local function build(verb, options)
+  local client = profiles.options(options.profile) or {}
+  local read = items.read(options.item)
+  local request, types = { method = verb:upper(), path = url_of(options.url, client.base_url) }, {}
+  if #read.query > 0 then request.query = read.query end
+  add_body(verb, options, read, request, types)
+  add_headers(read, client, request, types)
+  if options.timeout then client.timeout = seconds_of(options.timeout) end
+  if options.retry then
+    if options.retry < 0 or options.retry > 100 then items.refuse("--retry %d: 0 to 100", options.retry) end
+    client.retry = options.retry > 0 and { attempts = options.retry + 1 } or false
+  end
+  if options.follow and options.no_follow then items.refuse "--follow or --no-follow, one of them" end
+  if options.no_follow then request.redirect = false end
+  if options.ca_file then client.tls = { ca_file = options.ca_file } end
+  for _, pointer in ipairs(options.pick) do check_pointer("-f", pointer) end
+  if options.at then check_pointer("--at", options.at) end
+  if options.paginate and verb ~= "get" then items.refuse("--paginate is for get, not for %s", verb) end
+  for _, name in ipairs { "max_items", "at", "style" } do
+    if options[name] and not options.paginate then
+      items.refuse("--%s is for --paginate", (name:gsub("_", "-")))
+    end
+  end
+  if options.max_items and options.max_items < 1 then items.refuse("--max-items %d: 1 or more", options.max_items) end
+  if options.paginate and options.download then items.refuse "--paginate writes items and --download a body; give one" end
+  return client, request
+end
+
+-- --- The answer ---
+
+local function complain(err)
+  io.stdout:flush()
+  local shown = terminal.is_terminal(2) and show.error(err, text.painter(text.has_colors(2)))
+  io.stderr:write("nightjar: ", shown or tostring(err), "\n")
+end
+
+-- The JSON text of a body; nil with an error where it is none.
+local function json_of(res)
+  local value, err = nightjar.try(function() return res.json end)
+  if value == nil and err then return nil, err end
+  return res.text
+end
+
+-- Writes what was picked of the answer. Returns whether all was there.
+local function write_picked(res, options)
+  local body, err = json_of(res)
+  if not body then
+    complain(err)
+    return false
+  end
+  local is_whole = true
+  for _, pointer in ipairs(options.pick) do
+    local part = json_text.pick(body, pointer)
+    if part then
+      local is_text = json_text.kind(part) == "scalar"
+      output.json(part, options.output or (is_text or not output.is_terminal()) and "raw" or "json")
+    else
+      is_whole = false
+      io.stdout:flush()
+      io.stderr:write(("nightjar: there is nothing at %s of the answer\n"):format(text.safe(pointer)))
+    end
+  end
+  return is_whole
+end
+
+-- The body as it is for a pipe; readable on a terminal.
+local function write_body(res, options)
+  if #options.pick > 0 then return write_picked(res, options) end
+  if options.output and options.output ~= "raw" then
+    if #res.body == 0 then return true end
+    local body, err = json_of(res)
+    if body then
+      output.json(body, options.output)
+    else
+      complain(err)
+    end
+    return body ~= nil
+  end
+  if options.output == "raw" or not output.is_terminal() then
+    io.stdout:write(res.body)
+    return true
+  end
+  local shown = show.body(res, output.painter())
+  if shown then io.stdout:write(shown, shown:sub(-1) == "\n" and "" or "\n") end
+  return true
+end
+
+-- What of the messages is written: the request, the head, the body.
+local function parts_of(verb, options)
+  if options.verbose then return true, true, true end
+  if options.headers or verb == "head" then return false, true, options.body end
+  if options.body or options.output or #options.pick > 0 then return false, false, true end
+  return false, output.is_terminal(), true
+end
+
+-- The response with the secrets of a JSON body masked; all else of it that is shown is the same.
+local function masked(res)
+  if not json_of(res) then return res end
+  local body = json_text.mask(res.text, profiles.is_secret)
+  return setmetatable({ body = body, text = body }, { __index = function(_, name) return res[name] end })
+end
+
+local function write_answer(res, err, verb, options)
+  local has_request, has_head, has_body = parts_of(verb, options)
+  if has_request then io.stdout:write(output.request(err or res) or "") end
+  if not res then return true end
+  if has_head then io.stdout:write(output.head(res, options.verbose), has_body and "\n" or "") end
+  if not has_body then return true end
+  if options.verbose then res = masked(res) end
+  -- A failure has no items to pick and no table to make.
+  if err then return write_body(res, { pick = {} }) end
+  return write_body(res, options)
+end
+
+-- --- Bodies as they come ---
+
+-- Whether the body may go out part by part.
+local function is_streamed(options)
+  if options.download or options.stream then return true end
+  return not (options.verbose or options.headers or #options.pick > 0 or options.output and options.output ~= "raw")
+    and not output.is_terminal()
+end
+
+local function write_stream(res, verb, options)
+  local _, has_head, has_body = parts_of(verb, options)
+  if has_head then io.stdout:write(output.head(res), "\n") end
+  if not has_body then return res:close() end
+  local is_terminal = output.is_terminal()
+  for part in res:chunks() do
+    io.stdout:write(is_terminal and text.safe(part, { ["\n"] = true, ["\t"] = true, ["\r"] = true }) or part)
+    io.stdout:flush()
+  end
+end
+
+-- The file that a download goes to: within a folder by the last part of the URL's path.
+local function file_of(name, res)
+  if name:sub(-1) ~= "/" then return name end
+  local last = (res.url or ""):gsub("[?#].*$", ""):match "://[^/]+/.-([^/]+)$"
+  last = last and last:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end):gsub("[/%c]", "_")
+  return name .. (last and last ~= "." and last ~= ".." and last or "download")
+end
+
+-- Writes the body to a file that is there as a whole or not at all.
+local function download(res, name)
+  local path = file_of(name, res)
+  local file, message = io.open(path .. ".part", "wb")
+  if not file then
+    res:close()
+    io.stderr:write("nightjar: ", message, "\n")
+    return false
+  end
+  local part_file <close> = terminal.unfinished(path .. ".part")
+  local progress = require "nightjar.command.progress"
+  local length = not res.headers["content-encoding"] and tonumber(res.headers["content-length"]) or nil
+  local bar = terminal.is_terminal(2) and progress.start(length, "bytes")
+  local total = 0
+  local ok, err = pcall(function()
+    for part in res:chunks() do
+      assert(file:write(part))
+      total = total + #part
+      if bar then bar:add(#part) end
+    end
+    assert(file:close())
+    assert(os.rename(path .. ".part", path))
+    part_file:keep()
+  end)
+  if bar then bar:close() end
+  if not ok then
+    pcall(file.close, file)
+    complain(err)
+    return false
+  end
+  if terminal.is_terminal(2) then io.stderr:write(("%s in %s\n"):format(text.bytes(total), path)) end
+  return true
+end
+
+-- --- Lists ---
+
+local function paginate(api, request, options)
+  local path = request.path
+  local list_options = {
+    query = request.query, headers = request.headers, redirect = request.redirect, auth = request.auth,
+    items = options.at, style = options.style,
+  }
+  local format = options.output or "ndjson"
+  local write, finish = output.stream(format)
+  local left = options.max_items or math.huge
+  local ok, err = pcall(function()
+    for page in api:paginate(path, list_options):pages() do
+      for _, item in ipairs(page.items) do
+        if left <= 0 then return end
+        left = left - 1
+        local item_text = nightjar.json.encode(item)
+        if #options.pick == 0 then write(item_text) end
+        for _, pointer in ipairs(options.pick) do
+          local part = json_text.pick(item_text, pointer)
+          if part and format == "ndjson" and not options.output then output.json(part, "raw") elseif part then write(part) end
+        end
+      end
+      io.stdout:flush()
+      if left <= 0 then return end
+    end
+  end)
+  finish()
+  if not ok then complain(err) end
+  return ok and 0 or 1
+end
+
+-- --- All ---
+
+local function send(verb, options)
+  local client_options, request = build(verb, options)
+  local ok, api = pcall(nightjar.client, client_options)
+  if not ok then
+    -- A profile's option that the library refuses.
+    io.stderr:write("nightjar: ", tostring(api), "\n")
+    return 1
+  end
+  if options.trace then terminal.trace(true) end
+  if options.paginate then return paginate(api, request, options) end
+  request.stream = is_streamed(options) or nil
+  local res, err = nightjar.try(api.request, api, request)
+  if not res then
+    -- A redirect that is not followed is what was asked for.
+    local answer = type(err) == "userdata" and err.response or nil
+    local is_wanted = answer and options.no_follow and answer.status >= 300 and answer.status < 400
+    if type(err) == "userdata" then write_answer(answer, err, verb, options) end
+    if is_wanted then return 0 end
+    complain(err)
+    return 1
+  end
+  if options.download and options.download ~= "-" then return download(res, options.download) and 0 or 1 end
+  if request.stream then
+    local streamed, failure = pcall(write_stream, res, verb, options)
+    if not streamed then complain(failure) end
+    return streamed and 0 or 1
+  end
+  return write_answer(res, nil, verb, options) and 0 or 1
+end
+
+-- @param verb in small letters
+-- @return the exit status
+function call.run(verb, words)
+  local options = nightjar.args.parse(commands[verb], words)
+  output.show_all()
+  local ok, status = pcall(send, verb, options)
+  if ok then
+    io.stdout:flush()
+    return status
+  end
+  if items.is_usage(status) then
+    io.stderr:write(("nightjar %s: %s\nTry 'nightjar %s --help'.\n"):format(verb, status.message, verb))
+    return 2
+  end
+  io.stdout:flush()
+  if type(status) == "userdata" then complain(status) else io.stderr:write("nightjar: ", tostring(status), "\n") end
+  return 1
+end
+
+return call

@@ -1,0 +1,208 @@
+-- nightjar completions: what completes the command's words in bash, zsh and fish, made from the items of its subcommands.
+local nightjar = require "nightjar"
+local commands = require "nightjar.command.commands"
+
+local completions = {}
+
+-- The options of some items: a list of { names, value, choices, help }.
+local function options_of(items)
+  local options = {}
+  for _, item in ipairs(items) do
+    local option = { names = {}, choices = item.choices, help = item.help or "" }
+    for _, word in ipairs(item) do
+      if word:sub(1, 1) == "-" then option.names[#option.names + 1] = word else option.value = word end
+    end
+    if #option.names > 0 then options[#options + 1] = option end
+  end
+  if items.summary then options[#options + 1] = { names = { "-h", "--help" }, help = "show what there is" } end
+  return options
+end
+
+-- What a value is: "file", "profile", a list of words, or nil.
+local function kind_of(option) return option.choices or commands.values[option.value] end
+
+-- What the arguments behind a subcommand are.
+local function argument_kind(name)
+  for _, item in ipairs(commands[name]) do
+    if item[1]:sub(1, 1) ~= "-" then return item.choices or commands.values[item[1]:upper()] end
+  end
+end
+
+local function all_names()
+  local names = { "demo" }
+  for _, name in ipairs(commands.list) do names[#names + 1] = name end
+  return names
+end
+
+local function words_of(options)
+  local words = {}
+  for _, option in ipairs(options) do
+    for _, name in ipairs(option.names) do words[#words + 1] = name end
+  end
+  return table.concat(words, " ")
+end
+
+-- --- bash ---
+
+local shells = {}
+
+local function bash_values(options, out)
+  for _, option in ipairs(options) do
+    local kind = option.value and (kind_of(option) or "none")
+    if kind then
+      local action = kind == "file" and "_nightjar_files"
+        or kind == "profile" and '_nightjar_words "$(nightjar profiles --names 2>/dev/null)"'
+        or kind == "none" and ":" or ('_nightjar_words "%s"'):format(table.concat(kind, " "))
+      out[#out + 1] = ("    %s) %s; return ;;"):format(table.concat(option.names, "|"), action)
+    end
+  end
+end
+
+function shells.bash()
+  local out = { [[
+# bash completion of nightjar
+_nightjar_words() { COMPREPLY=($(compgen -W "$1" -- "$cur")); }
+_nightjar_files() { COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null; }
+_nightjar() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} name= word place
+  COMPREPLY=()
+  for ((place = 1; place < COMP_CWORD; place++)); do
+    word=${COMP_WORDS[place]}
+    case $word in
+      --profile|--har|-e|-l) place=$((place + 1)) ;;
+      -*) ;;
+      *) name=$word; break ;;
+    esac
+  done
+  case $name in]] }
+  local function add(pattern, options, argument)
+    out[#out + 1] = "  " .. pattern .. ")"
+    out[#out + 1] = "    case $prev in"
+    bash_values(options, out)
+    out[#out + 1] = "    esac"
+    out[#out + 1] = ('    if [[ $cur == -* ]]; then _nightjar_words "%s"; return; fi'):format(words_of(options))
+    if argument then out[#out + 1] = "    " .. argument end
+    out[#out + 1] = "    ;;"
+  end
+  add('""', options_of(commands.words), ('_nightjar_files; COMPREPLY+=($(compgen -W "%s" -- "$cur"))'):format(table.concat(all_names(), " ")))
+  add(table.concat(commands.verbs, "|"), options_of(commands.get))
+  for place = #commands.verbs + 1, #commands.list do
+    local name = commands.list[place]
+    local kind = argument_kind(name)
+    add(name, options_of(commands[name]), kind == "file" and "_nightjar_files" or type(kind) == "table"
+      and ('_nightjar_words "%s"'):format(table.concat(kind, " ")) or nil)
+  end
+  add("demo", { { names = { "--port" }, value = "N" } })
+  out[#out + 1] = "  *) _nightjar_files ;;"
+  out[#out + 1] = "  esac\n}\ncomplete -F _nightjar nightjar\n"
+  return table.concat(out, "\n")
+end
+
+-- --- zsh ---
+
+local function zsh_quote(text) return (text:gsub("'", "'\\''")) end
+local function zsh_help(text) return (zsh_quote(text):gsub("[%[%]]", "\\%0")) end
+
+local function zsh_action(option)
+  local kind = kind_of(option)
+  if kind == "file" then return "_files" end
+  if kind == "profile" then return "_nightjar_profiles" end
+  return type(kind) == "table" and "(" .. table.concat(kind, " ") .. ")" or " "
+end
+
+local function zsh_options(options, out, indent)
+  for _, option in ipairs(options) do
+    local value = option.value and (":%s:%s"):format(option.value:lower(), zsh_action(option)) or ""
+    for _, name in ipairs(option.names) do
+      out[#out + 1] = ("%s'*%s[%s]%s' \\"):format(indent, name, zsh_help(option.help), value)
+    end
+  end
+end
+
+function shells.zsh()
+  local out = { [[
+#compdef nightjar
+_nightjar_profiles() {
+  local -a names
+  names=(${(f)"$(nightjar profiles --names 2>/dev/null)"})
+  compadd -a names
+}
+_nightjar() {
+  local context state state_descr line
+  typeset -A opt_args
+  _arguments -C \]] }
+  zsh_options(options_of(commands.words), out, "    ")
+  out[#out + 1] = "    '1:command or script:->first' \\\n    '*::arguments:->rest'"
+  out[#out + 1] = "  case $state in\n  first)\n    local -a names\n    names=("
+  for _, name in ipairs(commands.list) do
+    out[#out + 1] = ("      '%s:%s'"):format(name, zsh_quote(commands[name].summary))
+  end
+  out[#out + 1] = "      'demo:Serves the demo API.'\n    )\n    _describe command names\n    _files -g '*.lua'\n    ;;"
+  out[#out + 1] = "  rest)\n    case $line[1] in"
+  local function add(pattern, options, argument)
+    out[#out + 1] = "    " .. pattern .. ")\n      _arguments \\"
+    zsh_options(options, out, "        ")
+    out[#out + 1] = ("        '*: :%s'\n      ;;"):format(argument)
+  end
+  add(table.concat(commands.verbs, "|"), options_of(commands.get), " ")
+  for place = #commands.verbs + 1, #commands.list do
+    local name = commands.list[place]
+    local kind = argument_kind(name)
+    add(name, options_of(commands[name]), kind == "file" and "_files" or type(kind) == "table"
+      and "(" .. table.concat(kind, " ") .. ")" or " ")
+  end
+  out[#out + 1] = "    *) _files ;;\n    esac\n    ;;\n  esac\n}\n"
+  out[#out + 1] = 'if [ "$funcstack[1]" = _nightjar ]; then _nightjar "$@"; else compdef _nightjar nightjar; fi\n'
+  return table.concat(out, "\n")
+end
+
+-- --- fish ---
+
+local function fish_quote(text) return "'" .. text:gsub("[\\']", "\\%0") .. "'" end
+
+local function fish_options(options, condition, out)
+  for _, option in ipairs(options) do
+    local line = { "complete -c nightjar -n " .. fish_quote(condition) }
+    for _, name in ipairs(option.names) do
+      line[#line + 1] = name:sub(1, 2) == "--" and "-l " .. name:sub(3) or "-s " .. name:sub(2)
+    end
+    local kind = option.value and kind_of(option)
+    if option.value then
+      line[#line + 1] = kind == "file" and "-r -F" or kind == "profile" and "-x -a '(nightjar profiles --names 2>/dev/null)'"
+        or type(kind) == "table" and "-x -a " .. fish_quote(table.concat(kind, " ")) or "-x"
+    end
+    if option.help ~= "" then line[#line + 1] = "-d " .. fish_quote(option.help) end
+    out[#out + 1] = table.concat(line, " ")
+  end
+end
+
+function shells.fish()
+  local out = { "# fish completion of nightjar" }
+  local first = "__fish_use_subcommand"
+  for _, name in ipairs(commands.list) do
+    out[#out + 1] = ("complete -c nightjar -n %s -a %s -d %s"):format(first, name, fish_quote(commands[name].summary))
+  end
+  out[#out + 1] = ("complete -c nightjar -n %s -a demo -d 'Serves the demo API.'"):format(first)
+  fish_options(options_of(commands.words), first, out)
+  fish_options(options_of(commands.get), "__fish_seen_subcommand_from " .. table.concat(commands.verbs, " "), out)
+  out[#out + 1] = ("complete -c nightjar -f -n '__fish_seen_subcommand_from %s'"):format(table.concat(commands.verbs, " "))
+  for place = #commands.verbs + 1, #commands.list do
+    local name = commands.list[place]
+    local condition, kind = "__fish_seen_subcommand_from " .. name, argument_kind(name)
+    fish_options(options_of(commands[name]), condition, out)
+    if kind ~= "file" then
+      out[#out + 1] = ("complete -c nightjar -f -n '%s'%s"):format(condition,
+        type(kind) == "table" and " -a " .. fish_quote(table.concat(kind, " ")) or "")
+    end
+  end
+  out[#out + 1] = "complete -c nightjar -n '__fish_seen_subcommand_from demo' -x -l port\n"
+  return table.concat(out, "\n")
+end
+
+function completions.run(words)
+  local options = nightjar.args.parse(commands.completions, words)
+  io.stdout:write(shells[options.shell]())
+  return 0
+end
+
+return completions

@@ -1,0 +1,12 @@
+-- The subcommands of nightjar but demo: a function of a name and its words that returns the exit status.
+local commands = require "nightjar.command.commands"
+
+return function(name, ...)
+  for _, verb in ipairs(commands.verbs) do
+    if verb == name then return require("nightjar.command.call").run(name, { ... }) end
+  end
+  if name == "login" or name == "logout" or name == "profiles" then
+    return require("nightjar.command.accounts")[name] { ... }
+  end
+  return require("nightjar.command." .. name).run { ... }
+end
