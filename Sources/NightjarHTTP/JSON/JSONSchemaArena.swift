@@ -43,8 +43,14 @@ extension JSONSchema {
         func add(_ nodes: [Node]) {
             for node in nodes {
                 let (chunk, place) = Arena.place(of: count)
-                let room = chunks[chunk] ?? .allocate(capacity: Arena.size(of: chunk))
-                chunks[chunk] = room
+                let room: UnsafeMutablePointer<Node>
+                if let known = chunks[chunk] {
+                    room = known
+                } else {
+                    // Written once: others read it from when they know a number in it.
+                    room = .allocate(capacity: Arena.size(of: chunk))
+                    chunks[chunk] = room
+                }
                 (room + place).initialize(to: node)
                 count += 1
                 noteCount += node.notes?.value.count ?? 0
