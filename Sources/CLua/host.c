@@ -12,8 +12,10 @@ static char host_key;
 enum { ANCHORS = 1, LATE, TOLD, VALUES = TOLD };
 enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
 
+bool njl_is_finalizing(lua_State *L) { return lua_gc(L, LUA_GCCOUNT) < 0; /* It answers nothing there. */ }
+
 void njl_own(lua_State *L) {
-  if (lua_gc(L, LUA_GCCOUNT) >= 0) return; /* It answers nothing in finalizers. */
+  if (!njl_is_finalizing(L)) return;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &host_key) == LUA_TUSERDATA && lua_getiuservalue(L, -1, LATE) == LUA_TTABLE) {
     lua_pushvalue(L, -3);
     lua_pushboolean(L, true);

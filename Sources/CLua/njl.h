@@ -175,6 +175,8 @@ struct njl_host {
 /* host.c */
 bool njl_host_is_open(lua_State *L);
 
+/* Whether a finalizer runs. */
+bool njl_is_finalizing(lua_State *L);
 /* For each userdata with a finalizer, on top of the stack, before there is anything in it. Lua finalizes nothing that a
  * finalizer makes while its state closes (manual, section 2.5.3): the host, which goes last, does it then. */
 void njl_own(lua_State *L);

@@ -22,6 +22,21 @@ static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextra
 
 /* --- Memory --- */
 
+static bool has_room(const njl_script *script, size_t bytes) {
+  size_t limit = script->options.memory;
+  if (limit != 0 && bytes > (limit > script->memory ? limit - script->memory : 0)) return false;
+  return script->options.allocations == 0 || script->allocations <= script->options.allocations;
+}
+
+/* Beyond the limit, for finalizers alone: one that finds no memory for its call is not called again, and what it would have
+ * let go, a call or a response, would stay for ever. Theirs need a few hundred bytes. */
+static bool has_reserve(const njl_script *script, size_t bytes) {
+  enum { RESERVE = 64 * 1024 };
+  size_t limit = script->options.memory != 0 ? script->options.memory : SIZE_MAX - RESERVE;
+  return script->L != NULL && njl_is_finalizing(script->L) && bytes <= RESERVE &&
+         script->memory <= limit + RESERVE - bytes;
+}
+
 static void *allocate(void *context, void *block, size_t old_size, size_t size) {
   njl_script *script = context;
   if (block == NULL) old_size = 0; /* It is then the kind of the new object. */
@@ -31,10 +46,8 @@ static void *allocate(void *context, void *block, size_t old_size, size_t size) 
     return NULL;
   }
   if (size > old_size) { /* Lua relies on shrinking to succeed. */
-    size_t limit = script->options.memory;
-    if (limit != 0 && size - old_size > (limit > script->memory ? limit - script->memory : 0)) return NULL;
     script->allocations++;
-    if (script->options.allocations != 0 && script->allocations > script->options.allocations) return NULL;
+    if (!has_room(script, size - old_size) && !has_reserve(script, size - old_size)) return NULL;
   }
   void *moved = realloc(block, size);
   if (moved == NULL) return size <= old_size ? block : NULL;

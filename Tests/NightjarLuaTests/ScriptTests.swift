@@ -547,6 +547,27 @@ import Testing
         #expect(made == nil)
     }
 
+    /// Wherever memory ran out: one that cannot be called is lost, and what it holds with it.
+    @Test func finalizersFindTheMemoryThatTheyNeed() {
+        nonisolated(unsafe) var (made, ended, most) = (0, 0, 0)
+        func run(allocations: UInt64) {
+            var limits = ScriptLimits()
+            limits.allocations = allocations
+            guard let script = try? Script(limits: limits) else { return }
+            try? script.register("made") { _ in made += 1 }
+            try? script.register("ended") { _ in ended += 1 }
+            try? script.run(
+                "for i = 1, 9 do local t = setmetatable({}, {__gc = function() ended() end}) made() local s = {i} end")
+        }
+        for limit in UInt64(1)..<4000 {
+            (made, ended) = (0, 0)
+            run(allocations: limit)
+            most = max(most, made)
+            #expect(ended >= made, "\(limit)")
+        }
+        #expect(most == 9)
+    }
+
     /// Where a state ends, pages are finalized in front of the script's own finalizers.
     @Test func finalizersMaySaveThePlaceInAList() throws {
         let demo = DemoServer()
