@@ -342,8 +342,7 @@ void njl_open_client(lua_State *L) {
                                      {"limits", njl_limits},
                                      {"load_openapi", njl_load_openapi},
                                      {NULL, NULL}};
-  njl_new_metatable(L, NJL_CLIENT);
-  luaL_setfuncs(L, meta, 0);
+  njl_push_metatable(L, NJL_CLIENT, meta);
   lua_newtable(L);
   for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {
     lua_pushstring(L, verbs[index].method);

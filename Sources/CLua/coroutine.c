@@ -78,12 +78,10 @@ static int guard_close(lua_State *L) {
 
 /* Without it the <close> variables of a generator would stay open when the task is cancelled. */
 static void push_guard(lua_State *L, njl_host *host) {
+  static const luaL_Reg meta[] = {{"__close", guard_close}, {NULL, NULL}};
   guard *self = lua_newuserdatauv(L, sizeof *self, 1);
   *self = (guard){.host = host, .is_armed = true};
-  if (njl_new_metatable(L, NJL_GUARD)) {
-    lua_pushcfunction(L, guard_close);
-    lua_setfield(L, -2, "__close");
-  }
+  njl_push_metatable(L, NJL_GUARD, meta);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);

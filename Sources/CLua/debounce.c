@@ -198,8 +198,7 @@ void njl_open_debounce(lua_State *L) {
   static const luaL_Reg meta[] = {{"__call", call}, {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"cancel", cancel}, {"flush", flush}, {NULL, NULL}};
   for (int kind = 0; kind < 2; kind++) {
-    njl_new_metatable(L, names[kind]);
-    luaL_setfuncs(L, meta, 0);
+    njl_push_metatable(L, names[kind], meta);
     njl_set_methods(L, methods, unknown);
     lua_pop(L, 1);
   }

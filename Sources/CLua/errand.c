@@ -22,13 +22,14 @@ typedef struct caller {
 } caller;
 
 lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
+  static const luaL_Reg meta[] = {{NULL, NULL}};
   if (!njl_client_has_hooks(L)) {
     lua_pushnil(L);
     return 0;
   }
   caller *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (caller){0};
-  njl_new_metatable(L, NJL_CALLER);
+  njl_push_metatable(L, NJL_CALLER, meta);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);

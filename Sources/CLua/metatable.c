@@ -1,13 +1,19 @@
 /* metatable.c - the metatables of our userdata. */
 #include "njl.h"
 
-/* As luaL_newmetatable, but scripts cannot get it: its finalizers take for granted what they are called with, and what a
- * script changed in it would be changed for everybody. */
-bool njl_new_metatable(lua_State *L, const char *name) {
-  if (!luaL_newmetatable(L, name)) return false;
+/* Scripts cannot get it: its finalizers take for granted what they are called with, and what a script changed in it would be
+ * changed for everybody. It is known by its name when it is whole: where memory runs out before, the next call makes it. */
+void njl_push_metatable(lua_State *L, const char *name, const luaL_Reg *meta) {
+  if (luaL_getmetatable(L, name) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__name");
   lua_pushboolean(L, false);
   lua_setfield(L, -2, "__metatable");
-  return true;
+  luaL_setfuncs(L, meta, 0);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, name);
 }
 
 /* Gives the metatable on the top its methods. A name that is none of them is asked of `unknown`, which says so. */

@@ -375,7 +375,7 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
 void njl_check_option_names(lua_State *L, int options, const char *function);
 
 /* metatable.c */
-bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
+void njl_push_metatable(lua_State *L, const char *name, const luaL_Reg *meta); /* made with `meta` at the first call */
 void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknown);
 
 /* names.c */

@@ -320,11 +320,9 @@ void njl_add_processes(lua_State *L, int table) {
   static const luaL_Reg methods[] = {
       {"wait", wait_child}, {"kill", kill_child}, {"pid", child_id}, {"close", close_child}, {NULL, NULL}};
   table = lua_absindex(L, table);
-  if (njl_new_metatable(L, NJL_PROCESS)) {
-    luaL_setfuncs(L, meta, 0);
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-  }
+  njl_push_metatable(L, NJL_PROCESS, meta);
+  luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
   lua_pushvalue(L, table);
   lua_pushlightuserdata(L, njl_host_open(L));

@@ -205,8 +205,7 @@ static int collect(lua_State *L) {
 void njl_open_task(lua_State *L) {
   static const luaL_Reg methods[] = {{"join", join}, {"cancel", cancel}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__tostring", describe}, {"__gc", collect}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_TASK);
-  luaL_setfuncs(L, meta, 0);
+  njl_push_metatable(L, NJL_TASK, meta);
   luaL_newlib(L, methods);
   lua_pushcclosure(L, read_field, 1);
   lua_setfield(L, -2, "__index");

@@ -110,11 +110,9 @@ void njl_add_work(lua_State *L, int table) {
   static const luaL_Reg meta[] = {{"__gc", close_resource}, {"__close", close_resource}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"read", read_resource}, {"close", close_resource}, {NULL, NULL}};
   table = lua_absindex(L, table);
-  if (njl_new_metatable(L, NJL_RESOURCE)) {
-    luaL_setfuncs(L, meta, 0);
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-  }
+  njl_push_metatable(L, NJL_RESOURCE, meta);
+  luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
   lua_pushvalue(L, table);
   lua_pushlightuserdata(L, njl_host_open(L));
