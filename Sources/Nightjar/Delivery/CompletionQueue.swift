@@ -222,19 +222,20 @@ public final class CompletionQueue: @unchecked Sendable {
 
 /// Something that happened, to be told on the polling thread.
 enum QueueEvent: Sendable {
-    case head(ClientTask, ResponseHead)
+    // What is large and rare lies apart, for events are moved about.
+    indirect case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
     case provideBody(ClientTask, maximum: Int)
     case rewindBody(ClientTask)
     case finished(ClientTask, Result<Response, NightjarError>)
-    case redirect(ClientTask, RedirectHop)
-    case retry(ClientTask, RetryQuestion)
-    case before(ClientTask, CallHooks, PreparedRequest)
-    case provideToken(TokenProvider, TokenQuestion)
+    indirect case redirect(ClientTask, RedirectHop)
+    indirect case retry(ClientTask, RetryQuestion)
+    indirect case before(ClientTask, CallHooks, PreparedRequest)
+    indirect case provideToken(TokenProvider, TokenQuestion)
     case loginRequired(LoginHook)
     case run(@Sendable () -> Void)
-    case log(LogSink, LogLine)
-    case observed(CallObserver, CallEvent)
+    indirect case log(LogSink, LogLine)
+    indirect case observed(CallObserver, CallEvent)
     case wake
 
     /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.

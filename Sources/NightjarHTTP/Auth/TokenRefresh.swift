@@ -71,22 +71,24 @@ public struct TokenRefresh: Sendable {
         public init() {}
     }
 
-    private struct Held {
-        var version: Version
-        var refreshesFrom: Timestamp?
-        var canRefresh: Bool
+    @usableFromInline
+    struct Held: Sendable {
+        @usableFromInline var version: Version
+        @usableFromInline var refreshesFrom: Timestamp?
+        @usableFromInline var canRefresh: Bool
         /// Set from the first failure of its refresh on, for good: it is not sent any more.
-        var failure: Reason?
+        @usableFromInline var failure: Reason?
     }
 
-    private struct Running {
+    @usableFromInline
+    struct Running: Sendable {
         var refresh: Refresh
         var deadline: UInt64
     }
 
     private let settings: Settings
-    private var held: Held?
-    private var running: Running?
+    @usableFromInline private(set) var held: Held?
+    @usableFromInline private(set) var running: Running?
     private var lastVersion: Version = 0
     private var lastNumber: UInt64 = 0
     /// Outcomes of refreshes up to this one come too late.
@@ -124,7 +126,8 @@ public struct TokenRefresh: Sendable {
     // MARK: Calls
 
     /// The version to send a call with, where nothing has to be asked or remembered for it: what ``wants(_:at:)`` would
-    /// answer for most, without its array.
+    /// answer for most, without its array. Inlined, or who holds this machine in a class would copy it to ask.
+    @inlinable
     public func versionAtHand(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
         if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
