@@ -223,8 +223,6 @@ void njl_open_cookies(lua_State *L) {
   njl_new_metatable(L, NJL_LOAN);
   lua_pushcfunction(L, end_loan);
   lua_setfield(L, -2, "__gc");
-  njl_new_metatable(L, NJL_COOKIES);
-  luaL_setfuncs(L, meta, 0);
-  njl_set_methods(L, methods, unknown);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
+  njl_add_type(L, NJL_COOKIES, meta, methods, unknown);
 }

@@ -164,17 +164,11 @@ static int begin(lua_State *L) {
 }
 
 void njl_ask_logins(lua_State *L, njl_host *host) {
-  if (!lua_checkstack(L, LUA_MINSTACK)) return;
-  while (host->engine != NULL) {
+  while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {
     errand errand = {0};
     errand.handle = njl_engine_next_question(host->engine, &errand.client, &errand.kind);
     if (errand.handle == NULL) return;
-    njl_task *outer = host->current;
-    host->current = &host->root;
-    lua_pushcfunction(L, begin);
-    lua_pushlightuserdata(L, &errand);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: the question fails with its release. */
-    host->current = outer;
+    njl_task_begin(L, host, begin, &errand);
     /* Who waits for what it is about hears of that afterwards. */
     if (errand.task != NULL) njl_make_first(errand.task);
     njl_question_release(errand.handle);
