@@ -84,7 +84,7 @@ public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
 
 @_cdecl("njl_question_function") @implementation
 public func njl_question_function(_ question: OpaquePointer?) -> Int64 {
-    Int64(Handle<Question>.borrow(question)?.mocked?.responder ?? 0)
+    Int64(Handle<Question>.borrow(question)?.function ?? 0)
 }
 
 @_cdecl("njl_question_request") @implementation
