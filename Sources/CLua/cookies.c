@@ -222,7 +222,6 @@ void njl_open_cookies(lua_State *L) {
                                      {"import", import_file}, {"text", text},    {"load_text", load_text},
                                      {NULL, NULL}};
   njl_push_metatable(L, NJL_LOAN, loan);
-  njl_push_metatable(L, NJL_COOKIES, meta);
-  njl_set_methods(L, methods, unknown);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
+  njl_add_type(L, NJL_COOKIES, meta, methods, unknown);
 }

@@ -200,10 +200,6 @@ static int co_yield(lua_State *L) {
 void njl_open_coroutine(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"resume", co_resume}, {"wrap", co_wrap}, {"yield", co_yield}, {"close", co_close}, {NULL, NULL}};
-  njl_host *host = njl_host_open(L);
-  if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) {
-    lua_pushlightuserdata(L, host);
-    luaL_setfuncs(L, functions, 1);
-  }
+  if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) njl_add_functions(L, -1, functions);
   lua_pop(L, 1);
 }

@@ -319,16 +319,9 @@ void njl_add_processes(lua_State *L, int table) {
   static const luaL_Reg meta[] = {{"__gc", child_gc}, {"__close", close_child}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
       {"wait", wait_child}, {"kill", kill_child}, {"pid", child_id}, {"close", close_child}, {NULL, NULL}};
-  table = lua_absindex(L, table);
-  njl_push_metatable(L, NJL_PROCESS, meta);
-  luaL_newlib(L, methods);
-  lua_setfield(L, -2, "__index");
-  lua_pop(L, 1);
-  lua_pushvalue(L, table);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  luaL_setfuncs(L, functions, 1);
-  lua_pop(L, 1);
-  add_signals(L, table);
+  njl_add_type(L, NJL_PROCESS, meta, methods, NULL);
+  njl_add_functions(L, table, functions);
+  add_signals(L, lua_absindex(L, table));
 }
 
 /* Adds to the table at index 1 what the text of nightjar.process has of C. */

@@ -181,7 +181,6 @@ int njl_open_session(lua_State *L) {
                                        {"cancel_background", cancel_background},
                                        {NULL, NULL}};
   luaL_newlibtable(L, functions);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  luaL_setfuncs(L, functions, 1);
+  njl_add_functions(L, -1, functions);
   return 1;
 }

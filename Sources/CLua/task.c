@@ -94,6 +94,15 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) {
   return task;
 }
 
+void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival) {
+  njl_task *outer = host->current;
+  host->current = &host->root;
+  lua_pushcfunction(L, begin);
+  lua_pushlightuserdata(L, arrival);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  host->current = outer;
+}
+
 int njl_task_push_results(lua_State *L, njl_task *task) {
   int count = task->results;
   luaL_checkstack(L, count, "too many results");

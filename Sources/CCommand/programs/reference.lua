@@ -545,7 +545,7 @@ return {
       { "password", "string", "basic, digest: the password." }, { "key", "string", "api_key: the key." },
       { "header", "string", "api_key: the header it goes into." }, { "cookie", "string", "api_key: the cookie it goes into." }, { "query", "string", "api_key: the query item it goes into." },
       { "prefix", "string", "api_key: what stands before it in the header." },
-      { "provider", "fun(was_refused: boolean): string, number?", "bearer: a function that returns a token and how many seconds it lives." },
+      { "provider", "fun(info: { refused: boolean }): string?, number?", "bearer: a function that returns a token and how many seconds it lives, also of one of the schemes; refused says that the server has refused the last one. Without a token the login has ended." },
       { "on_login_required", "function", "Runs once when the login has ended." },
       { "token_url", "string", "oauth2: where tokens come from." }, { "client_id", "string", "oauth2: who asks." },
       { "client_secret", "string", "oauth2: the client's secret." },

@@ -101,7 +101,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         attempt(OAuthRequest.deviceCode(code, client: server.client), to: nil, issuer) { [weak self] result in
             guard let self else { return }
             let answer = Result { () throws(NightjarError) -> TokenResponse in
-                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent)
+                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent, for: call?.loop)
             }
             guard let actions = device?.answered(answer, now: now) else { return }
             carryOut(actions, server, issuer)
@@ -162,7 +162,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         guard let browser else { return }
         let sent = WallClock.now()
         send(browser.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
-            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent) {
+            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent, for: call?.loop) {
             case .token(let token): signIn(token)
             case .refused(let refusal): throw refusal.error
             }

@@ -56,8 +56,11 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         progress.challenges = nil
         guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
         guard head.status == 401 else {
-            if progress.isSigned { machine.accepted(head.headers["Authentication-Info"], from: origin) }
-            return .proceed
+            // What the cache kept of it was for another request.
+            guard progress.isSigned, !call.isReplaying, let answer = call.request.fields["Authorization"],
+                !machine.accepted(head.headers["Authentication-Info"], to: answer, from: origin)
+            else { return .proceed }
+            return .fail(DigestAuthentication.unproven)
         }
         progress.challenges = Challenge.parse(head.headers.values("WWW-Authenticate"))
         call.collectsBody = true

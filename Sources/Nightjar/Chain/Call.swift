@@ -60,8 +60,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var refreshes: Call?
     /// Tells of the other's end behind the end of this one.
     private var afterwards: (() -> Void)?
-    /// Of an exchange that calls share: one that waits for it.
-    var waiter: (() -> Call?)?
+    /// Of an exchange that calls share: those that wait for it.
+    var waiters: (() -> [Call])?
     /// A redirect has led to another origin: credentials go nowhere any more, not even back.
     var credentialsAreDropped = false
     /// Why it went as it did, so far.
@@ -113,8 +113,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
     var isInner: Bool { conclude != nil }
-    /// Where the program's own code runs that this call needs; nil: on the loop.
-    var audience: CompletionQueue? { (waiter?() ?? self).task.queue }
+    /// Where the program's own code runs that this call needs; nil: on the loop. Of an exchange that calls share, that of one.
+    var audience: CompletionQueue? { (waiters?().first ?? self).task.queue }
+    /// The same for each who waits for it.
+    var audiences: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// - Parameters:
     ///   - chain: nil: the client's.
@@ -301,7 +303,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         for link in chain.ended where link.position > above { link.ask { $0.ended(told, self) } }
         loop.forget(self)
         branchedFrom = nil
-        waiter = nil
+        waiters = nil
         task.call = nil
         task.markFinished()
         if let conclude { return conclude(told) }

@@ -70,7 +70,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         join(shared, call)
         let exchange = call.branch { [self] in conclude(shared, $0) }
         shared.exchange = exchange
-        exchange.waiter = { [weak shared] in shared?.waiters.lazy.compactMap { $0 }.first }
+        exchange.waiters = { [weak shared] in shared?.waiters.compactMap { $0 } ?? [] }
         exchange.begin()
         return .wait
     }
@@ -80,6 +80,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         call.seat = Seat(shared: shared, index: shared.waiters.count)
         shared.waiters.append(call)
         shared.present += 1
+        if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {

@@ -251,7 +251,7 @@ enum QueueEvent: Sendable {
         case .retry(let task, let question): task.deliver(retry: question)
         case .redirect(let task, let hop): task.deliver(redirect: hop)
         case .before(let task, let hooks, let request): task.deliver(hooks, before: request)
-        case .provideToken(let provider, let question): provider.provide(question)
+        case .provideToken(let provider, let question): if question.take() { provider.provide(question) }
         case .loginRequired(let hook): hook.call()
         case .run(let body): body()
         case .log(let sink, let line): sink.write(line)
