@@ -1,6 +1,7 @@
-// What ThreadSanitizer cannot know of Swift's code, told to it. scripts/sanitize links this into what it builds for it.
+// What ThreadSanitizer cannot know of Swift's code, and of Lua's, told to it. scripts/sanitize links this into what it builds for it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -69,3 +70,11 @@ void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
   if (!is_memory) return;
   __attribute__((musttail)) return __real___tsan_external_write(address, caller, tag);
 }
+
+// Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE: what it jumps by is __longjmp_chk, the one of its
+// kind that the sanitizer does not intercept (it does _setjmp, longjmp, _longjmp and siglongjmp). Each jump over functions of
+// ours would leave them on the call stack that the sanitizer keeps of the thread, 65536 places, until it writes beyond its end:
+// a segmentation fault in whatever is called then. glibc's own checks that the jump goes up the stack, which is lost here.
+
+__attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value);
+__attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }
