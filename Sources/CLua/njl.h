@@ -13,6 +13,7 @@
  *   process.c    processes of ours
  *   testing.c    nightjar.testing
  *   require.c    a require that may wait
+ *   exit.c       an os.exit that leaves nothing temporary behind
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
@@ -540,6 +541,10 @@ void njl_pipe_set(lua_State *L, int index, int descriptor);
 
 /* process.c */
 void njl_add_processes(lua_State *L, int table);
+void njl_end_processes(lua_State *L); /* all of the state */
+
+/* exit.c */
+void njl_open_exit(lua_State *L);
 
 /* require.c */
 void njl_open_require(lua_State *L);
