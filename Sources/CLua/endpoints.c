@@ -284,6 +284,7 @@ int njl_load_openapi(lua_State *L) {
   njl_outcome *refusal = NULL;
   reply->wait.call = njl_catalog_start(host->engine, client, bytes_at(L, LOADING), caller, &reply->wait, &refusal);
   reply->wait.needs_tasks = caller != 0;
+  reply->wait.caller = caller;
   lua_replace(L, LOADING);
   if (reply->wait.call == NULL) {
     reply->wait.call = refusal;

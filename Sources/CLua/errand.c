@@ -44,6 +44,11 @@ lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
   return self->number;
 }
 
+lua_Integer njl_caller_number(lua_State *L, int index) {
+  const caller *self = luaL_testudata(L, index, NJL_CALLER);
+  return self == NULL ? 0 : self->number;
+}
+
 bool njl_caller_is_running(lua_State *L, int index, const njl_host *host) {
   const caller *self = luaL_testudata(L, index, NJL_CALLER);
   if (self == NULL) return false;
@@ -211,6 +216,7 @@ static int begin(lua_State *L) {
   njl_task *task = njl_task_spawn(L, njl_host_open(L), 2);
   task->is_observed = true;
   task->errand = arrival->handle;
+  task->host->errands++;
   njl_errand_begin(arrival->handle, task);
   arrival->handle = NULL;
   return 0;

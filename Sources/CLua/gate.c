@@ -23,7 +23,7 @@ static int wait_at(lua_State *L) {
   njl_wait *gate = check_gate(L);
   lua_Integer moment = luaL_optinteger(L, 2, -1);
   if (gate->task != NULL) return luaL_error(L, "another task waits here");
-  if (gate->state == NJL_CANCELLED || gate->state == NJL_EXPIRED) {
+  if (gate->state != NJL_PENDING && gate->state != NJL_DONE) {
     njl_wait_init(gate, gate->host);
     gate->needs_tasks = true;
   }

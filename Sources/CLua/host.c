@@ -432,6 +432,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
       expire_timers(host);
     }
   }
+  if (is_idle && host->errands > 0 && njl_break_circle(host)) is_idle = false;
   if (is_idle || host->calls > 0) poll(host, is_idle);
   if (is_idle) expire_timers(host);
   if (host->listeners > 0) {

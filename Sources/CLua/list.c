@@ -205,8 +205,10 @@ static int came(lua_State *L, int status, lua_KContext context) {
 }
 
 static int await_page(lua_State *L, list *self, taking taking) {
+  lua_Integer caller = 0;
   if (self->is_hooked) {
     lua_getiuservalue(L, LIST, CALLER);
+    caller = njl_caller_number(L, -1);
     if (njl_caller_is_running(L, -1, self->host)) {
       return luaL_error(L, "paginate: before and after cannot take from the list whose page they are called for");
     }
@@ -220,6 +222,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   mine->wait.call = njl_pages_await(self->handle, &mine->wait);
   mine->wait.state = NJL_PENDING;
   mine->wait.needs_tasks = self->is_hooked;
+  mine->wait.caller = caller;
   self->host->calls++;
   return njl_await(L, &mine->wait, came);
 }

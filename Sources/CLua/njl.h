@@ -4,6 +4,7 @@
  *   host.c       one for each Lua state: the loop that polls, resumes and finishes tasks
  *   timers.c     waits with a deadline, earliest first
  *   wait.c       suspending a coroutine, or blocking where it cannot yield
+ *   circle.c     waits that would end only with themselves
  *   gate.c       waits that the code of modules ends
  *   clock.c      the time of nightjar.testing
  *   work.c       what blocks, on other threads: files
@@ -12,6 +13,7 @@
  *   process.c    processes of ours
  *   testing.c    nightjar.testing
  *   require.c    a require that may wait
+ *   exit.c       an os.exit that leaves nothing temporary behind
  *   task.c       task objects: spawn, join, cancel
  *   group.c      all, race, map, timeout
  *   batch.c      many requests, a few at a time: batch
@@ -87,6 +89,7 @@ typedef enum njl_state_of_wait {
   NJL_DONE,      /* what was waited for has occurred */
   NJL_EXPIRED,   /* its deadline passed first */
   NJL_CANCELLED, /* its task was cancelled, or the host stops */
+  NJL_STUCK,     /* it would never end, see circle.c */
 } njl_state_of_wait;
 
 /* What a coroutine waits for: a call, a moment, the end of a task, or of some of a group. The first part of a userdata
@@ -102,6 +105,7 @@ struct njl_wait {
   njl_task *target;                            /* whose end is waited for */
   njl_wait *next_joiner;                       /* of the same target */
   bool needs_tasks;                            /* it cannot end before a task has run */
+  lua_Integer caller;                          /* of errand.c, by whose calls the call ends; 0: by none */
 };
 
 typedef enum njl_state_of_task {
@@ -136,6 +140,8 @@ struct njl_task {
   bool has_traceback; /* it lies under the error on the thread */
   bool is_observed; /* somebody joined it or will: its error is not lost */
   bool is_interrupted; /* by Ctrl-C: what is below it raises at each instruction, but for what closes variables */
+  uint64_t search;     /* of circle.c, that has found it last, and */
+  njl_task *sought_by, *next_sought; /* its links in there */
 };
 
 #define NJL_WAS_CANCELLED (-1)
@@ -155,6 +161,9 @@ struct njl_host {
   size_t calls;             /* in flight */
   size_t listeners;         /* what has been numbered: clients, and callers of errand.c */
   size_t callers;           /* of errand.c, ever made */
+  size_t errands;           /* tasks that make their calls */
+  uint64_t searches;        /* of circle.c, ever made */
+  char circle[256];         /* what the last one has found */
   int nested;               /* runs, waits that block and closers on the C stack, within each other */
   uintptr_t base;           /* where on the C stack the outermost began */
   bool is_logging;          /* a log function runs; what is logged meanwhile comes after it */
@@ -235,6 +244,11 @@ njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor,
 void njl_check_work(lua_State *L, njl_wait *wait);
 bool njl_is_token(lua_State *L, int index);
 void njl_push_token(lua_State *L);
+
+/* circle.c */
+/* When nothing is ready: ends a wait that would never end, and makes its task ready. False: there is none. */
+bool njl_break_circle(njl_host *host);
+int njl_raise_circle(lua_State *L, const njl_host *host); /* the error of that wait */
 
 /* task.c */
 /* Makes a child of the current task from the function and the arguments on top of the stack, which the task's userdata
@@ -323,6 +337,7 @@ void njl_open_mock(lua_State *L);
 /* Pushes what makes calls through the hooks of the client at index 1, if that has any, and else nil. The options of each call are
  * those at `options`; 0: there are none. Returns its number; 0: there is none. */
 lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options);
+lua_Integer njl_caller_number(lua_State *L, int caller);
 /* Whether the running task makes one of its calls, or belongs to one that does. */
 bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
 /* Raises the error at the top; where a hook of a call of the caller at `caller` has raised another, that. */
@@ -532,6 +547,10 @@ void njl_pipe_set(lua_State *L, int index, int descriptor);
 
 /* process.c */
 void njl_add_processes(lua_State *L, int table);
+void njl_end_processes(lua_State *L); /* all of the state */
+
+/* exit.c */
+void njl_open_exit(lua_State *L);
 
 /* require.c */
 void njl_open_require(lua_State *L);

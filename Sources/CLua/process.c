@@ -16,7 +16,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,17 +27,18 @@
 
 extern char **environ;
 
-/* Between two looks at a child, in nanoseconds, where the system cannot tell of its end (Linux before 5.3). */
-#define GLANCE 20000000u
-
 typedef struct child {
   njl_host *host;
   pid_t id;
   pid_t owner; /* a forked child of ours has no say in it */
-  int handle;  /* readable once it has ended; -1: there is none */
+  int handle;  /* readable once it has ended; -1: it was not started */
+  bool is_system_handle; /* one of the system's, by which it is signalled; else of a thread that waits for it */
   bool is_over, is_known;
   int status;
 } child;
+
+/* Registry key: a table whose weak keys are the processes that a state has, some of which have ended. */
+static const char children_key = 0;
 
 static child *check_child(lua_State *L) { return luaL_checkudata(L, 1, NJL_PROCESS); }
 
@@ -56,12 +59,29 @@ static bool reap(child *self) {
 static int send_signal(const child *self, int number) {
   if (self->is_over || self->owner != getpid()) return ESRCH;
 #ifdef SYS_pidfd_send_signal
-  if (self->handle >= 0) return syscall(SYS_pidfd_send_signal, self->handle, number, NULL, 0) == 0 ? 0 : errno;
+  if (self->is_system_handle) return syscall(SYS_pidfd_send_signal, self->handle, number, NULL, 0) == 0 ? 0 : errno;
 #endif
   return kill(self->id, number) == 0 ? 0 : errno;
 }
 
-/* --- Ending --- */
+/* --- Threads that wait for one child each --- */
+
+/* On a thread of its own, which takes no signals; 0, or the system's number. */
+static int start_thread(void *(*body)(void *), void *context) {
+  sigset_t all, before;
+  pthread_t thread;
+  pthread_attr_t attributes;
+  int code = pthread_attr_init(&attributes);
+  if (code != 0) return code;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 64 * 1024);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  code = pthread_create(&thread, &attributes, body, context);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return code;
+}
 
 static void *bury(void *id) {
   while (waitpid((pid_t)(intptr_t)id, NULL, 0) < 0 && errno == EINTR) continue;
@@ -70,29 +90,72 @@ static void *bury(void *id) {
 
 /* Leaves no zombie, and waits for nothing but the system's own work. */
 static void reap_later(pid_t id) {
-  sigset_t all, before;
-  pthread_t thread;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 64 * 1024);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (pthread_create(&thread, &attributes, bury, (void *)(intptr_t)id) != 0) bury((void *)(intptr_t)id);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
+  if (start_thread(bury, (void *)(intptr_t)id) != 0) bury((void *)(intptr_t)id);
 }
 
-static int close_child(lua_State *L) {
-  child *self = check_child(L);
-  if (self->id <= 0 || self->is_over || self->owner != getpid()) return 0;
-  if (reap(self)) return 0;
+typedef struct watch {
+  pid_t id;
+  int handle; /* its own */
+} watch;
+
+/* The child stays to be reaped. */
+static void *watch_child(void *context) {
+  const watch self = *(watch *)context;
+  free(context);
+  siginfo_t ended;
+  while (waitid(P_PID, (id_t)self.id, &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  eventfd_write(self.handle, 1);
+  close(self.handle);
+  return NULL;
+}
+
+/* What the system has in a handle since Linux 5.3; 0, or the system's number. */
+static int make_handle(child *self) {
+  self->handle = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (self->handle < 0) return errno;
+  watch *made = malloc(sizeof *made);
+  if (made == NULL) return ENOMEM;
+  *made = (watch){.id = self->id, .handle = fcntl(self->handle, F_DUPFD_CLOEXEC, 0)};
+  int code = made->handle < 0 ? errno : start_thread(watch_child, made);
+  if (code == 0) return 0;
+  if (made->handle >= 0) close(made->handle);
+  free(made);
+  return code;
+}
+
+static int open_handle(child *self) {
+#ifdef SYS_pidfd_open
+  self->handle = (int)syscall(SYS_pidfd_open, self->id, 0); /* closed when a program is run */
+  self->is_system_handle = self->handle >= 0;
+  if (self->is_system_handle) return 0;
+  if (errno != ENOSYS && errno != EPERM) return errno; /* EPERM: by a sandbox of the process */
+#endif
+  return make_handle(self);
+}
+
+/* --- Ending --- */
+
+static void end_child(child *self) {
+  if (self->id <= 0 || self->is_over || self->owner != getpid()) return;
+  if (reap(self)) return;
   send_signal(self, SIGKILL);
-  if (reap(self)) return 0;
+  if (reap(self)) return;
   reap_later(self->id);
   self->is_over = self->is_known = true;
   self->status = SIGKILL;
+}
+
+static int close_child(lua_State *L) {
+  end_child(check_child(L));
   return 0;
+}
+
+void njl_end_processes(lua_State *L) {
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key) == LUA_TTABLE) {
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) end_child(lua_touserdata(L, -2));
+  }
+  lua_pop(L, 1);
 }
 
 static int child_gc(lua_State *L) {
@@ -117,11 +180,7 @@ static int looked(lua_State *L, int status, lua_KContext context) {
 static int wait_for_end(lua_State *L) {
   child *self = check_child(L);
   if (self->owner == getpid() && !reap(self)) {
-    if (self->handle >= 0) return njl_await_descriptor(L, self->host, self->handle, false, NJL_NEVER, looked);
-    njl_wait *wait = njl_wait_push(L, self->host);
-    wait->deadline = njl_host_now(self->host) + GLANCE;
-    njl_timer_add(wait);
-    return njl_await(L, wait, looked);
+    return njl_await_descriptor(L, self->host, self->handle, false, NJL_NEVER, looked);
   }
   if (self->is_known && WIFEXITED(self->status)) lua_pushinteger(L, WEXITSTATUS(self->status));
   else lua_pushnil(L);
@@ -263,6 +322,11 @@ static int spawn(lua_State *L) {
   *self = (child){.host = host, .handle = -1, .owner = getpid()};
   luaL_setmetatable(L, NJL_PROCESS);
   njl_own(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key);
+  lua_pushvalue(L, CHILD);
+  lua_pushboolean(L, true);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
   for (int number = 0; number < 3; number++) njl_pipe_push(L, host);
   char **arguments = push_strings(L, ARGUMENTS, "the arguments of a process");
   if (arguments[0] == NULL) return luaL_error(L, "a process needs a program");
@@ -273,16 +337,15 @@ static int spawn(lua_State *L) {
     code = make_end(L, PIPES + number, number, kinds[number], &ends[number]);
   }
   if (code == 0) code = start(self, arguments, environment, ends, kinds, folder);
+  if (code == 0) code = open_handle(self);
   for (int number = 0; number < 3; number++) {
     if (ends[number] >= 0) close(ends[number]);
   }
   if (code != 0) {
+    end_child(self);
     const char *place = folder != NULL ? lua_pushfstring(L, " in \"%s\"", folder) : "";
     return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot run \"%s\"%s: %s", arguments[0], place, strerror(code));
   }
-#ifdef SYS_pidfd_open
-  self->handle = (int)syscall(SYS_pidfd_open, self->id, 0); /* closed when a program is run */
-#endif
   lua_settop(L, TOP);
   return 4;
 }
@@ -320,6 +383,15 @@ void njl_add_processes(lua_State *L, int table) {
   static const luaL_Reg methods[] = {
       {"wait", wait_child}, {"kill", kill_child}, {"pid", child_id}, {"close", close_child}, {NULL, NULL}};
   njl_add_type(L, NJL_PROCESS, meta, methods, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key) == LUA_TNIL) {
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &children_key);
+  }
+  lua_pop(L, 1);
   njl_add_functions(L, table, functions);
   add_signals(L, lua_absindex(L, table));
 }

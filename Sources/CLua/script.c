@@ -156,6 +156,7 @@ static int open_state(lua_State *L) {
     lua_setfield(L, -2, "nightjar");
     njl_preload_modules(L);
     njl_open_require(L);
+    njl_open_exit(L);
   }
   return 0;
 }

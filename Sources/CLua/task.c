@@ -37,7 +37,9 @@ void njl_task_drop_errands(njl_task *task) {
   task->question = NULL;
   task->errand = NULL;
   njl_question_release(question);
-  if (errand != NULL) njl_errand_end(errand);
+  if (errand == NULL) return;
+  task->host->errands--;
+  njl_errand_end(errand);
 }
 
 /* Without recursion: a script may nest tasks deeper than the C stack allows. Nothing runs here, so the tree stands. */

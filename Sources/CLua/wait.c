@@ -79,6 +79,7 @@ static int go_on(lua_State *L, int status, lua_KContext context) {
   case NJL_PENDING: /* The task that waits here finds the coroutine dead and says so. */
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed by others");
+  case NJL_STUCK: return njl_raise_circle(L, wait->host);
   case NJL_CANCELLED: break;
   }
   if (atomic_load(&wait->host->is_stopped)) return refuse_stopped(L, wait);

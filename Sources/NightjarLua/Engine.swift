@@ -22,6 +22,7 @@ final class Engine: @unchecked Sendable {
     /// Calls under way, for a forked child that will not hear of them. Each knows its place.
     private var underWay: [Outcome] = []
     private let process = getpid()
+    let temporaries = Temporaries()
     /// Made when they are used first.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)
@@ -336,6 +337,7 @@ final class Engine: @unchecked Sendable {
     func wake() { queue.wake() }
 
     func close() {
+        temporaries.removeAll()
         if isForked {
             workers.leave()
         } else {
@@ -362,6 +364,9 @@ public func njl_engine_free(_ engine: OpaquePointer?) {
     Handle<Engine>.borrow(engine)?.close()
     Handle<Engine>.release(engine)
 }
+
+@_cdecl("njl_engine_leave") @implementation
+public func njl_engine_leave(_ engine: OpaquePointer?) { Handle<Engine>.borrow(engine)?.temporaries.removeAll() }
 
 @_cdecl("njl_engine_poll") @implementation
 public func njl_engine_poll(

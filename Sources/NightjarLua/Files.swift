@@ -8,7 +8,7 @@ enum FileWork {
     typealias Work = @Sendable () throws(NightjarError) -> WorkValue
 
     /// - Returns: nil where there is none of the name, or the arguments are not its own.
-    static func named(_ name: String, _ arguments: [ScriptValue]) -> Work? {
+    static func named(_ name: String, _ arguments: [ScriptValue], _ temporaries: Temporaries) -> Work? {
         func bytes(_ index: Int) -> [UInt8]? {
             if index < arguments.count, case .string(let bytes) = arguments[index] { bytes } else { nil }
         }
@@ -20,7 +20,8 @@ enum FileWork {
             guard let folder = bytes(1), let prefix = bytes(2), let suffix = bytes(3) else { return nil }
             let isFolder = flag(0)
             return { () throws(NightjarError) in
-                let made = try Temporary(isFolder: isFolder, in: FilePath(folder), prefix: prefix, suffix: suffix)
+                let made = try temporaries.make(
+                    isFolder: isFolder, in: FilePath(folder), prefix: prefix, suffix: suffix)
                 return .resource(made, .string(made.path.bytes))
             }
         }
@@ -77,7 +78,9 @@ public func njl_work_start(
     refusing(error) { () throws(NightjarError) in
         let name = String(decoding: name.buffer, as: UTF8.self)
         let values = UnsafeBufferPointer(start: arguments, count: count).map(ScriptValue.init)
-        guard let engine = Handle<Engine>.borrow(engine), let wait, let work = FileWork.named(name, values) else {
+        guard let engine = Handle<Engine>.borrow(engine), let wait,
+            let work = FileWork.named(name, values, engine.temporaries)
+        else {
             throw NightjarError(.invalidArgument, "there is no work \(quoted(name)) with these arguments")
         }
         return Handle<Outcome>.own(try engine.work(for: wait, work))

@@ -48,24 +48,69 @@ final class OpenFile: Resource, @unchecked Sendable {
 /// A file or a folder that is removed when it is closed, with all that is in it then; by the process that made it.
 final class Temporary: Resource, @unchecked Sendable {
     let path: FilePath
-    private let owner = getpid()
-    private let isThere = Atomic<Bool>(true)
+    private let number: UInt64
+    private let all: Temporaries
 
-    init(isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]) throws(NightjarError) {
-        path = try folder.makeUnique(prefix, suffix) { path in
-            if isFolder { return mkdir(path, 0o700) == 0 ? 0 : errno }
-            let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { return errno }
-            Glibc.close(descriptor)
-            return 0
-        }
+    fileprivate init(_ path: FilePath, _ number: UInt64, of all: Temporaries) {
+        self.path = path
+        self.number = number
+        self.all = all
     }
 
     deinit { close() }
 
-    override func close() {
-        guard owner == getpid(), isThere.exchange(false, ordering: .relaxed) else { return }
+    override func close() { all.remove(number) }
+}
+
+/// What is temporary of one Lua state, so that nothing stays when the process ends and nobody closes it.
+final class Temporaries: Sendable {
+    private struct State {
+        var paths: [UInt64: FilePath] = [:]
+        var lastNumber: UInt64 = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    /// A forked child has its parent's in memory, and they stay the parent's.
+    private let owner = getpid()
+
+    /// An empty file or folder that nobody else may read.
+    ///
+    /// - Throws: `storage`; `closed` when nothing is made any more.
+    func make(
+        isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]
+    ) throws(NightjarError) -> Temporary {
+        // Under the lock: what has been made is known, or removeAll, which may be the last that the process does, has been.
+        try state.withLock { state throws(NightjarError) in
+            guard !state.isClosed else {
+                throw NightjarError(.closed, "the script ends, and nothing temporary is made any more")
+            }
+            let path = try folder.makeUnique(prefix, suffix) { path in
+                if isFolder { return mkdir(path, 0o700) == 0 ? 0 : errno }
+                let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+                guard descriptor >= 0 else { return errno }
+                Glibc.close(descriptor)
+                return 0
+            }
+            state.lastNumber += 1
+            state.paths[state.lastNumber] = path
+            return Temporary(path, state.lastNumber, of: self)
+        }
+    }
+
+    fileprivate func remove(_ number: UInt64) {
+        guard owner == getpid(), let path = state.withLock({ $0.paths.removeValue(forKey: number) }) else { return }
         // What cannot be removed stays: nobody is left to be told.
         _ = try? path.remove(isRecursive: true)
+    }
+
+    /// Nothing is made any more, either.
+    func removeAll() {
+        guard owner == getpid() else { return }
+        let left = state.withLock { state in
+            defer { state = State(isClosed: true) }
+            return state.paths.values
+        }
+        for path in left { _ = try? path.remove(isRecursive: true) }
     }
 }

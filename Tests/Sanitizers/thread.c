@@ -1,6 +1,7 @@
-// What ThreadSanitizer cannot know of Swift's code, told to it. scripts/sanitize links this into what it builds for it.
+// What ThreadSanitizer cannot know of Swift's code, and of Lua's, told to it. scripts/sanitize links this into what it builds for it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -54,18 +55,37 @@ __attribute__((swiftcall)) void mutex_unlock_slow(__attribute__((swift_context))
 
 // Accesses to inout values. For one without members, such as SystemRandomNumberGenerator, generic code passes on an address
 // that was never set, and the sanitizer falls over it (swiftlang/swift issues 61244 and 66099). The linker's --wrap brings
-// each of these calls here; those that are of no memory of the program's (compiler-rt's tsan_platform.h) end here.
+// each of these calls here; those that are of no memory that the program writes end here: of none at all (compiler-rt's
+// tsan_platform.h), or of code and constants, whose shadow the sanitizer has mapped for reading alone and filled with a mark
+// (MapRodata of tsan_platform_linux.cpp).
 
 void __real___tsan_external_write(void *address, void *caller, void *tag);
 
-void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
-  uintptr_t at = (uintptr_t)address;
 #if defined(__x86_64__)
+static int is_writable(uintptr_t at) {
+  enum { CONSTANT = 1 << 30 };
   int is_memory = (at >= 0x1000 && at < 0x020000000000) || (at >= 0x550000000000 && at < 0x5a0000000000) ||
                   (at >= 0x720000000000 && at < 0x740000000000) || (at >= 0x7a0000000000 && at < 0x800000000000);
+  if (!is_memory) return 0;
+  const uint32_t *shadow = (const uint32_t *)((at & ~(uintptr_t)0x700000000007) * 2 + 0x100000000000);
+  return __atomic_load_n(shadow, __ATOMIC_RELAXED) != CONSTANT;
+}
 #else
-  int is_memory = 0;
+static int is_writable(uintptr_t at) {
+  (void)at;
+  return 0;
+}
 #endif
-  if (!is_memory) return;
+
+void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
+  if (!is_writable((uintptr_t)address)) return;
   __attribute__((musttail)) return __real___tsan_external_write(address, caller, tag);
 }
+
+// Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE: what it jumps by is __longjmp_chk, the one of its
+// kind that the sanitizer does not intercept (it does _setjmp, longjmp, _longjmp and siglongjmp). Each jump over functions of
+// ours would leave them on the call stack that the sanitizer keeps of the thread, 65536 places, until it writes beyond its end:
+// a segmentation fault in whatever is called then. glibc's own checks that the jump goes up the stack, which is lost here.
+
+__attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value);
+__attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }

@@ -150,6 +150,8 @@ void njl_engine_free(njl_engine *engine);
 size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
 /* Makes a poll that waits, now or next, return. Any thread. */
 void njl_engine_wake(njl_engine *engine);
+/* The process is to end: removes what is temporary. Nothing temporary is made any more. */
+void njl_engine_leave(njl_engine *engine);
 
 /* One line of a client's log. */
 typedef struct njl_line {

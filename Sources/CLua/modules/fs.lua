@@ -127,7 +127,7 @@ local function temporary(name, is_folder, options)
 end
 
 -- local file <close> = fs.temp_file{prefix, suffix, dir} - an empty one that nobody else may read, in `file.path`; it is removed
--- when its variable goes, at file:remove(), and at the latest when the state is closed
+-- when its variable goes, at file:remove(), and at the latest when the state is closed or the script ends by os.exit
 function fs.temp_file(options) return temporary("temp_file", false, options) end
 
 -- local folder <close> = fs.temp_dir{...} - likewise, with all that is in it then
