@@ -44,7 +44,7 @@ equal(message(function(t)
   t:raises({ kind = "invalid_url" }, function() nightjar.client():get "/" end)
 end), "")
 equal(message(function(t) t:fail "enough" end), "enough")
-misuse('a test has no "eqal"; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup and name',
+misuse('a test has no "eqal"; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup, replay and name',
   function()
     local named = run(function() testing.test("it", function(t) t:eqal(1, 1) end) end)
     error(named.it.message, 0)

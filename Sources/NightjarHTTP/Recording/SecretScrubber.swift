@@ -215,6 +215,27 @@ public struct SecretScrubber: Sendable {
 
     // MARK: Secrets
 
+    /// What stands in the place of this secret. From here on it is looked for as one that was seen.
+    public mutating func name(of secret: String) -> String { replace(secret) }
+
+    /// Each secret and what stands in its place, those that are looked for everywhere first.
+    public var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
+        let everywhere = Set(seen.map(\.secret))
+        let others = known.filter { !everywhere.contains($0.key) }.sorted { $0.key < $1.key }
+        return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.key, $0.value, false) }
+    }
+
+    /// Whether a body that is no text has a secret in it, which stays there.
+    public func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
+        func isSecret(_ body: RecordedBody?) -> Bool {
+            guard case .binary(let bytes) = body else { return false }
+            return bytes.withUnsafeReadableBytes { bytes in
+                seen.contains { secret, _ in Array(secret.utf8).withUnsafeBytes { bytes.place(of: $0) != nil } }
+            }
+        }
+        return isSecret(exchange.request.body) || isSecret(exchange.response?.body)
+    }
+
     private mutating func replace(_ secret: String, always: Bool = false) -> String {
         if isMasking, SecretScrubber.isName(secret) { return Masking.mask }
         // What was replayed, and is recorded again.
