@@ -258,7 +258,7 @@ class Demo:
 
 def fixtures(state):
     demo = Demo()
-    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3y")
+    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3yz")
     t = session(state, environment=(("DUSK_TOKEN", "noonday-token"), ("DEMO", demo.url)), columns=200)
     t.enter("api = nightjar.client { base_url = os.getenv 'DEMO' .. '/v1', headers = { ['X-Api-Key'] = 'starlight-key' }, "
             "auth = { type = 'login', url = '/auth/login', json = { email = 'ada@example.org', password = 'moonlight' }, "
@@ -272,17 +272,21 @@ def fixtures(state):
     t.expect("with a login", r'^"ada@example.org"\n>$')
     t.enter("api:get('/nowhere')")
     t.expect("an error", r"^not_found: ")
-    t.enter("api:post('/articles', { json = { title = 'noonday-token', body = 'by moonlight' } }).status")
+    t.enter("api:post('/articles', { json = { title = 'noonday-token', body = 'by moonlight', author_id = 1 } }).status")
     t.expect("a write", r"^201\n>$")
     t.enter("other = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'bearer', token = os.getenv 'DUSK_TOKEN' } }")
-    t.enter("other:get('/echo', { query = { api_key = 'sunlight-and-shade', q = 'two words', pin = 'k3y' } }).json.headers")
+    t.enter("other:get('/echo', { query = { api_key = 'sunlight-and-shade', q = 'two words' } }).json.headers")
     t.expect("an answer that tells secrets", r"noonday-token")
     t.keys("C-l")
-    t.enter("for i = 1, 2 do local n = other:get('/items', { query = { page = i } }).status end")
+    t.enter("for i = 1, 2 do local n = other:get('/v1/articles', { query = { page = i } }).status end")
     t.enter("#other:get('/bytes/5000000').body")
     t.expect("a large body", r"^5000000\n>$")
     t.enter("stream = other:get('/drip?bytes=100000&delay=1', { stream = true })")
-    t.enter("local a, b = nightjar.all { function() return other:get('/items').status end, function() return 7 end }")
+    t.enter("local a, b = nightjar.all { function() return other:get('/v1/articles').status end, function() return 7 end }")
+    t.enter("short = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'bearer', token = 'k3yz' } }")
+    t.enter("short:get('/v1/articles/2').status, nil")
+    t.enter("short:get('/echo').json.target")
+    t.enter("short:get('/echo').json.headers")
     t.enter("return 'at the end'")
     t.expect("all was typed", r'^"at the end"\n>$')
     t.keys("C-l")
@@ -291,12 +295,14 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("what worked is a test", r"^10 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json\n"
+    t.expect("what worked is a test", r"^12 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
+             r"not in it: short:get\('/echo'\)\.json\.target \(a secret stands in it that is too short[^)]*\)\n"
+             r"not in it: short:get\('/echo'\)\.json\.headers \(a secret stands in it that is too short[^)]*\)\n"
              r"nightjar test \S+ runs it\n>$")
     t.enter(".save test " + path)
-    t.expect("what is overwritten is told", r"-2\.json, in the place of what was there$")
+    t.expect("what is overwritten is told", r"-3\.json, in the place of what was there$")
     t.enter(".save test " + state + "/other")
     t.expect("a test has a name", r"^\.save: the file of a test is called NAME_test\.lua, as in \.save test api_test\.lua$")
     t.enter(".save test")
@@ -309,7 +315,7 @@ def fixtures(state):
     with open(os.path.join(state, "tokens"), "rb") as file:
         tokens = file.read()
     content = ""
-    for name in ("session_test.lua", "session_test.json", "session_test-2.json"):
+    for name in ("session_test.lua", "session_test.json", "session_test-2.json", "session_test-3.json"):
         with open(os.path.join(state, name)) as file:
             text = file.read()
         check(f"no secret is in {name}", not any(secret in text for secret in secrets), text)
@@ -318,7 +324,7 @@ def fixtures(state):
     check("nor a token", not tokens, tokens)
     check("the files are their owner's alone", os.stat(path).st_mode & 0o777 == 0o600)
     check("it expects what was seen", all(line in content for line in (
-        't:replay("session_test.json", "session_test-2.json")', "t:equal(_.status, 200)", "t:equal(_, 201)")), content)
+        't:replay("session_test.json", "session_test-2.json", "session_test-3.json")', "t:equal(_.status, 200)", "t:equal(_, 201)")), content)
     before = os.stat(os.path.join(state, "tokens")).st_mtime_ns
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True, cwd="/", env={**os.environ, "HOME": state})
     check("the test passes without the server", ran.returncode == 0 and "1 passed, 0 failed" in ran.stdout, ran, content)
@@ -411,7 +417,7 @@ def login(state):
     t.enter("api:get('/v1/me').status")
     t.keys("C-l")
     t.enter("nightjar.spawn(function() api:log_in() print('logged in behind the line') end) and nil")
-    t.expect("it goes on in the background", r"^To log in, open \S+ and type \S+\n(nil\n)?> ?$")
+    t.expect("it goes on in the background", r"^To log in, open \S+\n? and type \S+\n(nil\n)?> ?$")
     code = re.search(r"and type (\S+)$", t.screen(), re.M).group(1)
     t.type("api:get('/v1/me').status")
     urllib.request.urlopen(URL + "/v1/oauth/device/decide", urllib.parse.urlencode({"user_code": code, "allow": "1"}).encode()).close()

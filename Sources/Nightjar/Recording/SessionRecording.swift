@@ -154,8 +154,13 @@ package final class SessionRecording: Sendable {
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
         // What a later exchange has told may stand in one before it.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
-        for (_, step, exchange) in recorded where losses[step] == nil && scrubber.isSecretInBytes(of: exchange) {
-            losses[step] = "\(exchange.request.method) has a body of bytes with a secret in it"
+        let short = literals.filter { (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count) }
+        for (_, step, exchange) in recorded where losses[step] == nil {
+            if scrubber.isSecretInBytes(of: exchange) {
+                losses[step] = "\(exchange.request.method) has a body of bytes with a secret in it"
+            } else if SecretScrubber.hasWord(short, in: exchange) {
+                losses[step] = "a secret stands in it that is too short to be told from other words"
+            }
         }
         saved.losses = losses.filter { steps.contains($0.key) }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
@@ -171,6 +176,8 @@ package final class SessionRecording: Sendable {
     static let largestBody = 4 << 20
     /// Bytes of all bodies, beside what the calls in flight have.
     private static let mostBytes = 32 << 20
+    /// Bytes of what somebody may have typed as a secret: what is shorter keeps nothing secret.
+    private static let shortestWord = 3
     private static let mostExchanges = 10_000
     /// Each of which has a thread: no person has made as many.
     private static let mostClients = 10_000
