@@ -75,6 +75,8 @@ public struct Configuration: Sendable {
     public var mock: Mock?
     /// Records what the network does to a file, or plays the file in its place; nil: neither.
     public var cassette: CassetteOptions?
+    /// Keeps what the network does, where neither a mock nor a cassette is in its place; nil: nobody does.
+    package var recording: SessionRecording?
     /// Makes the network worse than it is, or the mock; nil: it is as it is.
     public var network: NetworkProfile?
 

@@ -366,6 +366,10 @@ function test:skip(reason) end
 ---@param ... any
 function test:cleanup(f, ...) end
 
+---Clients that are made from here to the end of the test replay these cassettes, one each, in this order, and leave nothing on disk. Paths are relative to the file of the test. At the prompt .save test writes such a test.
+---@param ... string
+function test:replay(...) end
+
 ---A test within this one, which fails with it.
 ---@param name string
 ---@param f fun(t: nightjar.test)

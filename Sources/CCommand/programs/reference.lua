@@ -344,6 +344,7 @@ return {
       { "fail", "(self: nightjar.test, message?: string)", "Fails." },
       { "skip", "(self: nightjar.test, reason?: string)", "Ends the test, which neither passes nor fails." },
       { "cleanup", "(self: nightjar.test, f: function, ...: any)", "Called when the test is over, the last one first." },
+      { "replay", "(self: nightjar.test, ...: string)", "Clients that are made from here to the end of the test replay these cassettes, one each, in this order, and leave nothing on disk. Paths are relative to the file of the test. At the prompt .save test writes such a test." },
       { "test", "(self: nightjar.test, name: string, f: fun(t: nightjar.test)): boolean", "A test within this one, which fails with it." },
     },
   },

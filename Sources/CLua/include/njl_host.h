@@ -185,6 +185,17 @@ void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
 
+/* --- Sessions --- */
+
+/* Clients that are made from here on are recorded, in memory. */
+void njl_session_begin(njl_engine *engine);
+/* What they do from here on belongs to the step of this number. */
+void njl_session_step(njl_engine *engine, int64_t step);
+/* The exchanges of some steps as cassettes without secrets. `asked`: {"steps": [1, 2], "secrets": ["moonlight"], "names":
+ * ["tenant"]}. Returns {"cassettes": [{"text", "exchanges"}], "names": [[secret, what stands in its place, whether it is looked
+ * for everywhere]], "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
+njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes asked, njl_outcome **error);
+
 /* --- Logins and limits --- */
 
 /* Something of a login that a client asks its script for, or tells it. */
