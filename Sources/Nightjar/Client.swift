@@ -95,7 +95,7 @@ public final class Client: Sendable {
             } else {
                 var network = configuration.transport
                 network.userAgent = network.userAgent ?? configuration.userAgent
-                carrier = try NetworkTransport(loop: thread.loop, configuration: network)
+                carrier = try NetworkTransport(loop: thread.loop, clock: thread.clock, configuration: network)
             }
             carrier = configuration.staged(carrier, cassette, on: thread.loop, base: base)
             let loop = ClientLoop(

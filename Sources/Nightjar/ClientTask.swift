@@ -176,8 +176,7 @@ public final class ClientTask: @unchecked Sendable {
 
     /// The answer may have been complete when the cancel came, and its rest on its way here: a success would then pass
     /// half an answer off as a whole one.
-    func deliver(_ result: Result<Response, NightjarError>) {
-        var result = result
+    func deliver(_ result: consuming Result<Response, NightjarError>) {
         if isIncomplete, case .success(let response) = result {
             let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
             result = .failure(error.of(request, attempts: response.attempts))
@@ -185,6 +184,8 @@ public final class ClientTask: @unchecked Sendable {
         }
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
+        guard case .success(var response) = consume result else { return }
+        if isKnownUniquelyReferenced(&response) { client.spent.take(response) }
     }
 
     func deliver(redirect hop: RedirectHop) {

@@ -12,6 +12,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Host = TransportHost
 
     private let loop: any EventLoop
+    let clock: LoopClock
     private let connector: Connector
     private let configuration: TransportConfiguration
     private let proxies: ProxyRules
@@ -26,15 +27,19 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var isShutDown = false
 
     /// - Throws: `tls` or `invalid_argument` when the certificate authorities cannot be read.
-    public convenience init(loop: any EventLoop, configuration: TransportConfiguration) throws(NightjarError) {
-        try self.init(loop: loop, configuration: configuration, lookUp: AddressResolver.askSystem)
+    public convenience init(
+        loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
+    ) throws(NightjarError) {
+        try self.init(loop: loop, clock: clock, configuration: configuration, lookUp: AddressResolver.askSystem)
     }
 
     /// - Parameter lookUp: what answers for the system's resolver.
     init(
-        loop: any EventLoop, configuration: TransportConfiguration, lookUp: @escaping AddressResolver.LookUp
+        loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration,
+        lookUp: @escaping AddressResolver.LookUp
     ) throws(NightjarError) {
         self.loop = loop
+        self.clock = clock
         self.configuration = configuration
         proxies = configuration.proxy.rules { name in getenv(name).map { String(cString: $0) } }
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
@@ -159,7 +164,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         switch placed {
         case .assign(let exchange): exchange.start(on: connection, reused: reused)
         case .park:
-            connection.host.pool.park(connection, now: .now())
+            connection.host.pool.park(connection, now: clock.now)
             armExpiry()
         }
     }

@@ -63,7 +63,7 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     /// What one call knows of its token.
-    final class Progress {
+    struct Progress {
         fileprivate let number: TokenRefresh.Call
         fileprivate(set) var version: TokenRefresh.Version?
         /// Whose answers it gets; nil where the token tells no more than itself.
@@ -81,11 +81,11 @@ final class TokenKeeper: @unchecked Sendable {
     /// A call is about to be sent.
     func wants(_ call: Call) -> Verdict {
         if let version = machine.versionAtHand(at: WallClock.now()) {
-            return attach(version, progress(of: call), call)
+            return attach(version, call)
         }
         follow(call)
         lookForLogin()
-        return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
+        return perform(machine.wants(number(of: call), at: now()), asking: call)
     }
 
     /// Gives a call the token there is, though it may have run out.
@@ -93,7 +93,7 @@ final class TokenKeeper: @unchecked Sendable {
     /// - Returns: nil where there is none.
     func attachHeld(_ call: Call) -> Verdict? {
         guard let version = machine.version, line != nil else { return nil }
-        return attach(version, progress(of: call), call)
+        return attach(version, call)
     }
 
     /// A login that has ended may have been made anew by another process.
@@ -109,7 +109,7 @@ final class TokenKeeper: @unchecked Sendable {
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.login, let version = progress.version else { return .proceed }
         let verdict = perform(refusal(of: progress, version, call), asking: call)
-        if case .wait = verdict { progress.cause = .refused }
+        if case .wait = verdict { call.login?.cause = .refused }
         return verdict
     }
 
@@ -146,20 +146,20 @@ final class TokenKeeper: @unchecked Sendable {
         machine.ended(progress.number)
     }
 
-    private func progress(of call: Call) -> Progress {
-        if let known = call.login { return known }
+    private func number(of call: Call) -> TokenRefresh.Call {
+        if let known = call.login { return known.number }
         lastCall += 1
-        let progress = Progress(lastCall)
-        call.login = progress
-        return progress
+        call.login = Progress(lastCall)
+        return lastCall
     }
 
-    private func attach(_ version: TokenRefresh.Version, _ progress: Progress, _ call: Call) -> Verdict {
+    private func attach(_ version: TokenRefresh.Version, _ call: Call) -> Verdict {
+        _ = number(of: call)
         do throws(NightjarError) {
-            let isFirst = progress.version == nil
+            let isFirst = call.login?.version == nil
             guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
-            progress.version = version
-            progress.partition = partition
+            call.login?.version = version
+            call.login?.partition = partition
             if !isFirst {
                 call.request = try call.request.setting("Authorization", authorization)
             } else if let attached, attached.plain === call.request {
@@ -196,14 +196,14 @@ final class TokenKeeper: @unchecked Sendable {
                 inquiry?.put(to: asking)
                 verdict = .wait
             case .attach(let number, let version):
-                tell(number, asking, &verdict) { call, progress in attach(version, progress, call) }
+                tell(number, asking, &verdict) { call in attach(version, call) }
             case .replay(let number, _):
-                tell(number, asking, &verdict) { call, _ in
+                tell(number, asking, &verdict) { call in
                     call.decide(.replayed)
                     return .again(after: .zero)
                 }
             case .fail(let number, let reason):
-                tell(number, asking, &verdict) { _, _ in self.verdict(reason) }
+                tell(number, asking, &verdict) { _ in self.verdict(reason) }
             case .startRefresh(let refresh): renew(refresh)
             case .clear: forget()
             case .callLoginRequired: break
@@ -213,10 +213,10 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     private func tell(
-        _ number: TokenRefresh.Call, _ asking: Call?, _ verdict: inout Verdict, _ say: (Call, Progress) -> Verdict
+        _ number: TokenRefresh.Call, _ asking: Call?, _ verdict: inout Verdict, _ say: (Call) -> Verdict
     ) {
         if let asking, asking.login?.number == number, waiting[number] == nil {
-            if let progress = asking.login { verdict = say(asking, progress) }
+            verdict = say(asking)
             return
         }
         guard let call = waiting.removeValue(forKey: number), let progress = call.login else { return }
@@ -225,8 +225,8 @@ final class TokenKeeper: @unchecked Sendable {
                 .tokenAwaited(
                     progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
         }
-        progress.waitsSince = nil
-        call.goOn(say(call, progress))
+        call.login?.waitsSince = nil
+        call.goOn(say(call))
     }
 
     private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {

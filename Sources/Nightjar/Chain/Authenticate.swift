@@ -22,10 +22,10 @@ final class Authenticate: Stage, @unchecked Sendable {
     }
 
     override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard let login = call.login else { return .proceed }
-        login.isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
-        guard login.isRefused else { return .proceed }
-        call.collectsBody = true
+        guard call.login != nil else { return .proceed }
+        let isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
+        call.login?.isRefused = isRefused
+        if isRefused { call.collectsBody = true }
         return .proceed
     }
 
@@ -39,8 +39,8 @@ final class Authenticate: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard let login = call.login, login.isRefused else { return nil }
-        login.isRefused = false
+        guard call.login?.isRefused == true else { return nil }
+        call.login?.isRefused = false
         guard call.bodyIsReplayable else {
             let cause = "the server refused the token (401)"
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))

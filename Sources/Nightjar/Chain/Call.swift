@@ -31,7 +31,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private let above: Int
     /// Takes what an inner call came to; nil for a caller's, whose queue hears it.
     private let conclude: ((Result<Response, NightjarError>) -> Void)?
-    let started = NIODeadline.now()
+    let started: NIODeadline
     /// What goes on the wire; stages may add to it.
     var request: PreparedRequest
     var limits = Limits()
@@ -128,6 +128,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     ) {
         self.task = task
         self.loop = loop
+        started = loop.clock.now
         self.chain = chain ?? loop.chain
         self.above = above
         self.conclude = conclude
@@ -334,7 +335,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func decide(_ what: Decision.What) {
         if decisions.isEmpty { decisions.reserveCapacity(4) }
         decisions.append(
-            Decision(what, attempt: attempts, moment: .nanoseconds((NIODeadline.now() - started).nanoseconds)))
+            Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }
 
     // MARK: From the caller
@@ -348,7 +349,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func resume() {
         guard isPaused else { return }
         isPaused = false
-        lastProgress = .now()
+        lastProgress = loop.clock.now
         watchLimits()
         if let decoding { decode(decoding) }
         if !isPaused { exchange?.resume() }
@@ -356,7 +357,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Hands a part of the request's body on to the connection.
     func forward(_ part: BodyPart) {
-        lastProgress = .now()
+        lastProgress = loop.clock.now
         watchLimits()
         switch part {
         case .bytes(let bytes): exchange?.send(bytes)
@@ -433,7 +434,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if request.body.isPulled, feed == nil { feed = BodyFeed(self) }
         feed?.attemptStarted()
         unsent = 0
-        lastProgress = .now()
+        lastProgress = loop.clock.now
         sentAt = lastProgress
         timing.sent = elapsed(until: lastProgress)
         timing.reusedConnection = isReused
@@ -442,7 +443,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeProgressed() {
-        lastProgress = .now()
+        lastProgress = loop.clock.now
     }
 
     func exchangeReceived(informational: ResponseHead) {}

@@ -42,6 +42,8 @@ final class Limit: Stage, @unchecked Sendable {
 
     fileprivate final class Gate {
         let scope: Scope
+        /// Nil: it is of a group.
+        let origin: Origin?
         var machine: LimitGate
         var waiting: [LimitGate.ID: Call] = [:]
         /// Releases that are still to be carried out.
@@ -54,6 +56,7 @@ final class Limit: Stage, @unchecked Sendable {
 
         init(_ scope: Scope, _ settings: LimitGate.Settings, isForServer: Bool) {
             self.scope = scope
+            if case .origin(let origin) = scope { self.origin = origin } else { origin = nil }
             self.isForServer = isForServer
             machine = LimitGate(settings)
         }
@@ -81,7 +84,7 @@ final class Limit: Stage, @unchecked Sendable {
         guard let gate = gate(for: call) else { return .proceed }
         lastID += 1
         var progress = Progress(gate, lastID)
-        let now = NIODeadline.now()
+        let now = call.loop.clock.now
         let arrival = gate.machine.arrive(
             progress.id, deadline: call.limits.total?.uptimeNanoseconds, now: now.uptimeNanoseconds)
         switch arrival {
@@ -105,7 +108,7 @@ final class Limit: Stage, @unchecked Sendable {
         let gate = call.limit?.gate ?? gate(of: scope(of: call))
         var pass = call.limit?.pass
         let releases = gate.machine.received(
-            &pass, status: head.status, head.headers, now: NIODeadline.now().uptimeNanoseconds,
+            &pass, status: head.status, head.headers, now: call.loop.clock.now.uptimeNanoseconds,
             wallClock: WallClock.secondsSince1970())
         call.limit?.pass = pass
         carryOut(releases, gate, call.loop)
@@ -131,7 +134,7 @@ final class Limit: Stage, @unchecked Sendable {
 
     private func leave(_ call: Call, _ ending: CircuitBreaker.Ending) {
         guard let progress = call.limit.take() else { return }
-        let now = NIODeadline.now().uptimeNanoseconds
+        let now = call.loop.clock.now.uptimeNanoseconds
         let gate = progress.gate
         if let pass = progress.pass {
             let (releases, circuit) = gate.machine.leftTelling(pass, ending, now: now)
@@ -153,7 +156,7 @@ final class Limit: Stage, @unchecked Sendable {
 
     /// Nil where nothing is limited and nothing was asked for.
     private func gate(for call: Call) -> Gate? {
-        if let last, call.options.limitGroup == nil, case .origin(call.request.origin) = last.scope { return last }
+        if let last, call.options.limitGroup == nil, last.origin == call.request.origin { return last }
         let scope = scope(of: call)
         let gate = gates[scope] ?? (settings(of: scope).isNothing ? nil : self.gate(of: scope))
         last = gate
@@ -197,23 +200,23 @@ final class Limit: Stage, @unchecked Sendable {
         gate.due.append(contentsOf: releases)
         guard !gate.isReleasing else { return }
         gate.isReleasing = true
-        while let release = gate.due.popFirst() { carryOut(release, gate) }
+        while let release = gate.due.popFirst() { carryOut(release, gate, loop) }
         gate.isReleasing = false
         arm(gate, loop)
     }
 
-    private func carryOut(_ release: LimitGate.Release, _ gate: Gate) {
+    private func carryOut(_ release: LimitGate.Release, _ gate: Gate, _ loop: ClientLoop) {
         switch release {
         case .enter(let id, let pass, let hold):
             guard let call = gate.waiting.removeValue(forKey: id) else {
                 // It has left since it was let in.
-                let now = NIODeadline.now().uptimeNanoseconds
+                let now = loop.clock.now.uptimeNanoseconds
                 gate.due.append(contentsOf: gate.machine.left(pass, .withoutVerdict, now: now))
                 return
             }
             call.limit?.pass = pass
             if let since = call.limit?.waitsSince {
-                let wait = Duration.nanoseconds((NIODeadline.now() - since).nanoseconds)
+                let wait = Duration.nanoseconds((loop.clock.now - since).nanoseconds)
                 call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
             }
             call.goOn(.proceed)
@@ -228,7 +231,7 @@ final class Limit: Stage, @unchecked Sendable {
         guard !gate.waiting.isEmpty, let deadline = gate.machine.deadline, gate.alarm.map({ deadline < $0 }) ?? true
         else { return }
         gate.alarm = deadline
-        let now = NIODeadline.now().uptimeNanoseconds
+        let now = loop.clock.now.uptimeNanoseconds
         let wait = Duration.nanoseconds(Int64(clamping: deadline > now ? deadline - now : 0))
         let scope = gate.scope
         loop.after(wait) { [self] in rang(scope, deadline, loop) }
@@ -237,7 +240,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func rang(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
         guard let gate = gates[scope], gate.alarm == deadline else { return }
         gate.alarm = nil
-        carryOut(gate.machine.timerFired(now: NIODeadline.now().uptimeNanoseconds), gate, loop)
+        carryOut(gate.machine.timerFired(now: loop.clock.now.uptimeNanoseconds), gate, loop)
     }
 
     // MARK: What is to be seen

@@ -36,6 +36,7 @@ final class ClientLoop: @unchecked Sendable {
     private let thread: LoopThread
     private let birth = Fork.generation
     private let monitor = Monitor()
+    let spent = SpentResponses()
     /// Threads that are about to wake the loop, which must not stop before they have.
     private let wakers = Atomic<Int>(0)
     // Under the monitor's lock:
@@ -61,6 +62,7 @@ final class ClientLoop: @unchecked Sendable {
     /// For what takes a processor long. Files do not wait for it.
     let checkers: WorkerThreads
     private var spareMail: [Message] = []
+    private var spentBefore: [Response] = []
     private var calls: [Call] = []
     /// Told when the client is closed: what waits and is no call.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
@@ -80,6 +82,7 @@ final class ClientLoop: @unchecked Sendable {
         self.innerChain = innerChain
         self.innerTimeouts = innerTimeouts
         self.thread = thread
+        clock = thread.clock
         self.transport = transport
         self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
@@ -88,6 +91,8 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
+    /// On the loop.
+    let clock: LoopClock
 
     // MARK: From any thread
 
@@ -164,7 +169,14 @@ final class ClientLoop: @unchecked Sendable {
             swap(&batch, &mail)
             isScheduled = false
         }
-        for index in batch.indices { carryOut(exchange(&batch[index], with: .nothing)) }
+        for index in batch.indices {
+            // Of many, those at the end are later.
+            if index % ClientLoop.messagesAMoment == 0 { clock.release() }
+            clock.hold()
+            carryOut(exchange(&batch[index], with: .nothing))
+        }
+        clock.release()
+        spent.free(&spentBefore)
         batch.removeAll(keepingCapacity: batch.count <= ClientLoop.largestSpare)
         spareMail = batch
     }
@@ -340,7 +352,7 @@ final class ClientLoop: @unchecked Sendable {
 
     private func checkLimits(due: NIODeadline) {
         guard alarm.rang(at: due.uptimeNanoseconds) else { return }
-        let now = NIODeadline.now()
+        let now = clock.now
         var earliest = NIODeadline.distantFuture
         var index = calls.count
         while index > 0 {
@@ -363,6 +375,8 @@ final class ClientLoop: @unchecked Sendable {
     private static let farewell = Duration.seconds(15)
     /// Events that are sent without waiting for more.
     private static let fullBatch = 32
+    /// Some hundred microseconds' worth.
+    private static let messagesAMoment = 64
     /// Array storage kept for reuse, in elements.
     private static let largestSpare = 4096
 }

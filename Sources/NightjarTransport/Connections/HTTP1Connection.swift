@@ -115,9 +115,9 @@ final class HTTP1Connection: ChannelInboundHandler {
         self.exchange = exchange
         isReused = reused
         answerHasBegun = false
-        decoder.expectResponse(to: exchange.request.method)
-
         let request = exchange.request
+        decoder.expectResponse(to: request.method)
+
         var head = host.wireHead(of: request)
         outgoing = OutgoingBody(
             request.body, request.framing, asksFirst: request.expectsContinue, inlinedInto: &head)
@@ -254,6 +254,8 @@ final class HTTP1Connection: ChannelInboundHandler {
             return
         }
         answerHasBegun = true
+        transport.clock.hold()
+        defer { transport.clock.release() }
         exchange?.receiver?.exchangeProgressed()
         do throws(NightjarError) {
             while phase == .busy, let event = try decoder.next(&buffer) {

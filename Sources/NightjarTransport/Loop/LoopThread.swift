@@ -9,6 +9,7 @@ import Synchronization
 /// One thread that runs one event loop and takes no signals of the process.
 public final class LoopThread: Sendable {
     public let loop: any EventLoop
+    public let clock = LoopClock()
     /// Nil: has ended.
     private let thread: Mutex<pthread_t?>
     private let isStopping = Atomic<Bool>(false)

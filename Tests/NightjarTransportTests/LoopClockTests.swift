@@ -1,0 +1,39 @@
+import NIOCore
+import Testing
+
+@testable import NightjarTransport
+
+/// The time of a loop, read once an event.
+@Suite struct LoopClockTests {
+    @Test func timeStandsStillDuringAnEvent() {
+        let clock = LoopClock()
+        clock.hold()
+        let moment = clock.now
+        while NIODeadline.now() == moment {}
+        #expect(clock.now == moment)
+        clock.hold()
+        #expect(clock.now == moment)
+        clock.release()
+        #expect(clock.now > moment)
+    }
+
+    @Test func betweenEventsItGoesOn() {
+        let clock = LoopClock()
+        let moment = clock.now
+        while NIODeadline.now() == moment {}
+        #expect(clock.now > moment)
+    }
+
+    /// An event in the midst of another ends the moment of both: what comes later is not earlier.
+    @Test func itNeverGoesBackwards() {
+        let clock = LoopClock()
+        var last = clock.now
+        for step in 0..<1000 {
+            if step % 7 == 0 { clock.hold() }
+            if step % 3 == 0 { clock.release() }
+            let now = clock.now
+            #expect(now >= last)
+            last = now
+        }
+    }
+}
