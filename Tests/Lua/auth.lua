@@ -82,6 +82,14 @@ for _, algorithm in ipairs { "SHA-256", "MD5", "SHA-256-sess", "both" } do
   api = client { type = "digest", user = "demo", password = "secret" }
   equal(api:get("/v1/digest", { query = { algorithm = algorithm } }).json.user, "demo")
   equal(api:post("/v1/digest", { query = { algorithm = algorithm }, body = "abc" }).json.body_bytes, 3)
+  -- Each answer proves that the server knows the password, and brings the nonce of the next request.
+  api = client { type = "digest", user = "demo", password = "secret" }
+  for round = 1, 3 do
+    local res = api:get("/v1/digest", { query = { algorithm = algorithm, next = 1, uses = 1 } })
+    equal(res.json.nc, 1)
+    equal(#res:explain(), round == 1 and 1 or 0)
+    assert(res.headers["authentication-info"]:find "rspauth=")
+  end
 end
 equal(client({ type = "basic", user = "demo", password = "secret" }):get("/v1/basic").json.user, "demo")
 equal(client({ type = "api_key", key = "demo-key" }):get("/v1/api-key").json["in"], "header")

@@ -51,6 +51,100 @@ import Testing
         #expect(try keyring("load+clear+load+clear") == "2 access-2-xx\ncleared\nnone\ncleared\n")
     }
 
+    // MARK: Harm
+
+    /// A bus with an unlocked keyring, which end with this.
+    private final class Desktop {
+        private(set) var environment: [String: String]
+        private var processes: [ChildProcess] = []
+
+        init(_ folder: TemporaryDirectory, _ environment: [String: String]) throws {
+            self.environment = environment
+            let address = folder.file("address")
+            processes.append(
+                try ChildProcess(
+                    "/usr/bin/dbus-daemon", ["--session", "--nofork", "--print-address=1"], output: address,
+                    environment: environment))
+            self.environment["DBUS_SESSION_BUS_ADDRESS"] = try TokenStoreWorkers.line(of: address)
+            try folder.write("password", "secret")
+            processes.append(
+                try ChildProcess(
+                    "/usr/bin/gnome-keyring-daemon", ["--foreground", "--unlock", "--components=secrets"],
+                    input: folder.file("password"), errors: folder.file("keyring-errors"), environment: self.environment
+                ))
+            try eventually("the keyring was there", within: .seconds(20)) { try run("load") == "none\n" }
+        }
+
+        deinit {
+            for process in processes.reversed() {
+                process.send(SIGKILL)
+                process.wait()
+            }
+        }
+
+        func run(_ steps: String) throws -> String {
+            try NightjarTestSupport.run(TokenStoreWorkers.path, ["keyring", steps], environment: environment).text
+        }
+    }
+
+    @Test(.enabled(if: isInstalled)) func theLockEndsWithItsProcess() throws {
+        let desktop = try Desktop(folder, environment())
+        let workers = TokenStoreWorkers()
+        let output = folder.file("output")
+        let process = try workers.start(["hold", "keyring"], output: output, environment: desktop.environment)
+        #expect(try TokenStoreWorkers.line(of: output) == "held")
+        #expect(try desktop.run("lock") == "false true\nfalse\n")
+        workers.end(process)
+        #expect(try desktop.run("lock+save") == "true true\ntrue\nsaved 1\n")
+    }
+
+    /// GLib's thread is not in a forked child, which would wait for it: it is refused, and does not keep the lock either.
+    @Test(.enabled(if: isInstalled)) func aForkedChildIsRefusedAndHasNotTheLock() throws {
+        let desktop = try Desktop(folder, environment())
+        #expect(try desktop.run("save") == "saved 1\n")
+        let workers = TokenStoreWorkers()
+        let output = folder.file("output")
+        let process = try workers.start(["keyring", "fork"], output: output, environment: desktop.environment)
+        let line = try TokenStoreWorkers.line(of: output)
+        let words = line.split(separator: " ")
+        let child = words.count > 1 ? pid_t(words[1]) ?? 0 : 0
+        defer { if child > 1 { kill(child, SIGKILL) } }
+        #expect(words.count == 3 && words.last == "forked,forked,forked,forked", "\(line)")
+        #expect(try desktop.run("lock") == "false true\nfalse\n")
+        workers.end(process)
+        #expect(try desktop.run("lock+load") == "true true\ntrue\n1 access-1-x\n")
+        #expect(kill(child, 0) == 0)
+    }
+
+    /// Three processes rotate one login, and one of them after the other is killed.
+    @Test(.enabled(if: isInstalled)) func killedAtAnyMomentTheyLeaveAWholeLogin() throws {
+        let desktop = try Desktop(folder, environment())
+        let workers = TokenStoreWorkers()
+        var random = SeededRandom(seed: 8)
+        func start(_ index: Int) throws -> ChildProcess {
+            try workers.start(
+                ["loop", "keyring"], output: folder.file("output-\(index)"), environment: desktop.environment)
+        }
+        var processes = try (0..<3).map(start)
+        var newest = 0
+        for round in 0..<30 {
+            usleep(UInt32.random(in: 20_000...120_000, using: &random))
+            let index = Int.random(in: 0..<3, using: &random)
+            #expect(workers.end(processes[index]), "round \(round)")
+            processes[index] = try start(index)
+            let found = try desktop.run("load")
+            let generation = found.split(separator: " ").first.flatMap { Int($0) } ?? 0
+            #expect(generation >= newest, "round \(round): \(found)")
+            newest = max(newest, generation)
+        }
+        // None of them has found a fault.
+        for process in processes { #expect(workers.end(process)) }
+        #expect(newest > 10, "\(newest)")
+        #expect(try desktop.run("lock") == "true true\ntrue\n")
+    }
+
+    // MARK: Without one
+
     @Test func withoutABusItSaysWhatToStart() throws {
         let result = try run(
             "env", ["-u", "DBUS_SESSION_BUS_ADDRESS", TokenStoreWorkers.path, "keyring", "load"],

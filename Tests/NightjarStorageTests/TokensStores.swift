@@ -59,8 +59,10 @@ final class TokenStoreWorkers {
     deinit { for process in running { end(process) } }
 
     @discardableResult
-    func start(_ arguments: [String], output: String? = nil) throws -> ChildProcess {
-        let process = try ChildProcess(program, arguments, output: output)
+    func start(
+        _ arguments: [String], output: String? = nil, environment: [String: String] = [:]
+    ) throws -> ChildProcess {
+        let process = try ChildProcess(program, arguments, output: output, environment: environment)
         running.append(process)
         return process
     }

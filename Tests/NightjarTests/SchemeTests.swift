@@ -221,6 +221,26 @@ import Testing
         #expect(users == ["", #"username="u1","#, "", "", #"username="u2","#])
     }
 
+    @Test func aSchemeMayHaveItsTokensFromTheProgram() throws {
+        let transport = transport(3)
+        let provider = TokenProvider { $0.answer(.success(Token(access: "provided"))) }
+        let api = try make(transport, try all()) { configuration in
+            configuration.tokenProviders = ["other": provider, "token": provider]
+        }
+        for name in ["other", "token", "key"] { try send(api, [SecurityRequirement(name)]) }
+        #expect(
+            seen(transport) == [
+                "/v1/a | Authorization: Bearer provided", "/v1/a | Authorization: Bearer provided", "/v1/a | X-Key: k",
+            ])
+        let refusal = message {
+            _ = try make(transport, [:]) { configuration in
+                configuration.auth = .bearer("t")
+                configuration.tokenProviders = ["other": provider]
+            }
+        }
+        #expect(refusal == "there are token providers of schemes, and in auth credentials that are of none")
+    }
+
     // MARK: Logins
 
     /// Two token servers and one API: `/one/token` gives `one1`, `one2`, ...

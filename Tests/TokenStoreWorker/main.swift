@@ -5,9 +5,9 @@
 //   TokenStoreWorker fork KIND PATH          the same with a forked child, which says what it may do
 //   TokenStoreWorker save KIND PATH LIMIT    saves once, as nobody when it runs as root and LIMIT is nobody, else with
 //                                            files limited to LIMIT bytes
-//   TokenStoreWorker keyring STEP            load, save, clear, lock: one step on the keyring
+//   TokenStoreWorker keyring STEP            load, save, clear, lock, fork: one step on the keyring
 //
-// KIND: file, encrypted, sqlite.
+// KIND: file, encrypted, sqlite, keyring, which has no path.
 
 import Glibc
 import NightjarHTTP
@@ -21,6 +21,7 @@ func say(_ line: String) {
 func store(_ kind: String, _ path: String) -> any TokenStore {
     switch kind {
     case "sqlite": SQLiteTokenStore(path: path, account: "shared")
+    case "keyring": SecretServiceTokenStore(service: "https://id.example", account: "me")
     case "encrypted": FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 7, count: 32)))
     default: FileTokenStore(path: path)
     }
@@ -85,7 +86,7 @@ func limit(_ text: String) {
 }
 
 func keyring(_ step: String) throws {
-    let store = SecretServiceTokenStore(service: "https://id.example", account: "me")
+    let store = store("keyring", "")
     switch step {
     case "load": say(try store.load().map { "\($0.generation) \($0.token.access)" } ?? "none")
     case "save":
@@ -95,6 +96,26 @@ func keyring(_ step: String) throws {
     case "clear":
         try store.clear()
         say("cleared")
+    case "fork":
+        let lock = try store.tryLock()
+        let held = try store.load()
+        if fork() == 0 {
+            lock?.unlock()  // the parent's: nothing
+            let uses: [() throws -> Void] = [
+                { _ = try store.tryLock() }, { _ = try store.load() }, { try store.save(held ?? login(1)) },
+                { try store.clear() },
+            ]
+            let kinds = uses.map { use in
+                do {
+                    try use()
+                    return "none"
+                } catch {
+                    return (error as? NightjarError)?.kind.name ?? "other"
+                }
+            }
+            say("child \(getpid()) \(kinds.joined(separator: ","))")
+        }
+        withExtendedLifetime(lock) { waitToBeKilled() }
     default:
         let lock = try store.tryLock()
         say("\(lock != nil) \(try store.tryLock() == nil)")

@@ -10,8 +10,14 @@ final class Digest: Resettable {
         let uses: Int
         /// The counts that came with it; each comes once.
         var counts: Set<UInt32> = []
-        /// Of the first request with it, which a session's key is made with.
-        var sessionCnonce: String?
+        /// Of the request that began the session which it belongs to.
+        var session: Session?
+    }
+
+    /// What a session's key is made with, until the next challenge. Section 3.6.
+    private struct Session {
+        let nonce: String
+        let cnonce: String
     }
 
     /// What a client has sent.
@@ -49,9 +55,9 @@ final class Digest: Resettable {
             throw challenge(algorithms, uses, "these are not Digest credentials for this request")
         }
         let kept = nonces[attempt.nonce]
-        let sessionCnonces = [attempt.cnonce, kept?.sessionCnonce].compactMap { $0 }
+        let sessions = [Session(nonce: attempt.nonce, cnonce: attempt.cnonce), kept?.session].compactMap { $0 }
         guard
-            let secret = sessionCnonces.map({ Digest.secret(attempt, $0) }).first(where: { secret in
+            let secret = sessions.map({ Digest.secret(attempt, $0) }).first(where: { secret in
                 Digest.response(attempt, secret, method: request.head.method.rawValue) == attempt.response
             })
         else { throw challenge(algorithms, uses, "the user or the password is wrong") }
@@ -62,7 +68,7 @@ final class Digest: Resettable {
         guard nonce.counts.insert(attempt.count).inserted else {
             throw challenge(algorithms, uses, "this nonce count came before")
         }
-        nonce.sessionCnonce = nonce.sessionCnonce ?? attempt.cnonce
+        nonce.session = nonce.session ?? Session(nonce: attempt.nonce, cnonce: attempt.cnonce)
         nonces.set(nonce, for: attempt.nonce)
 
         var response = Response.json([
@@ -72,7 +78,9 @@ final class Digest: Resettable {
         ])
         let proof = Digest.response(attempt, secret, method: "")
         var information = "qop=auth, rspauth=\"\(proof)\", cnonce=\"\(attempt.cnonce)\", nc=\(attempt.countText)"
-        if let next = request.query("next"), next != "0" { information += ", nextnonce=\"\(newNonce(uses))\"" }
+        if let next = request.query("next"), next != "0" {
+            information += ", nextnonce=\"\(newNonce(uses, nonce.session))\""
+        }
         response.headers.add(name: "Authentication-Info", value: information)
         return response
     }
@@ -91,9 +99,9 @@ final class Digest: Resettable {
         return Problem(.unauthorized, detail, headers: HTTPHeaders(fields))
     }
 
-    private func newNonce(_ uses: Int) -> String {
+    private func newNonce(_ uses: Int, _ session: Session? = nil) -> String {
         let nonce = Tokens.random("")
-        nonces.set(Nonce(uses: uses), for: nonce)
+        nonces.set(Nonce(uses: uses, session: session), for: nonce)
         return nonce
     }
 
@@ -121,10 +129,10 @@ final class Digest: Resettable {
     }
 
     /// H(A1) of RFC 7616 section 3.4.2.
-    private static func secret(_ attempt: Attempt, _ sessionCnonce: String) -> String {
+    private static func secret(_ attempt: Attempt, _ session: Session) -> String {
         let user = attempt.algorithm.hash("\(Protected.user):\(Protected.realm):\(Protected.password)")
         guard attempt.algorithm.isOfSession else { return user }
-        return attempt.algorithm.hash("\(user):\(attempt.nonce):\(sessionCnonce)")
+        return attempt.algorithm.hash("\(user):\(session.nonce):\(session.cnonce)")
     }
 
     /// Section 3.4.1; with an empty method it is what the server proves itself with (section 3.5).
