@@ -227,7 +227,7 @@ import Testing
                 local left <close> = api:get("/bytes/1000000", {stream = true})
                 local place = 0
                 api:post("/echo", {body = function() place = place + 1 nightjar.sleep(0) return ({"a", "b"})[place] end})
-                api:post("/form", {form = {{"a", "b"}, {"a", 1}}, compress = "gzip"})
+                api:post("/form", {form = {{"a", "b"}, {"a", 1}}, compress = true})
                 api:post("/form", {multipart = {{name = "a", value = 1}, {name = "b", bytes = "x", filename = "f"}}})
                 api:get("/redirect/1", {on_redirect = function(info) nightjar.sleep(0) return info.url end})
                 """, client: client)
@@ -340,11 +340,11 @@ import Testing
         try Allocations.fail(
             .allFrom,
             in: """
+                nightjar.log.info "x"
                 local api = nightjar.client()
                 local a, b = nightjar.all {function() return api:get("/echo").json end, function() nightjar.sleep(0) end}
                 for item in api:paginate("/v1/lists/sandbox/cursor", {items = "/results", next = "/next_cursor",
                     query = {count = 3}}) do end
-                nightjar.log.info "x"
                 """, client: client, isSandboxed: true)
         client.close()
         demo.stop()
@@ -396,7 +396,7 @@ import Testing
             endpoints = {
                 read = {path = "/a/{id}", summary = "One", parameters = {id = {type = "integer"}, q = {type = "string"}}},
                 make = {path = "/a", method = "POST", body = {schema = {type = "object", required = {"t"}}}},
-                all = {path = "/a", pagination = {style = "page", items = "/results"}},
+                all = {path = "/a", pagination = {style = "cursor", items = "/results", next = "/next"}},
             }}
         local ends = api.endpoints
         local id = ends.read({id = 1}, {query = {x = 1}}).json.results[1].id
@@ -405,7 +405,7 @@ import Testing
         local _, refused = pcall(ends.make, {json = {}})
         local _, near = pcall(function() return ends.rad end)
         for name, each in pairs(ends) do local text = tostring(each) .. each.path end
-        for item in ends.all:paginate({}, {prefetch = 0, max_pages = 1}) do end
+        for item in ends.all:paginate({}, {prefetch = 0, max_pages = 9}) do end
         local text, count = tostring(ends), #ends
         """,
         // Cookies.
@@ -432,7 +432,7 @@ import Testing
         task:join()
         local same = nightjar.map({1, 2}, function() return api:get("/").source end)
         local _, wrong = pcall(nightjar.client, {base_ulr = "x"})
-        local why = tostring(wrong) .. tostring(api:get("/", {limit_group = "g"}):explain())
+        local why = tostring(wrong) .. tostring(api:get("/"):explain())
         """,
     ]
 
