@@ -268,11 +268,10 @@ import Testing
     /// What hears of more than its own calls: logins and failed attempts.
     @Test func loginsAndRetriesSurvive() throws {
         let origin = try origin()
-        let client = try client(at: origin)
         try Allocations.fail(
             .allFrom,
             in: """
-                local plain = nightjar.client()
+                local plain = nightjar.client {base_url = "\(origin)"}
                 local ended = 0
                 local api <close> = nightjar.client {
                     base_url = "\(origin)",
@@ -301,8 +300,7 @@ import Testing
                         local parts = {"a", "b"} return function() return table.remove(parts) end
                     end}})
                 local list, text = res:explain(), tostring(res:explain())
-                """, client: client)
-        client.close()
+                """)
         demo.stop()
     }
 
