@@ -229,6 +229,7 @@ import Testing
                 api:post("/echo", {body = function() place = place + 1 nightjar.sleep(0) return ({"a", "b"})[place] end})
                 api:post("/form", {form = {{"a", "b"}, {"a", 1}}, compress = true})
                 api:post("/form", {multipart = {{name = "a", value = 1}, {name = "b", bytes = "x", filename = "f"}}})
+                api:post("/upload", {file = "/etc/hostname"})
                 api:get("/redirect/1", {on_redirect = function(info) nightjar.sleep(0) return info.url end})
                 """, client: client)
         client.close()
@@ -291,6 +292,9 @@ import Testing
                 local _, err = nightjar.try(api.get, api, "/v1/me")
                 local why = tostring(err:explain()) .. #err.earlier
                 api:sign_out()
+                local member <close> = nightjar.client {base_url = "\(origin)", auth = {type = "login",
+                    url = "/v1/auth/login", json = {email = "ada@example.org", password = "moonlight"}}}
+                member:log_in {prompt = function() end}
                 local limits = #api:limits()
                 local key = nightjar.idempotency_key()
                 local res = plain:put("/v1/flaky", {
