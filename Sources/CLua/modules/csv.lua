@@ -50,9 +50,12 @@ local function pieces_of(source, name, lines)
   if type(source) ~= "function" then
     misuse(format("%s: a string or a function expected, got %s", name, got(source)))
   end
+  local is_over = false -- What has ended, as the lines of a file, is not to be asked again.
   return function()
-    local text = source()
-    if text == nil then return nil end
+    local text
+    if not is_over then text = source() end
+    is_over = text == nil
+    if is_over then return nil end
     if type(text) ~= "string" then misuse(format("%s: the function must return strings, not a %s", name, type(text))) end
     return lines and text .. "\n" or text
   end
