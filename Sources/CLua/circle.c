@@ -134,22 +134,28 @@ static void describe(search *search) {
 
 /* --- */
 
+/* What any_can_go_on says, once it has been asked. */
+typedef enum others { UNASKED, NONE_CAN, ANY_CAN } others;
+
 /* Then the host has the message. */
-static bool is_stuck(search *search) {
+static bool is_stuck(search *search, others *others) {
   search->host->searches++;
   add(search, search->origin, NULL);
   for (njl_task *task = search->origin; task != NULL; task = task->next_sought) {
     if (can_go_on(search, task)) return false;
   }
   describe(search);
-  return !search->needs_others || !any_can_go_on(search->host);
+  if (!search->needs_others) return true;
+  if (*others == UNASKED) *others = any_can_go_on(search->host) ? ANY_CAN : NONE_CAN;
+  return *others == NONE_CAN;
 }
 
 bool njl_break_circle(njl_host *host) {
+  others others = UNASKED;
   for (njl_task *task = host->root.first_child; task != NULL; task = task->next) {
     if (!is_at_errand(task) || !is_waiting(task) || !task->wait->needs_tasks) continue;
     search search = {.host = host, .origin = task};
-    if (!is_stuck(&search)) continue;
+    if (!is_stuck(&search, &others)) continue;
     njl_wait_end(task->wait, NJL_STUCK);
     return true;
   }

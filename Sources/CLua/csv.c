@@ -39,19 +39,25 @@ static bool push_quoted(lua_State *L, reader *r) {
 /* Pushes a field that began with none. False: it does not end here, or has one. */
 static bool push_plain(lua_State *L, reader *r) {
   const char *start = r->at;
-  for (; r->at < r->end; r->at++) {
-    char byte = *r->at;
-    if (byte == r->quote) return false;
-    if (byte == r->separator || byte == '\n' || byte == '\r') {
-      lua_pushlstring(L, start, (size_t)(r->at - start));
+  const char *const end = r->end;
+  const char separator = r->separator, quote = r->quote;
+  for (const char *at = start; at < end; at++) {
+    char byte = *at;
+    if (byte == quote) return false;
+    if (byte == separator || byte == '\n' || byte == '\r') {
+      r->at = at;
+      lua_pushlstring(L, start, (size_t)(at - start));
       return true;
     }
   }
   return false;
 }
 
-/* row(text, place, separator, quote, most) -> fields, the place behind the end of the line, lines that it has, whether it
- * ends in \r. Nothing: the row has more than so many bytes, is not whole, is empty, or something is wrong in it; who reads it
+/* Fields that a row gets room for before they are there. */
+enum { MOST_EXPECTED = 1024 };
+
+/* row(text, place, separator, quote, most, expected) -> fields, the place behind the end of the line, lines that it has, whether
+ * it ends in \r. `expected` is the number of fields, as far as one knows. Nothing: the row has more than so many bytes, is not whole, is empty, or something is wrong in it; who reads it
  * byte by byte finds out. */
 static int row(lua_State *L) {
   size_t length;
@@ -62,8 +68,9 @@ static int row(lua_State *L) {
   const char *start = r.at;
   if (most >= 0 && r.end - start > most) r.end = start + most;
   if (start == r.end || *start == '\n' || *start == '\r') return 0;
+  lua_Integer expected = luaL_checkinteger(L, 6);
   lua_settop(L, 5);
-  lua_newtable(L);
+  lua_createtable(L, expected > 0 && expected <= MOST_EXPECTED ? (int)expected : 0, 0);
   for (lua_Integer count = 1;; count++) {
     bool is_whole;
     if (r.at < r.end && *r.at == r.quote) {

@@ -12,6 +12,7 @@ typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;
 
 typedef struct group {
   njl_wait wait; /* ended when a child has ended that the loop has to know of */
+  njl_task *parent; /* of the children, as long as there is one that has not ended */
   mode mode;
   lua_Integer total, started, ended, limit;
   njl_task *finished; /* ended and not yet looked at, linked by next_ready */
@@ -22,10 +23,35 @@ typedef struct group {
   double seconds;
 } group;
 
-static void cancel_children(group *g, njl_task *parent) {
-  for (njl_task *child = parent->first_child; child != NULL; child = child->next) {
+static void cancel_children(group *g) {
+  for (njl_task *child = g->parent->first_child; child != NULL; child = child->next) {
     if (child->group == &g->wait) njl_task_cancel(child);
   }
+}
+
+/* However the loop is left: an error in its middle, memory that ran out, must not leave children behind either. */
+static int close_group(lua_State *L) {
+  group *g = lua_touserdata(L, 1);
+  if (g->ended < g->started) cancel_children(g);
+  return 0;
+}
+
+static int collect_group(lua_State *L) {
+  njl_wait_drop(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* Pushes a group, which somebody is yet to close. */
+static group *push_group(lua_State *L, njl_host *host) {
+  group *g = (group *)njl_wait_push_sized(L, host, sizeof *g);
+  g->wait.needs_tasks = true;
+  g->parent = host->current;
+  if (njl_new_metatable(L, NJL_GROUP)) {
+    static const luaL_Reg meta[] = {{"__gc", collect_group}, {"__close", close_group}, {NULL, NULL}};
+    luaL_setfuncs(L, meta, 0);
+  }
+  lua_setmetatable(L, -2);
+  return g;
 }
 
 void njl_group_child_ended(njl_wait *wait, njl_task *child) {
@@ -36,7 +62,7 @@ void njl_group_child_ended(njl_wait *wait, njl_task *child) {
   bool decides = g->mode == RACE || (child->status != LUA_OK && !g->collects_errors);
   if (g->decisive == NULL && decides) {
     g->decisive = child;
-    cancel_children(g, child->parent);
+    cancel_children(g);
   }
   bool has_more = g->decisive == NULL && g->started < g->total;
   if (has_more || g->ended == g->started) njl_wait_end(wait, NJL_DONE);
@@ -137,7 +163,7 @@ static int go(lua_State *L, int status, lua_KContext context) {
   lua_settop(L, TOP);
   if (wait->state == NJL_EXPIRED && g->ended < g->started) {
     g->has_expired = true;
-    cancel_children(g, wait->host->current);
+    cancel_children(g);
   }
   collect(L, g);
   while (g->decisive == NULL && g->started < g->total && g->started - g->ended < g->limit) start_next(L, g);
@@ -149,8 +175,8 @@ static int go(lua_State *L, int status, lua_KContext context) {
 /* Fills the stack up to TOP. */
 static group *open_group(lua_State *L, mode mode) {
   lua_settop(L, OPTIONS);
-  group *g = (group *)njl_wait_push_sized(L, njl_host_open(L), sizeof *g);
-  g->wait.needs_tasks = true;
+  group *g = push_group(L, njl_host_open(L));
+  lua_toclose(L, GROUP);
   g->mode = mode;
   g->limit = LUA_MAXINTEGER;
   lua_newtable(L);
@@ -219,11 +245,11 @@ int njl_timeout(lua_State *L) {
     lua_insert(L, 1);
   }
   lua_remove(L, TOP + 1);
-  group *g = (group *)njl_wait_push_sized(L, njl_host_of(L), sizeof *g);
+  group *g = push_group(L, njl_host_of(L));
   lua_replace(L, GROUP);
+  lua_toclose(L, GROUP);
   lua_newtable(L);
   lua_replace(L, CHILDREN);
-  g->wait.needs_tasks = true;
   g->mode = TIMEOUT;
   g->seconds = seconds;
   g->total = 1;

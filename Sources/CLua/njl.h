@@ -122,6 +122,7 @@ struct njl_task {
   njl_host *host;
   lua_State *thread;
   njl_task *parent, *first_child, *previous, *next; /* children end with their parent */
+  lua_Integer number;                               /* greater than those of the tasks spawned before */
   size_t unended;                                   /* children that have not ended */
   njl_task *failed; /* the first child whose failure nobody has asked for yet; anchored */
   njl_task *next_ready; /* in the ready list; once ended, among the finished of its group */
@@ -156,6 +157,7 @@ struct njl_host {
   njl_task *current;        /* never NULL */
   njl_task *first_ready, *last_ready;
   size_t ready;
+  lua_Integer spawned;      /* tasks, ever */
   njl_wait *timers;         /* root of the heap */
   njl_clock *clock;         /* that the timers go by in place of real time; NULL: none */
   size_t calls;             /* in flight */
@@ -616,6 +618,7 @@ int luaopen_nightjar(lua_State *L);
 #define NJL_ERROR "nightjar.error"
 #define NJL_TASK "nightjar.task"
 #define NJL_WAIT "nightjar.wait"
+#define NJL_GROUP "nightjar.group"
 #define NJL_DIGEST "nightjar.digest"
 #define NJL_GATE "nightjar.gate"
 #define NJL_CLOCK "nightjar.clock"

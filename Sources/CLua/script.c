@@ -25,7 +25,9 @@ static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextra
 static bool has_room(const njl_script *script, size_t bytes) {
   size_t limit = script->options.memory;
   if (limit != 0 && bytes > (limit > script->memory ? limit - script->memory : 0)) return false;
-  return script->options.allocations == 0 || script->allocations <= script->options.allocations;
+  const njl_script_options *options = &script->options;
+  if (options->allocations == 0 || script->allocations <= options->allocations) return true;
+  return options->failures != 0 && script->allocations - options->allocations > options->failures;
 }
 
 /* Beyond the limit, for finalizers alone: one that finds no memory for its call is not called again, and what it would have
@@ -338,6 +340,8 @@ bool njl_script_open(njl_script *script, lua_CFunction open, char **message) {
   lua_settop(L, 0);
   return is_open;
 }
+
+uint64_t njl_script_allocations(const njl_script *script) { return script->allocations; }
 
 const char *njl_lua_version(void) { return LUA_VERSION; }
 

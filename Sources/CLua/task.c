@@ -76,7 +76,7 @@ void njl_check_callable(lua_State *L, int index, const char *role) {
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) {
   int function = lua_gettop(L) - arguments;
   njl_task *task = lua_newuserdatauv(L, sizeof *task, NJL_TASK_TRACEBACK);
-  *task = (njl_task){.host = host, .state = NJL_NEW, .results = arguments};
+  *task = (njl_task){.host = host, .state = NJL_NEW, .results = arguments, .number = ++host->spawned};
   luaL_setmetatable(L, NJL_TASK);
   task->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, NJL_TASK_THREAD);

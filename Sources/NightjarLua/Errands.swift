@@ -106,6 +106,8 @@ final class Errand: @unchecked Sendable {
     deinit { fail(Errand.stopped) }
 
     static let stopped = NightjarError(.script, "the script was stopped before its call was made")
+    static let unmade = NightjarError(
+        .script, "the script did not make the call to its end: it was stopped, or out of memory")
 
     func fail(_ error: NightjarError) { answer(.failure(error)) }
 
@@ -215,6 +217,9 @@ public func njl_errand_fail(_ errand: OpaquePointer?, _ message: njl_bytes, _ nu
 
 @_cdecl("njl_errand_end") @implementation
 public func njl_errand_end(_ errand: OpaquePointer?) {
-    Handle<Errand>.borrow(errand)?.task = nil
+    let ended = Handle<Errand>.borrow(errand)
+    ended?.task = nil
+    // Who waits for it may hold it too, to cancel it.
+    ended?.fail(Errand.unmade)
     Handle<Errand>.release(errand)
 }

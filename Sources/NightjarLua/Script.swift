@@ -40,6 +40,7 @@ public final class Script: @unchecked Sendable {
         options.burst = limits.burst ?? 0
         options.seconds = limits.time?.inSeconds ?? 0
         options.allocations = limits.allocations ?? 0
+        options.failures = limits.failures ?? 0
         options.warns = limits.warns
         guard let state = njl_script_new(&options) else {
             throw NightjarError(.script, "there is not enough memory for a Lua state")
@@ -139,8 +140,10 @@ public struct ScriptLimits: Sendable {
     public var isInterruptible = true
     /// Whether `warn("@on")` brings warnings to standard error, which belongs to the host.
     var warns = false
-    /// Every allocation after so many fails. For tests.
+    /// Those after so many fail. For tests.
     var allocations: UInt64?
+    /// So many of them; nil: all.
+    var failures: UInt64?
 
     public init() {}
 

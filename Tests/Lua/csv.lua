@@ -9,9 +9,13 @@ local function parses(text, json, options)
   equal(show(csv.parse(text, options)), json)
   -- In pieces of every size it is the same.
   for size = 1, math.min(#text, 8) do
-    local at, rows = 1, {}
+    local at, rows, is_over = 1, {}, false
     local function piece()
-      if at > #text then return nil end
+      if at > #text then
+        assert(not is_over, "asked again behind the end")
+        is_over = true
+        return nil
+      end
       at = at + size
       return text:sub(at - size, at - 1)
     end
@@ -29,6 +33,16 @@ parses("a,\n,b\n,", '[["a",""],["","b"],["",""]]')
 parses('"a,b","c ""d""","e\r\nf",""\r\n', '[["a,b","c \\"d\\"","e\\r\\nf",""]]')
 parses('""', '[[""]]')
 parses("\r\n\n\na\r\n\r\nb\n\n", '[["a"],["b"]]')
+do -- What begins as a byte order mark does, and ends.
+  local left, is_over = { "\xEF" }, false
+  local row = csv.rows(function()
+    assert(not is_over, "asked again behind the end")
+    is_over = #left == 0
+    return table.remove(left)
+  end)
+  equal(row()[1], "\xEF")
+  equal(row(), nil)
+end
 parses("\xEF\xBB\xBFa,b", '[["a","b"]]')
 parses("a;b|c", '[["a","b|c"]]', { separator = ";" })
 parses("'a\tb'\tc", '[["a\\tb","c"]]', { separator = "\t", quote = "'" })

@@ -78,6 +78,12 @@ if isOurs then
   equal(a, b)
   equal(b, c)
   equal(loads, 1)
+  -- By who was spawned before it is loaded, too.
+  forget "shared"
+  local before = spawn(function() return require "shared" end)
+  local shared = require "shared"
+  equal(before:join(), shared)
+  equal(loads, 2)
 
   -- It is loaded by the next when the first fails or is cancelled.
   loads = 0

@@ -126,44 +126,4 @@ import Testing
         client.close()
         #expect(lines.all.count < 14_000)
     }
-
-    // MARK: Memory that runs out
-
-    /// The n-th allocation fails, for each n until a run gets by: it ends in an error, and nothing crashes or leaks.
-    @Test(arguments: [
-        "local s = nightjar.base64.encode('abc') local b = nightjar.base64.decode(s)",
-        "local r = nightjar.csv.parse('a,b\\n1,\"2\"\\n', {header = true}) local t = nightjar.csv.write(r)",
-        "local h = nightjar.hash.new('sha256', 'k'):update('a'):finish('base64') local d = nightjar.hash.md5('a')",
-        "local t = nightjar.time.format(nightjar.time.parse('2024-02-29T12:00:00Z'), {offset = '+01:00'})",
-        "local u = nightjar.url.build(nightjar.url.parse('http://h/?a=b')) local r = nightjar.url.redact('http://h/?token=1')",
-        "local u, w = nightjar.uuid.v4(), nightjar.uuid.parse(nightjar.uuid.v7())",
-        "nightjar.log.error('x', {a = {1, 'b c'}, token = 'x'})",
-        "local e = pcall(nightjar.env.integer, 'PATH') local p = nightjar.env.get('PATH')",
-        "local a = nightjar.args.read({{'x'}, {'-n', 'N', type = 'integer'}}, {'a', '-n1'}) local e = nightjar.try(nightjar.args.read, {}, {'x'})",
-        "local v = nightjar.json.pointer({a = {1}}, '/a~01/0')",
-    ])
-    func survivesTheFailureOfEachAllocation(use: String) throws {
-        let source = Array("local nightjar = require 'nightjar' \(use)".utf8)
-        let isLog = use.contains("log")
-        var configuration = Configuration()
-        configuration.log = isLog ? Lines().sink(.error) : nil
-        let client = try Client(configuration)
-        var limit: UInt64 = 1
-        var hasRun = false
-        while !hasRun, limit < 20_000 {
-            var limits = ScriptLimits()
-            limits.allocations = limit
-            limits.isInterruptible = false
-            let script = try? Script(client: client, limits: limits)
-            do throws(NightjarError) {
-                try script?.run(source)
-                hasRun = script != nil
-            } catch {
-                #expect(error.kind == .script)
-            }
-            limit += 1
-        }
-        #expect(hasRun)
-        client.close()
-    }
 }

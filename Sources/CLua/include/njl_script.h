@@ -16,7 +16,8 @@ typedef struct njl_script_options {
   uint64_t instructions; /* of one run; 0: no bound */
   uint64_t burst;        /* instructions between two waits; 0: no bound */
   double seconds;        /* of one run, by the wall clock; 0: no bound */
-  uint64_t allocations;  /* every allocation after so many fails; 0: none does. For tests */
+  uint64_t allocations;  /* those after so many fail; 0: none does. For tests */
+  uint64_t failures;     /* so many of them; 0: all */
 } njl_script_options;
 
 /* NULL: out of memory. */
@@ -43,6 +44,8 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
 /* What the program of the last run returned, where that was an integer; else 0. */
 int njl_script_exit_status(const njl_script *script);
 void njl_script_free_text(char *text);
+/* So many were asked for. */
+uint64_t njl_script_allocations(const njl_script *script);
 
 /* What nightjar.client() gives; takes over one reference. */
 void njl_script_set_client(njl_script *script, njl_client *client);

@@ -50,9 +50,12 @@ local function pieces_of(source, name, lines)
   if type(source) ~= "function" then
     misuse(format("%s: a string or a function expected, got %s", name, got(source)))
   end
+  local is_over = false -- What has ended, as the lines of a file, is not to be asked again.
   return function()
-    local text = source()
-    if text == nil then return nil end
+    local text
+    if not is_over then text = source() end
+    is_over = text == nil
+    if is_over then return nil end
     if type(text) ~= "string" then misuse(format("%s: the function must return strings, not a %s", name, type(text))) end
     return lines and text .. "\n" or text
   end
@@ -66,6 +69,7 @@ local function row_reader(next_piece, options)
   local most, lenient = options.max_row or LONGEST_ROW, options.lenient
   local text, at, line = "", 1, 1
   local is_first, skips_newline = true, false
+  local expected = 0 -- fields of a row
 
   -- Whether there is a byte at the place.
   local function fill()
@@ -88,7 +92,26 @@ local function row_reader(next_piece, options)
 
   local function refuse(where, what) fail("decoding", format("the text is not CSV: %s at line %d", what, where)) end
 
+  -- The next row where it is whole and in order, as most are.
+  local function take_whole()
+    if not fill() then return nil end
+    if skips_newline then -- of a \r\n
+      skips_newline = false
+      if byte(text, at) == 10 then
+        at = at + 1
+        if not fill() then return nil end
+      end
+    end
+    local whole, behind, lines, ends_in_cr = read_row(text, at, separator, quote, most, expected)
+    if not whole then return nil end
+    local began = line
+    at, line, skips_newline, expected = behind, line + lines, ends_in_cr, #whole
+    return whole, began
+  end
+
   return function()
+    local whole, whole_began = take_whole()
+    if whole then return whole, whole_began end
     local fields, count, size = {}, 0, 0
     local began, field_began = line, line
     local parts, part_count = {}, 0
@@ -119,22 +142,6 @@ local function row_reader(next_piece, options)
         end_field()
         return fields, began
       end
-      if skips_newline then -- of a \r\n
-        skips_newline = false
-        if byte(text, at) == 10 then
-          at = at + 1
-          goto continue
-        end
-      end
-
-      if state == "start" and count == 0 then
-        local whole, behind, lines, ends_in_cr = read_row(text, at, separator, quote, most)
-        if whole then
-          at, line, skips_newline = behind, line + lines, ends_in_cr
-          return whole, began
-        end
-      end
-
       if state == "start" then
         field_began = line
         if byte(text, at) == quote_byte then
@@ -184,6 +191,8 @@ local function row_reader(next_piece, options)
             line = line + 1
             skips_newline = b == 13
             if state == "plain" and count == 0 and part_count == 0 then -- an empty line
+              whole, whole_began = take_whole()
+              if whole then return whole, whole_began end
               began, state = line, "start"
             else
               end_field()
@@ -235,7 +244,7 @@ function csv.rows(source, options)
         .. "; give ragged = true to take it as it is", line, #fields, #names))
     end
     local record = {}
-    for place, name in ipairs(names) do record[name] = fields[place] end
+    for place = 1, #names do record[names[place]] = fields[place] end
     return record
   end
 end

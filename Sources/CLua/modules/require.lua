@@ -1,9 +1,9 @@
 -- require as Lua 5.4 has it, written in Lua so that a module can wait while it is loaded. What another task loads already is
 -- waited for and not loaded twice; modules that require each other in a circle are told so.
 local native = ...
-local loaded, package, gate, task_at = native.loaded, native.package, native.gate, native.task
+local loaded, package, gate, task_at, spawned = native.loaded, native.package, native.gate, native.task, native.spawned
 local type, error, rawget, setmetatable, ipairs, select = type, error, rawget, setmetatable, ipairs, select
-local format = string.format
+local format, huge = string.format, math.huge
 local concat, insert = table.concat, table.insert
 
 -- What is being loaded, by its name; and by each task that loads, the innermost of what it loads.
@@ -20,17 +20,20 @@ local Loading = {
 -- The way round, if what waits for this would wait for itself; else nil.
 local function circle(record)
   local mine, inward = {}, {}
-  local level = 0
-  local task = task_at(0)
+  local level, below = 0, huge
+  local task, number = task_at(0)
   while task do
     local at = innermost[task]
     while at do
-      mine[at] = true
-      insert(inward, 1, at)
+      -- What a task was spawned before is loaded without it.
+      if below > at.since then
+        mine[at] = true
+        insert(inward, 1, at)
+      end
       at = at.outer
     end
-    level = level + 1
-    task = task_at(level)
+    level, below = level + 1, number
+    task, number = task_at(level)
   end
   local onward, seen = {}, {}
   local at = record
@@ -88,7 +91,8 @@ return function(...)
     waiter:wait()
     if inner then inner.waits_for = nil end
   end
-  local record <close> = setmetatable({ name = name, task = task, outer = innermost[task], waiters = {} }, Loading)
+  local record <close> = setmetatable({ name = name, task = task, outer = innermost[task], since = spawned(), waiters = {} },
+    Loading)
   loading[name] = record
   innermost[task] = record
   local loader, data = find_loader(name)

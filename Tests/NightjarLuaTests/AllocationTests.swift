@@ -1,0 +1,460 @@
+import Foundation
+import Nightjar
+import NightjarDemo
+import Synchronization
+import Testing
+
+@testable import NightjarLua
+
+/// Each allocation of Lua's fails in turn, in all that a script can do: see ``Allocations``.
+@Suite struct AllocationTests {
+    private let demo = DemoServer()
+
+    private func client(
+        at url: String? = nil, _ change: (inout Configuration) throws -> Void = { _ in }
+    ) throws -> Client {
+        var configuration = Configuration()
+        configuration.baseURL = try url ?? origin()
+        try change(&configuration)
+        return try Client(configuration)
+    }
+
+    private func origin() throws -> String { "http://127.0.0.1:\(try demo.start())" }
+
+    /// A folder of its own, which is empty again in the end.
+    private func inFolder(_ body: (String) throws -> Void) throws {
+        let folder = "/tmp/nightjar-\(UInt64.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try body(folder)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
+    @Test func aStateOpensOrDoesNot() throws {
+        try Allocations.fail(.allFrom, in: "", isSandboxed: true)
+        try Allocations.fail(.one, in: "", isSandboxed: true)
+    }
+
+    // MARK: Modules
+
+    private static let modules = [
+        "local s = nightjar.base64.encode('abc') local b = nightjar.base64.decode(s)",
+        "local r = nightjar.csv.parse('a,b\\n1,\"2\"\\n', {header = true}) local t = nightjar.csv.write(r)",
+        "local h = nightjar.hash.new('sha256', 'k'):update('a'):finish('base64') local d = nightjar.hash.md5('a')",
+        "local t = nightjar.time.format(nightjar.time.parse('2024-02-29T12:00:00Z'), {offset = '+01:00'})",
+        "local u = nightjar.url.build(nightjar.url.parse('http://h/?a=b')) local r = nightjar.url.redact('http://h/?token=1')",
+        "local u, w = nightjar.uuid.v4(), nightjar.uuid.parse(nightjar.uuid.v7())",
+        "nightjar.log.with{b = 1}.error('x', {a = {1, 'b c'}, token = 'x'})",
+        "local e = pcall(nightjar.env.integer, 'PATH') local p = nightjar.env.get('PATH')",
+        "local a = nightjar.args.read({{'x'}, {'-n', 'N', type = 'integer'}}, {'a', '-n1'}) local e = nightjar.try(nightjar.args.read, {}, {'x'})",
+        """
+        local v = {b = nightjar.array {}, a = {1, 2.5, nightjar.null, true, "x\\n"}, c = {d = {e = math.mininteger}}}
+        local text = nightjar.json.encode(v, {pretty = true, sorted = true}) .. nightjar.json.encode(v)
+        local back = nightjar.json.decode('{"a":[1,2.5e3,null,true,"\\\\u00e4\\\\n"],"b":{"c":[]},"d":18446744073709551615}')
+        local item, _, err = nightjar.json.pointer({a = {1}}, '/a~01/0'), pcall(nightjar.json.decode, '[1,}')
+        local _, why = pcall(nightjar.json.encode, {[{}] = 1})
+        """,
+        """
+        local input = nightjar.stdin
+        local _, why = pcall(input.lines, 0)
+        """,
+        """
+        local testing = nightjar.testing
+        testing.before(function(t) end)
+        testing.test("a", function(t) t:equal({1, {a = 2}}, {1, {a = 2}}) t:cleanup(function() end) end)
+        testing.test("b", function(t) t:raises("boom", error, "boom") t:test("c", function(t) t:equal(1, 2) end) end)
+        local output = {}
+        testing.run {format = "tap", write = function(text) output[#output + 1] = text end}
+        """,
+    ]
+
+    @Test(arguments: modules) func modulesSurvive(use: String) throws {
+        var configuration = Configuration()
+        configuration.log = use.contains("log") ? LogSink(level: .error) { _ in } : nil
+        let client = try Client(configuration)
+        try Allocations.fail(.allFrom, in: use, client: client)
+        try Allocations.fail(.one, in: use, client: client)
+        client.close()
+    }
+
+    /// Functions of the host, and what goes to and from them.
+    @Test func functionsOfTheHostSurvive() throws {
+        for failing in [Allocations.Failing.allFrom, .one] {
+            try Allocations.fail(
+                failing, in: "local a, b = swap('a', 1, true) pcall(refuse, {}) assert(value == 'text')"
+            ) {
+                script in
+                try script.register("swap") { call in
+                    call.string(0).map(call.returnString)
+                    call.returnInteger(call.integer(1))
+                }
+                try script.register("refuse") { $0.fail("not today") }
+                try script.setGlobal("value", .string("text"))
+            }
+        }
+    }
+
+    // MARK: Tasks
+
+    private static let waits = """
+        local clock <close> = nightjar.testing.clock { auto = true }
+        local channel = nightjar.channel(1)
+        nightjar.spawn(function() for i = 1, 3 do channel:send(i) end channel:close() end)
+        for value in channel:values() do nightjar.sleep(1) end
+        local one, other = nightjar.channel(0), nightjar.channel(0)
+        nightjar.spawn(function() other:send "x" end)
+        local from, value = nightjar.select {one, other, timeout = 5}
+        local none = nightjar.select {one, timeout = 1}
+        nightjar.after(1, function() end):join()
+        local ticker = nightjar.every(1, function() end)
+        nightjar.sleep(3)
+        ticker:cancel()
+        package.preload.waits = function() nightjar.sleep(1) return {} end
+        local again = nightjar.spawn(function() return require "waits" end)
+        require "waits"
+        again:join()
+        local lost = nightjar.spawn(function() error "lost" end)
+        pcall(lost.join, lost)
+        local f = nightjar.debounce(1, function(...) nightjar.sleep(0) end)
+        f(1, 2) f(3) nightjar.sleep(2) f(4)
+        f:flush():join()
+        local g = nightjar.throttle(1, function() end)
+        g(1) g(2) g:cancel() g(3) g(4) nightjar.sleep(2) g:cancel()
+        clock:close()
+        """
+
+    private static let groups = """
+        local clock <close> = nightjar.testing.clock {auto = true}
+        local gen = coroutine.wrap(function() for i = 1, 2 do nightjar.sleep(0) coroutine.yield(i) end end)
+        local a, b = gen(), gen()
+        local x, y = nightjar.all {function() return 1 end, function() nightjar.sleep(0) end}
+        local list = nightjar.map({1, 2, 3}, function(i) nightjar.sleep(0) return i end, {concurrency = 2})
+        local some, errors = nightjar.map({1, 2}, function(i) error(i) end, {collect_errors = true})
+        local first = nightjar.race {function() nightjar.sleep(5) end, function() return 1 end}
+        local t = nightjar.timeout(5, function() return 1 end)
+        local _, late = nightjar.try(nightjar.timeout, 0, function() nightjar.sleep(5) end)
+        local closes = setmetatable({}, {__close = function() nightjar.sleep(0) end})
+        local task = nightjar.spawn(function() local c <close> = closes nightjar.sleep(5) end)
+        local left, late = false, false
+        pcall(nightjar.map, {1, 2, 3}, function() nightjar.sleep(9) late = left end)
+        left = true
+        nightjar.sleep(20)
+        assert(not late)
+        nightjar.sleep(0)
+        task:cancel()
+        local _, why = pcall(task.join, task)
+        local text = tostring(task) .. tostring(why)
+        """
+
+    @Test(arguments: [waits, groups]) func tasksSurvive(use: String) throws {
+        try Allocations.fail(.allFrom, in: use)
+        try Allocations.fail(.one, in: use)
+    }
+
+    // MARK: Files and processes
+
+    @Test func filesSurvive() throws {
+        try inFolder { folder in
+            let use = """
+                local fs = nightjar.fs
+                local folder <close> = fs.temp_dir {dir = "\(folder)"}
+                local path = folder.path .. "/a"
+                fs.append(path, "one\\ntwo\\n")
+                fs.write(path .. "b", fs.read(path), {mode = 384})
+                for line in fs.lines(path) do end
+                local names, kinds = fs.list(folder.path)
+                local found, kind = fs.stat(path), fs.exists(path)
+                fs.copy(path, path .. "c") fs.rename(path, path .. "d")
+                fs.mkdir(path .. "/../e/f")
+                fs.remove(path .. "c")
+                local file <close> = fs.temp_file {dir = folder.path}
+                local _, err = pcall(fs.read, path)
+                """
+            try Allocations.fail(.allFrom, in: use)
+        }
+    }
+
+    @Test func processesSurvive() throws {
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local process = nightjar.process
+                local child <close> = process.spawn {"cat", stdin = "pipe", stdout = "pipe", stderr = "null"}
+                child.stdin:write "line\\n"
+                local text = child.stdout:line() .. tostring(child) .. child.pid
+                child.stdin:close()
+                local status = child:wait().status
+                child:kill "TERM"
+                """)
+    }
+
+    @Test func runsOfProgramsSurvive() throws {
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local result = nightjar.process.run {"cat", input = "text", env = {A = "b"}, inherit_env = false}
+                local _, err = pcall(nightjar.process.run, {"/no/such/program"})
+                """)
+    }
+
+    // MARK: Calls
+
+    @Test func callsSurvive() throws {
+        let client = try client()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client()
+                local res = api:get("/echo", {query = {a = {1, "x"}}, headers = {["X-A"] = 2}, timeout = 5})
+                local seen, type = res.json, res.headers.content_type
+                for name, value in pairs(res.headers) do end
+                local told = tostring(res) .. res:curl() .. res.url .. #res.body .. res.timing.total .. #res.headers
+                local made = api:post("/echo", {json = {a = {1, 2, nightjar.null}}, schema = {type = "object"}})
+                local value, err = nightjar.try(api.get, api, "/status/404")
+                local text, body, why = tostring(err), err.response.text, err.kind .. err.message
+                """, client: client)
+        client.close()
+        demo.stop()
+    }
+
+    @Test func bodiesAndStreamsSurvive() throws {
+        let client = try client()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client()
+                for chunk in api:get("/drip?bytes=2&delay=0.001", {stream = true}):chunks() do a = chunk end
+                local left <close> = api:get("/bytes/1000000", {stream = true})
+                local place = 0
+                api:post("/echo", {body = function() place = place + 1 nightjar.sleep(0) return ({"a", "b"})[place] end})
+                api:post("/form", {form = {{"a", "b"}, {"a", 1}}, compress = true})
+                api:post("/form", {multipart = {{name = "a", value = 1}, {name = "b", bytes = "x", filename = "f"}}})
+                api:post("/upload", {file = "/etc/hostname"})
+                api:get("/redirect/1", {on_redirect = function(info) nightjar.sleep(0) return info.url end})
+                """, client: client)
+        client.close()
+        demo.stop()
+    }
+
+    /// The cache, and fresh answers that come behind the old ones.
+    @Test func answersThatAreKeptSurvive() throws {
+        let client = try client {
+            $0.cache = try CacheStorage()
+            $0.cachePolicy = .offlineFirst
+        }
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client()
+                local options = {query = {control = "max-age=0", etag = "strong"}}
+                api:get("/cache/a", options)
+                local heard
+                options.on_refresh = function(res, err) nightjar.sleep(0) heard = true end
+                local res = api:get("/cache/a", options)
+                local source, age = res.source, res.headers.age
+                local fresh = res:refreshed()
+                local a, b = nightjar.all {function() return res:refreshed() end, function() return res:refreshed() end}
+                local cache = api.cache
+                cache:put("/cache/b", {json = {1}, headers = {["Cache-Control"] = "max-age=9"}}, {query = {x = 1}})
+                local kept = cache:get("/cache/b", {query = {x = 1}}).json
+                local none = cache:get("/cache/none")
+                local count = cache:delete("/cache/b", {query = {x = 1}}) + cache:delete {prefix = "/cache/b"}
+                local text, hits = tostring(cache), cache:stats().hits
+                local _, why = pcall(cache.put, cache, "/", {status = 1})
+                """, client: client)
+        client.close()
+        demo.stop()
+    }
+
+    /// What hears of more than its own calls: logins and failed attempts.
+    @Test func loginsAndRetriesSurvive() throws {
+        let origin = try origin()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local plain = nightjar.client {base_url = "\(origin)"}
+                local ended = 0
+                local api <close> = nightjar.client {
+                    base_url = "\(origin)",
+                    auth = {
+                        type = "bearer",
+                        provider = function(info)
+                            nightjar.sleep(0)
+                            if info.refused then return nil end
+                            return plain:post("/v1/auth/login", {
+                                json = {email = "ada@example.org", password = "moonlight"}}).json.access_token, 60
+                        end,
+                        on_login_required = function() ended = ended + 1 end,
+                    },
+                }
+                local me = nightjar.map({1, 2}, function() return api:get("/v1/me").json.handle end)
+                api:sign_in {access_token = "at_wrong"}
+                local _, err = nightjar.try(api.get, api, "/v1/me")
+                local why = tostring(err:explain()) .. #err.earlier
+                api:sign_out()
+                local member <close> = nightjar.client {base_url = "\(origin)", auth = {type = "login",
+                    url = "/v1/auth/login", json = {email = "ada@example.org", password = "moonlight"}}}
+                member:log_in {prompt = function() end}
+                local limits = #api:limits()
+                local key = nightjar.idempotency_key()
+                local res = plain:put("/v1/flaky", {
+                    query = {key = key, times = 1}, retry = {attempts = 2, base = 0.0001}, idempotency_key = key,
+                    on_retry = function(info) nightjar.sleep(0) return info.again end,
+                    body = {each = function()
+                        local parts = {"a", "b"} return function() return table.remove(parts) end
+                    end}})
+                local list, text = res:explain(), tostring(res:explain())
+                """)
+        demo.stop()
+    }
+
+    /// Batches and lists in pages.
+    @Test func listsSurvive() throws {
+        let client = try client(at: origin() + "/v1")
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client()
+                local got, errors = api:batch {"/articles/1", {path = "/articles/0"}, collect_errors = true}
+                local text = tostring(errors[2]) .. errors[2].index .. got.n
+                local options = {items = "/results", next = "/next_cursor", key = "/id", query = {count = 4, limit = 2}}
+                local list = api:paginate("/lists/memory/cursor", options)
+                local item, state = list(), list:state()
+                for page in list:pages() do local n = #page.items + page.number + page.response.status end
+                local some = list:resume(state):take(1)
+                list:close()
+                local own = api:paginate("/lists/memory/cursor", {query = {count = 4, limit = 2}, next = function(page)
+                    nightjar.sleep(0)
+                    if page.number == 1 then return {query = {cursor = page.response.json.next_cursor}} end
+                end})
+                nightjar.map({1, 2}, function() for item in own do nightjar.sleep(0) end end)
+                local why = own.explanation .. tostring(own)
+                local _, none = nightjar.try(api.paginate, api, "/lists/memory/cursor", {resume = "x"})
+                for item in api:paginate("/lists/one/cursor", {query = {count = 1}}) do break end
+                """, client: client)
+        client.close()
+        demo.stop()
+    }
+
+    /// A stranger's script with the client of its host.
+    @Test func aSandboxSurvives() throws {
+        let client = try client()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                nightjar.log.info "x"
+                local api = nightjar.client()
+                local a, b = nightjar.all {function() return api:get("/echo").json end, function() nightjar.sleep(0) end}
+                for item in api:paginate("/v1/lists/sandbox/cursor", {items = "/results", next = "/next_cursor",
+                    query = {count = 3}}) do end
+                """, client: client, isSandboxed: true)
+        client.close()
+        demo.stop()
+    }
+
+    // MARK: Clients whose calls go nowhere
+
+    private static let mocked = [
+        // Mocks, their functions, the log, networks.
+        """
+        local mock = nightjar.mock {
+            {name = "list", path = "/a", query = {page = 1}, answers = {{fault = "connection_lost"}, {json = {results = {1}}}}},
+            {name = "own", path = "/b/{id}", answer = function(request)
+                nightjar.sleep(0)
+                return {json = {id = request.params.id}, headers = {etag = '"7"'}}
+            end},
+        }
+        local lines = {}
+        local api <close> = nightjar.client {base_url = "http://api.test", mock = mock, retry = {attempts = 2, base = 0.0001},
+            network = {loss = 0}, log = function(level, line) lines[#lines + 1] = level .. line end}
+        local got, id = api:get("/a", {query = {page = 1}}).json, api:get("/b/7").json.id
+        local _, err = pcall(api.get, api, "/c")
+        local uses, calls = mock:uses "list", mock:calls("own")[1].path
+        local _, why = pcall(mock.verify, mock)
+        mock:reset()
+        """,
+        // Hooks, and the lists and documents whose calls go through them.
+        """
+        local pages = {{path = "/list", answer = {json = {results = {{id = 1}}, next_cursor = nightjar.null}}},
+            {path = "/api.json", answer = {json = {openapi = "3.1.0", info = {title = "A", version = "1"}, paths = {}}}},
+            {answer = 404}}
+        local seen = 0
+        local api <close> = nightjar.client {base_url = "http://api.test", mock = pages,
+            before = function(request) nightjar.sleep(0) request.headers["X-A"] = "b" end,
+            after = function(result, request) seen = seen + 1 end}
+        pcall(api.get, api, "/x")
+        local options = {items = "/results", next = "/next_cursor"}
+        for item in api:paginate("/list", options) do end
+        api:load_openapi "url:/api.json"
+        local task, list
+        local circle <close> = nightjar.client {base_url = "http://api.test", mock = pages, before = function() task:join() end}
+        list = circle:paginate("/list", options)
+        task = nightjar.spawn(function() return list() end)
+        local _, why = pcall(task.join, task)
+        """,
+        // Endpoints.
+        """
+        local api <close> = nightjar.client {base_url = "http://api.test", mock = {{answer = {json = {results = {{id = 1}}}}}},
+            endpoints = {
+                read = {path = "/a/{id}", summary = "One", parameters = {id = {type = "integer"}, q = {type = "string"}}},
+                make = {path = "/a", method = "POST", body = {schema = {type = "object", required = {"t"}}}},
+                all = {path = "/a", pagination = {style = "cursor", items = "/results", next = "/next"}},
+            }}
+        local ends = api.endpoints
+        local id = ends.read({id = 1}, {query = {x = 1}}).json.results[1].id
+        ends.make {json = {t = 1}}
+        api:request {endpoint = "read", arguments = {id = 2}}
+        local _, refused = pcall(ends.make, {json = {}})
+        local _, near = pcall(function() return ends.rad end)
+        for name, each in pairs(ends) do local text = tostring(each) .. each.path end
+        for item in ends.all:paginate({}, {prefetch = 0, max_pages = 9}) do end
+        local text, count = tostring(ends), #ends
+        """,
+        // Cookies.
+        """
+        local api <close> = nightjar.client {base_url = "http://api.test", cookies = true, mock = {{answer = {
+            headers = {["set-cookie"] = "a=b; Path=/"}, body = ""}}}}
+        api:get "/"
+        local jar = api.cookies
+        jar:set("http://api.test/", "c=d; Max-Age=100; HttpOnly; SameSite=Strict")
+        for _, cookie in ipairs(jar:list()) do local text = cookie.name .. cookie.value .. tostring(cookie.expires) end
+        local text = jar:text() .. tostring(jar)
+        local stored, skipped = jar:load_text(text)
+        local gone = jar:delete {name = "a"}
+        local _, why = pcall(jar.set, jar, "x", "y")
+        jar:clear()
+        """,
+        // Limits, coalescing, and what is said of them.
+        """
+        local api <close> = nightjar.client {base_url = "http://api.test", coalesce = true, concurrency = 1, max_waiting = 2,
+            rate_limit = {requests = 100, per = 1}, mock = {{answer = {body = "x", delay = 0.0001}}}}
+        local task = nightjar.spawn(function() nightjar.map({1, 2}, function(i) return api:get("/" .. i).body end) end)
+        nightjar.sleep(0)
+        local states = api:limits()
+        task:join()
+        local same = nightjar.map({1, 2}, function() return api:get("/").source end)
+        local _, wrong = pcall(nightjar.client, {base_ulr = "x"})
+        local why = tostring(wrong) .. tostring(api:get("/"):explain())
+        """,
+    ]
+
+    @Test(arguments: mocked) func mockedCallsSurvive(use: String) throws {
+        try Allocations.fail(.allFrom, in: use)
+    }
+
+    @Test func cassettesSurvive() throws {
+        try inFolder { folder in
+            let origin = try origin()
+            let use = """
+                local file = "\(folder)/cassette.json"
+                for _, mode in ipairs {"record", "replay", "auto"} do
+                    local api <close> = nightjar.client {base_url = "\(origin)", cassette = {file = file, mode = mode}}
+                    local status = api:get("/echo", {query = {token = "x"}}).status
+                end
+                """
+            try Allocations.fail(.allFrom, in: use)
+            try FileManager.default.removeItem(atPath: folder + "/cassette.json")
+            demo.stop()
+        }
+    }
+}
