@@ -11,6 +11,7 @@ final class RequestBox {
     private var hasFormFields = false
     private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
     private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
+    private var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
     private var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
     private var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
     private var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
@@ -30,6 +31,7 @@ final class RequestBox {
         hasFormFields = other.hasFormFields
         head = other.head
         body = other.body
+        progress = other.progress
         provideBody = other.provideBody
         rewindBody = other.rewindBody
         bodyContext = other.bodyContext
@@ -78,6 +80,7 @@ final class RequestBox {
         var handlers = TaskHandlers(finished: finished)
         handlers.head = head
         handlers.body = body
+        handlers.progress = progress
         handlers.provideBody = provideBody
         handlers.rewindBody = rewindBody
         handlers.redirect = redirect
@@ -129,6 +132,16 @@ final class RequestBox {
         guard let callback else { return body = nil }
         body = { (task: ClientTask, bytes: ByteBuffer) in
             bytes.withUnsafeReadableBytes { callback(context.pointer, Handle.lend(task), $0.baseAddress, $0.count) }
+        }
+    }
+
+    func onProgress(_ callback: nj_progress_fn?, _ context: CallbackContext) {
+        guard let callback else { return progress = nil }
+        progress = { (task: ClientTask, progress: TransferProgress) in
+            var told = nj_progress(
+                sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1),
+                received: Int64(progress.received), received_total: Int64(progress.receivedTotal ?? -1))
+            callback(context.pointer, Handle.lend(task), &told)
         }
     }
 
@@ -339,6 +352,13 @@ public func nj_request_on_body(
     _ request: OpaquePointer?, _ body: nj_body_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in box.onBody(body, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_on_progress") @implementation
+public func nj_request_on_progress(
+    _ request: OpaquePointer?, _ progress: nj_progress_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in box.onProgress(progress, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_on_redirect") @implementation

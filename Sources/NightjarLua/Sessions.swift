@@ -1,7 +1,8 @@
 import CLua
 import Nightjar
 
-// What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test.
+// What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test; and how far its calls
+// have come.
 
 @_cdecl("njl_session_begin") @implementation
 public func njl_session_begin(_ engine: OpaquePointer?) {
@@ -32,6 +33,19 @@ public func njl_session_cassettes(
         return Handle.own(LentText(String(buffer: try saved.told().encoded())))
     }
 }
+
+@_cdecl("njl_session_progress") @implementation
+public func njl_session_progress(_ engine: OpaquePointer?, _ state: UnsafeMutablePointer<njl_session_state>?) -> Bool {
+    guard let engine = Handle<Engine>.borrow(engine), engine.followed.isChanged else { return false }
+    let (sum, calls, time) = engine.followed.take()
+    state?.pointee = njl_session_state(
+        sent: Int64(sum.sent), sent_total: Int64(sum.sentTotal ?? -1), received: Int64(sum.received),
+        received_total: Int64(sum.receivedTotal ?? -1), calls: calls, seconds: time.inSeconds)
+    return true
+}
+
+@_cdecl("njl_session_rest") @implementation
+public func njl_session_rest(_ engine: OpaquePointer?) { Handle<Engine>.borrow(engine)?.followed.rest() }
 
 extension JSONValue {
     /// The strings of the list of that name.

@@ -6,9 +6,11 @@ What is typed is typed, and screens are compared; nothing sleeps for a while and
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -236,6 +238,30 @@ def calls(state):
     t.end()
 
 
+class SlowServer:
+    """Reads one request slowly, and answers it."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen()
+        self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        connection = self.socket.accept()[0]
+        content = b""
+        while b"\r\n\r\n" not in content:
+            content += connection.recv(65536)
+        head, content = content.split(b"\r\n\r\n", 1)
+        left = int(re.search(rb"content-length: (\d+)", head, re.I).group(1)) - len(content)
+        while left > 0:
+            left -= len(connection.recv(65536))
+            time.sleep(0.02)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+
 class Demo:
     """A demo API of its own, which can be stopped."""
 
@@ -382,6 +408,36 @@ def progress(state):
     t.enter("for part in api:get('/drip?bytes=40&delay=0.05', { stream = true }):chunks() do end")
     t.expect("one for a body that comes in parts", r"^\[[#.]+\] +\d+%  \d+ B of 40 B  \d+ B/s  [\d.]+ m?s left$")
     t.expect("and goes", r"do end\n>$")
+    t.keys("C-l")
+    t.enter("#api:get('/drip?bytes=40&delay=0.05').body")
+    t.expect("one for a call that takes long", r"^\[[#.]+\] +\d+%  \d+ B of 40 B  \d+ B/s  [\d.]+ m?s left$")
+    t.expect("which is gone before the result", r"\.body\n40\n>$")
+    t.keys("C-l")
+    t.enter("#nightjar.all { function() return api:get('/drip?bytes=40&delay=0.05').body end, function() return "
+            "api:get('/drip?bytes=60&delay=0.05').body end }")
+    t.expect("one for all that are under way", r"^(\[[#.]+\] +)?\d+%  \d+ B of 100 B  \d+ B/s  [\d.]+ m?s left  2 calls$")
+    t.expect("until all are there", r"left  2 calls$|of 100 B [^\n]* left$|^40\n>$")
+    t.expect("and no longer", r"end \}\n40\n>$")
+    t.keys("C-l")
+    server = SlowServer()
+    t.enter("api:post('%s/', { body = ('x'):rep(4000000) }).status" % server.url)
+    t.expect("one for a body that is sent", r"^(\[[#.]+\] +)?\d+%  [\d.]+ [KM]?B of 3\.8 MB  [\d.]+ [KM]B/s  [\d.:]+ (m?s|min) left  sent$")
+    t.expect("while it is sent", r"\.status\n200\n>$")
+    t.keys("C-l")
+    t.enter("n = nightjar.map({ 1, 2, 3 }, function() return api:get('/drip?bytes=40&delay=0.03').body end, { concurrency = 1 })")
+    t.expect("a bar of items has the line", r"^\[[#.]+\] +\d+%  \d of 3  [\d.]+ items/s  [\d.]+ m?s left$")
+    t.expect("alone", r"concurrency = 1 \}\)\n>$")
+    t.keys("C-l")
+    t.enter("nightjar.spawn(function() done = #api:get('/drip?bytes=40&delay=0.05').body end) and nil")
+    t.expect("calls of the background draw nothing", r"^nil\n>$")
+    for _ in range(10):
+        check("not even later", "B/s" not in t.screen(), t.screen())
+        t.keys("x", "BSpace")
+        time.sleep(0.1)
+    t.enter("api:get('/drip?bytes=400&delay=0.05')")
+    t.expect("a bar", r" B of 400 B ")
+    t.keys("C-c")
+    t.expect("that Ctrl-C takes away", r"delay=0\.05'\)\n(\^C)?interrupted\n>$")
     t.end()
 
 

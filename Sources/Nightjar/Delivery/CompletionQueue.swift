@@ -224,6 +224,7 @@ public final class CompletionQueue: @unchecked Sendable {
 enum QueueEvent: Sendable {
     case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
+    case progress(ClientTask, TransferProgress)
     case provideBody(ClientTask, maximum: Int)
     case rewindBody(ClientTask)
     case finished(ClientTask, Result<Response, NightjarError>)
@@ -242,6 +243,7 @@ enum QueueEvent: Sendable {
         switch consume self {
         case .head(let task, let head): task.deliver(head: head)
         case .body(let task, let bytes): task.deliver(body: bytes)
+        case .progress(let task, let progress): task.deliver(progress: progress)
         case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)
         case .finished(let task, let result):
             queue?.forget(task)
