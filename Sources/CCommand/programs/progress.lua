@@ -22,7 +22,7 @@ function progress.line(done, total, seconds, unit, width, note)
   if not total or total <= 0 then return text.cut(("%s  %s%s"):format(amount(done), told, note), width - margin) end
   local left = rate > 0 and ("%s left"):format(text.seconds((total - done) / rate)) or ""
   local numbers = ("%s of %s  %s  %s%s"):format(amount(done), amount(total), told, left, note)
-  local room = math.min(width - text.columns(numbers) - 8 - margin, 40)
+  local room = math.min(width - text.columns(numbers) - 9 - margin, 40)
   local part = math.min(done / total, 1)
   local bar = ""
   if room >= 8 then

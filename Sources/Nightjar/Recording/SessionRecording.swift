@@ -144,7 +144,8 @@ package final class SessionRecording: Sendable {
             if let exchange = entry.exchange.recorded {
                 recorded.append((entry.client, entry.step, exchange))
             } else {
-                losses[entry.step] = "\(entry.exchange.name) has a body that is larger than \(Cassette.largestBody >> 20) MiB"
+                losses[entry.step] =
+                    "\(entry.exchange.name) has a body that is larger than \(Cassette.largestBody >> 20) MiB"
             }
         }
         var secrets = secrets
@@ -154,7 +155,9 @@ package final class SessionRecording: Sendable {
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
         // What a later exchange has told may stand in one before it.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
-        let short = literals.filter { (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count) }
+        let short = literals.filter {
+            (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count)
+        }
         for (_, step, exchange) in recorded where losses[step] == nil {
             if scrubber.isSecretInBytes(of: exchange) {
                 losses[step] = "\(exchange.request.method) has a body of bytes with a secret in it"
@@ -164,7 +167,8 @@ package final class SessionRecording: Sendable {
         }
         saved.losses = losses.filter { steps.contains($0.key) }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
-        for (place, client) in state.clients.enumerated() where steps.contains(client.step) && losses[client.step] == nil {
+        for (place, client) in state.clients.enumerated()
+        where steps.contains(client.step) && losses[client.step] == nil {
             saved.cassettes.append(
                 Cassette(recorded.filter { $0.client == place && losses[$0.step] == nil }.map(\.exchange)))
         }

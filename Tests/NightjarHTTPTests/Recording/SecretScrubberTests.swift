@@ -128,7 +128,8 @@ struct SecretScrubberTests {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         #expect(scrubber.name(of: "493021") == "scrubbed-1")
         #expect(scrubber.name(of: "moonlight") == "scrubbed-2")
-        let scrubbed = scrubber.scrub(try exchange(answer: "{\"id\":493021,\"by\":[\"moonlight\",\"493021x\"],\"moonlight\":1}"))
+        let scrubbed = scrubber.scrub(
+            try exchange(answer: "{\"id\":493021,\"by\":[\"moonlight\",\"493021x\"],\"moonlight\":1}"))
         #expect(
             String(buffer: scrubbed.response?.body.bytes ?? ByteBuffer())
                 == "{\"id\":\"scrubbed-1\",\"by\":[\"scrubbed-2\",\"scrubbed-1x\"],\"scrubbed-2\":1}")
