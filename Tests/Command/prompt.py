@@ -334,6 +334,7 @@ def fixtures(state):
     t.enter(".save test")
     t.expect("and a file", r"^\.save script\.lua, or \.save test api_test\.lua$")
     t.enter("stream:close()")
+    t.expect("a stream that is closed", r"^> stream:close\(\)\n>$")
     t.keys("C-d")
     t.expect("the session ends", r"left with 0$")
     t.end()
