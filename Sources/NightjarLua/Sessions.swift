@@ -72,6 +72,7 @@ extension SessionRecording.Saved {
             .init(
                 "names",
                 .array(names.map { .array([.string($0.secret), .string($0.name), .bool($0.isEverywhere)]) })),
+            .init("active", .array(active.map { .integer(Int64($0)) })),
             .init("losses", .array(losses.map { .array([.integer(Int64($0.step)), .string($0.reason)]) })),
         ])
     }

@@ -309,6 +309,12 @@ def fixtures(state):
     t.expect("a large body", r"^5000000\n>$")
     t.enter("stream = other:get('/drip?bytes=100000&delay=1', { stream = true })")
     t.enter("local a, b = nightjar.all { function() return other:get('/v1/articles').status end, function() return 7 end }")
+    t.enter("made = other:post('/echo', { json = { at = os.time() } })")
+    t.enter("made.status")
+    t.enter("third = nightjar.client { base_url = os.getenv 'DEMO' } third:get('/nowhere')")
+    t.enter("third:get('/v1/articles/3').status")
+    t.enter("api = api or nothing() nothing()")
+    t.enter("api:get('/articles/3').status")
     t.enter("short = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'bearer', token = 'k3yz' } }")
     t.enter("short:get('/v1/articles/2').status, nil")
     t.enter("short:get('/echo').json.target")
@@ -321,9 +327,12 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("what worked is a test", r"^12 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
+    t.expect("what worked is a test", r"^13 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
+             r"not in it: made = other:post\('/echo', \{ json = \{ at = os.time\(\) \} \}\) \(it depends on the time or on chance\)\n"
+             r"not in it: made\.status \(made is not there\)\n"
+             r"not in it: third:get\('/v1/articles/3'\)\.status \(third is not there\)\n"
              r"not in it: short:get\('/echo'\)\.json\.target \(a secret stands in it that is too short[^)]*\)\n"
              r"not in it: short:get\('/echo'\)\.json\.headers \(a secret stands in it that is too short[^)]*\)\n"
              r"nightjar test \S+ runs it\n>$")

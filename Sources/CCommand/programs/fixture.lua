@@ -16,9 +16,7 @@ local longest_value, longest_body, deepest, shortest_secret = 1024, 8192, 20, 6
 
 -- --- Values ---
 
-local function string_literal(value)
-  return (("%q"):format(value):gsub("\\\n", "\\n"):gsub("%c", function(letter) return ("\\%03d"):format(letter:byte()) end))
-end
+local function string_literal(value) return (("%q"):format(value):gsub("\\\n", "\\n")) end
 
 local function number_literal(value)
   if math.type(value) == "integer" then return ("%q"):format(value) end
@@ -108,33 +106,46 @@ for word in ([[os io random time timing now clock uuid env limits explain collec
   changing[word] = true
 end
 
+local function is_sign(text, token, sign) return token ~= nil and lexer.text(text, token) == sign end
+
+-- The names that a statement gives a value to which outlives it, as a set; and those that it reads.
+local function names_of(text)
+  local tokens, given, read, depth = lexer.tokens(text), {}, {}, 0
+  local is_local = is_sign(text, tokens[1], "local")
+  for index, token in ipairs(tokens) do
+    local word, after, before = lexer.text(text, token), tokens[index + 1], tokens[index - 1]
+    if word == "{" or word == "(" then depth = depth + 1 end
+    if word == "}" or word == ")" then depth = depth - 1 end
+    if token.kind == "name" then
+      local is_field = is_sign(text, before, ".") or is_sign(text, before, ":")
+      local is_given = is_sign(text, after, "=") and not is_sign(text, tokens[index + 2], "=")
+      if is_sign(text, before, "function") and not is_local then
+        given[word] = true
+      elseif is_given and depth == 0 and not is_local and not is_field then
+        given[word] = true
+      elseif not is_given and not is_field then
+        read[word] = true
+      end
+    end
+  end
+  return given, read
+end
+
 -- Whether what the statement comes to may depend on the time or on chance; `names` are those that hold such values. What it gives
 -- a value to is added to them.
 local function depends_on_chance(text, names)
-  local tokens, depends = lexer.tokens(text), false
-  for _, token in ipairs(tokens) do
+  local given, read = names_of(text)
+  local depends, is_client = false, false
+  for _, token in ipairs(lexer.tokens(text)) do
     local word = token.kind == "name" and lexer.text(text, token)
-    if word and (changing[word] or names[word]) then depends = true end
+    if word and changing[word] then depends = true end
+    if word == "client" then is_client = true end
   end
-  for index, token in ipairs(tokens) do
-    local after = tokens[index + 1]
-    if token.kind == "name" and after and lexer.text(text, after) == "=" then
-      names[lexer.text(text, token)] = depends or nil
-    end
-  end
+  for name in pairs(read) do depends = depends or names[name] ~= nil end
+  -- What a client is made with may be different each time, and its calls are not for that.
+  if is_client then depends = false end
+  for name in pairs(given) do names[name] = depends or nil end
   return depends
-end
-
-local verbs = { get = true, post = true, put = true, patch = true, delete = true, request = true, batch = true, paginate = true }
-
-local function calls(text)
-  local tokens = lexer.tokens(text)
-  for index, token in ipairs(tokens) do
-    if token.kind == "name" and verbs[lexer.text(text, token)] and index > 1 and lexer.text(text, tokens[index - 1]) == ":" then
-      return true
-    end
-  end
-  return false
 end
 
 -- --- Secrets ---
@@ -280,22 +291,16 @@ end
 
 -- The lines of the test's function, and what is to be told of them.
 local function body_of(chunks, replaced, told)
-  local lines, names, changes = {}, {}, {}
+  local lines = {}
   for _, chunk in ipairs(chunks) do
-    local text = statement_of(chunk, replaced)
-    local depends = depends_on_chance(clean(chunk.text, replaced), names)
-    if chunk.is_expression then names._ = depends or nil end
-    lines[#lines + 1] = indented(text)
-    if depends and calls(chunk.text) then changes[#changes + 1] = short(text) end
+    lines[#lines + 1] = indented(statement_of(chunk, replaced))
+    if chunk.file then told[#told + 1] = ("it runs %s, with the environment that this needs"):format(chunk.file) end
     for _, expected in ipairs(chunk.expected or {}) do
       local path, value, sign = expected[1], clean_literal(expected[2], replaced), expected[3] or ""
-      if value and (not depends or path ~= "") and not chunk.is_nil then
+      if value and (not chunk.depends or path ~= "") and not chunk.is_nil then
         lines[#lines + 1] = ("  t:equal(%s_%s, %s)"):format(sign, path, value)
       end
     end
-  end
-  for index, text in ipairs(changes) do
-    if index <= 5 then told[#told + 1] = "it depends on the time or on chance, and may ask for something else: " .. text end
   end
   return table.concat(lines, "\n")
 end
@@ -316,19 +321,80 @@ local function text_of(path, files, body)
   return table.concat(lines, "\n")
 end
 
+local function has(text, kind, content)
+  for _, token in ipairs(lexer.tokens(text)) do
+    local found = token.kind == kind and (kind == "string" and lexer.content(text, token) or lexer.text(text, token))
+    if found == content then return true end
+  end
+  return false
+end
+
+-- Steps that begin a login with the browser, which nobody would answer: the test has tokens in its place.
+local function browser_logins(chunks, reasons)
+  local is_there = false
+  for _, chunk in ipairs(chunks) do
+    is_there = is_there or has(chunk.text, "string", "authorization_code")
+    if is_there and has(chunk.text, "name", "log_in") then
+      reasons[chunk.step] = "a login with the browser is not replayed: a token stands in its place"
+    end
+  end
+end
+
+-- What keeps chunks from being replayed, by their steps: what is lost, what would ask for something else each time, and what
+-- reads a name that one of them gives its value.
+local function add_reasons(chunks, saved, replaced, reasons)
+  local changed, missing, there, active = {}, {}, {}, {}
+  for _, loss in ipairs(saved.losses) do reasons[loss[1]] = loss[2] end
+  for _, step in ipairs(saved.active) do active[step] = true end
+  for _, chunk in ipairs(chunks) do
+    local text = clean(chunk.text, replaced)
+    local given, read = names_of(text)
+    chunk.depends = depends_on_chance(text, changed)
+    if chunk.is_expression and not chunk.is_nil and not chunk.failed then
+      given._ = true
+      changed._ = chunk.depends or nil
+    end
+    if chunk.depends and active[chunk.step] and not reasons[chunk.step] then
+      reasons[chunk.step] = "it depends on the time or on chance"
+    end
+    for name in pairs(read) do
+      if missing[name] and not reasons[chunk.step] then
+        reasons[chunk.step] = name == "_" and "the result before it is not there" or name .. " is not there"
+      end
+    end
+    for name in pairs(given) do
+      if chunk.failed then
+        missing[name] = not there[name] or nil -- It may have come to this, or not.
+      else
+        missing[name] = reasons[chunk.step] and true or nil
+        there[name] = not reasons[chunk.step] or nil
+      end
+    end
+  end
+end
+
 -- Those chunks that can be replayed, and the cassettes. Adds to what is told why the others cannot.
 local function record(chunks, told)
-  local steps, reasons, kept = {}, {}, {}
-  for index, chunk in ipairs(chunks) do steps[index] = chunk.step end
+  local reasons, kept = {}, {}
   local texts, names = typed_secrets(chunks)
-  local saved = session.cassettes { steps = steps, secrets = texts, names = names }
+  local function cassettes(of)
+    local steps = nightjar.array {}
+    for _, chunk in ipairs(of) do
+      if not reasons[chunk.step] and not chunk.failed then steps[#steps + 1] = chunk.step end
+    end
+    return session.cassettes { steps = steps, secrets = texts, names = names }
+  end
+  browser_logins(chunks, reasons)
+  local saved = cassettes(chunks)
+  add_reasons(chunks, saved, places(saved.names), reasons)
+  -- Without what those have asked for that are left out.
+  saved = cassettes(chunks)
   local replaced = places(saved.names)
-  for _, loss in ipairs(saved.losses) do reasons[loss[1]] = loss[2] end
   for _, chunk in ipairs(chunks) do
     local reason = reasons[chunk.step]
-    if reason then
+    if reason and not chunk.failed then
       told[#told + 1] = ("not in it: %s (%s)"):format(short(clean(chunk.text, replaced)), without(reason, replaced))
-    else
+    elseif not chunk.failed then
       kept[#kept + 1] = chunk
     end
   end
@@ -348,9 +414,10 @@ end
 function fixture.save(path)
   if not path:find "[^/]%.lua$" then return nil, "the file of a test is called NAME_test.lua, as in .save test api_test.lua" end
   local all, told = keep.chunks(), {}
-  if #all == 0 then return nil, "nothing has worked yet" end
   local chunks, cassettes, replaced = record(all, told)
-  if #chunks == 0 then return nil, "nothing of it can be replayed\n" .. table.concat(told, "\n") end
+  if #chunks == 0 then
+    return nil, #told == 0 and "nothing has worked yet" or "nothing can be replayed\n" .. table.concat(told, "\n")
+  end
   local files = cassette_paths(path, #cassettes)
   local text = text_of(path, files, body_of(chunks, replaced, told))
   local chunk, problem = load(text, "=" .. path, "t")

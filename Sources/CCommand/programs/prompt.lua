@@ -220,6 +220,7 @@ local function run_line(source)
   local results = table.pack(evaluate(chunk))
   if not results[1] then
     print_error(results[2])
+    require("nightjar.command.keep").add { text = source, step = steps, failed = true }
     return false
   end
   local expected = is_expression and results.n > 1 and require("nightjar.command.fixture").expected(results[2]) or nil

@@ -91,7 +91,7 @@ local function scan(source)
         or guarded and not is_key and not (name and harmless[name:lower()])
       if start then
         variables[#variables + 1] = {
-          first = tokens[start].first, last = stop, variable = content, name = name, is_secret = is_secret and #value > 0,
+          first = tokens[start].first, last = stop, variable = content, name = name, is_secret = is_secret ~= nil and is_secret ~= false and #value > 0,
         }
       elseif is_secret and #content > 0 and not is_key then
         found[#found + 1] = { first = token.first, last = token.last, name = name }

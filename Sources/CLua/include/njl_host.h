@@ -202,7 +202,7 @@ bool njl_session_progress(njl_engine *engine, njl_session_state *state);
 void njl_session_rest(njl_engine *engine);
 /* The exchanges of some steps as cassettes without secrets. `asked`: {"steps": [1, 2], "secrets": ["moonlight"], "names":
  * ["tenant"]}. Returns {"cassettes": [{"text", "exchanges"}], "names": [[secret, what stands in its place, whether it is looked
- * for everywhere]], "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
+ * for everywhere]], "active": steps that have asked a server, "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
 njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes asked, njl_outcome **error);
 
 /* --- Logins and limits --- */

@@ -119,6 +119,8 @@ package final class SessionRecording: Sendable {
     package struct Saved: Sendable {
         /// One for each client that was made in one of the steps, in their order.
         package var cassettes: [Cassette] = []
+        /// Steps that have asked a server, those that are lost included, in their order.
+        package var active: [Int] = []
         /// Each secret, and what stands in its place; those that are looked for everywhere first.
         package var names: [(secret: String, name: String, isEverywhere: Bool)] = []
         /// Steps of which not all can be replayed, and why. Nothing of them is in the cassettes.
@@ -172,6 +174,7 @@ package final class SessionRecording: Sendable {
             saved.cassettes.append(
                 Cassette(recorded.filter { $0.client == place && losses[$0.step] == nil }.map(\.exchange)))
         }
+        saved.active = Set(state.entries.map(\.step)).union(losses.keys).intersection(steps).sorted()
         saved.names = scrubber.replaced
         return saved
     }
