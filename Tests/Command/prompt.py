@@ -284,7 +284,7 @@ class Demo:
 
 def fixtures(state):
     demo = Demo()
-    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3yz")
+    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3yz", "=abc", "90210", "shadowland")
     t = session(state, environment=(("DUSK_TOKEN", "noonday-token"), ("DEMO", demo.url)), columns=200)
     t.enter("api = nightjar.client { base_url = os.getenv 'DEMO' .. '/v1', headers = { ['X-Api-Key'] = 'starlight-key' }, "
             "auth = { type = 'login', url = '/auth/login', json = { email = 'ada@example.org', password = 'moonlight' }, "
@@ -309,6 +309,9 @@ def fixtures(state):
     t.expect("a large body", r"^5000000\n>$")
     t.enter("stream = other:get('/drip?bytes=100000&delay=1', { stream = true })")
     t.enter("local a, b = nightjar.all { function() return other:get('/v1/articles').status end, function() return 7 end }")
+    t.enter("other:get('/v1/articles?api_key=abc&page=2', { headers = { Cookie = 'a=1; s=shadowland' } }).status")
+    t.enter("other:get('/echo?api_key=abc').status")
+    t.enter("other:post('/echo', { json = { pin = 90210, code = 5 } }).status")
     t.enter("made = other:post('/echo', { json = { at = os.time() } })")
     t.enter("made.status")
     t.enter("third = nightjar.client { base_url = os.getenv 'DEMO' } third:get('/nowhere')")
@@ -327,9 +330,11 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("what worked is a test", r"^13 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
+    t.expect("what worked is a test", r"^14 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
+             r"not in it: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(a secret stands in it that is too short[^)]*\)\n"
+             r"not in it: other:post\('/echo', \{ json = \{ pin = \"scrubbed-\d+\", code \.\.\. \(a secret stands[^)]*\)\n"
              r"not in it: made = other:post\('/echo', \{ json = \{ at = os.time\(\) \} \}\) \(it depends on the time or on chance\)\n"
              r"not in it: made\.status \(made is not there\)\n"
              r"not in it: third:get\('/v1/articles/3'\)\.status \(third is not there\)\n"

@@ -162,7 +162,7 @@ end
 local function value_of(source, token)
   local chunk = load("return " .. lexer.text(source, token), "=secret", "t", {})
   local ok, value = pcall(chunk or error)
-  return ok and type(value) == "string" and value or nil
+  return ok and (type(value) == "string" or type(value) == "number") and tostring(value) or nil
 end
 
 -- The ways in which a text stands in requests.
@@ -170,6 +170,9 @@ local function spellings(text)
   local encoded = text:gsub("[^%w%-._~]", function(byte) return ("%%%02X"):format(byte:byte()) end)
   return { text, encoded, (encoded:gsub("%%20", "+")), (nightjar.json.encode(text):sub(2, -2)) }
 end
+
+-- An item of a query: its sign, its name and its value.
+local item = "([?&])([^=&#%s]+)=([^&#%s\"'%]]*)"
 
 -- What is secret among what was typed: texts, and the names of those that are too short to be looked for everywhere.
 local function typed_secrets(chunks)
@@ -189,6 +192,13 @@ local function typed_secrets(chunks)
     for _, secret in ipairs(secrets.find(chunk.text)) do
       local value = value_of(chunk.text, secret)
       if value then add(parts(value)[2], secret.name) end
+    end
+    for _, token in ipairs(lexer.tokens(chunk.text)) do
+      if token.kind == "string" then
+        for _, name, value in lexer.text(chunk.text, token):gmatch(item) do
+          if secrets.is_item_name(name) then add(value, name) end
+        end
+      end
     end
     for _, variable in ipairs(secrets.environment(chunk.text)) do
       if variable.is_secret then add(os.getenv(variable.variable), variable.name) end
@@ -222,6 +232,15 @@ local function without(text, replaced)
   return text
 end
 
+-- A text literal with what stands in the place of secrets in it, items of a query among them that are too short to be looked for.
+local function clean_text(text, replaced)
+  text = text:gsub(item, function(sign, name, value)
+    local place = secrets.is_item_name(name) and replaced.exact[value]
+    return place and sign .. name .. "=" .. place or nil
+  end)
+  return without(text, replaced)
+end
+
 local function replacement(value, replaced)
   local pieces = parts(value)
   return string_literal(pieces[1] .. (replaced.exact[pieces[2]] or "scrubbed-0") .. pieces[3])
@@ -245,7 +264,7 @@ local function clean(source, replaced)
     local change = changes[token.first]
     if not change and token.first >= position and (token.kind == "string" or token.kind == "comment") then
       local text = lexer.text(source, token)
-      local other = without(text, replaced)
+      local other = clean_text(text, replaced)
       if other ~= text then change = { token.last, other } end
     end
     if change and token.first >= position then
