@@ -103,6 +103,18 @@ struct SessionRecordingTests {
         one.close()
     }
 
+    @Test func stepsThatHaveAskedAServerAreTold() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(recording, [answer("a"), answer("b")])
+        recording.begin(step: 2)
+        _ = try one.sendBlocking(Request(.get, "/"))
+        recording.begin(step: 3)
+        #expect(saved(recording, [1, 2, 3]).active == [2])
+        #expect(saved(recording, [1]).active == [])
+        one.close()
+    }
+
     @Test func aSessionThatIsFullKeepsWhatItHas() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
