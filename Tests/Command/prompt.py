@@ -431,8 +431,12 @@ def progress(state):
     t.enter("#nightjar.all { function() return api:get('/drip?bytes=40&delay=0.05').body end, function() return "
             "api:get('/drip?bytes=60&delay=0.05').body end }")
     t.expect("one for all that are under way", r"^(\[[#.]+\] +)?\d+%  \d+ B of 100 B  \d+ B/s  [\d.]+ m?s left  2 calls$")
-    t.expect("until all are there", r"left  2 calls$|of 100 B [^\n]* left$|^40\n>$")
-    t.expect("and no longer", r"end \}\n40\n>$")
+    t.expect("until all are there", r"end \}\n40\n>$")
+    t.keys("C-l")
+    t.enter("nightjar.all { function() print(#api:get('/drip?bytes=20&delay=0.05').body) end, function() print(#api:get("
+            "'/drip?bytes=50&delay=0.05').body) end }")
+    t.expect("what is printed meanwhile has its own line", r"end \}\n20\n(\[[#.]+\] +)?\d+%  \d+ B of 70 B [^\n]* left$")
+    t.expect("and stays", r"end \}\n20\n50\n(nil\n)*>$")
     t.keys("C-l")
     server = SlowServer()
     t.enter("api:post('%s/', { body = ('x'):rep(4000000) }).status" % server.url)

@@ -98,18 +98,29 @@ function progress.follow_chunks()
   end
 end
 
--- The line of the calls that are under way; when it was drawn last, and when the first byte of an answer came.
-local is_shown, drawn, answered = false, 0, nil
+-- The line of the calls that are under way: when it was drawn last, when the first byte of an answer came, and how many they were.
+local is_shown, drawn, answered, under_way = false, 0, nil, 0
 
--- Takes the line away.
-function progress.clear()
+local function hide()
   if is_shown then terminal.draw "\r\27[K" end
-  is_shown, answered = false, nil
+  is_shown = false
+end
+
+-- Takes the line away: nothing is waited for.
+function progress.clear()
+  hide()
+  answered, under_way = nil, 0
 end
 
 local function show_calls(state)
   if state.calls == 0 or open > 0 then return progress.clear() end
   local now = terminal.now()
+  local has_ended = state.calls < under_way
+  under_way = state.calls
+  if has_ended then -- Who waited for it may print something.
+    drawn = now
+    return hide()
+  end
   if state.received > 0 and not answered then answered = now - 0.1 end
   if state.seconds < patience or now - drawn < pace then return end
   local notes = {}
