@@ -312,6 +312,9 @@ def fixtures(state):
     t.enter("other:get('/v1/articles?api_key=abc&page=2', { headers = { Cookie = 'a=1; s=shadowland' } }).status")
     t.enter("other:get('/echo?api_key=abc').status")
     t.enter("other:post('/echo', { json = { pin = 90210, code = 5 } }).status")
+    t.enter("t = other:get('/encoded/gzip').headers.content_encoding")
+    t.enter("other:get('/encoded/gzip').headers['Content-Encoding']")
+    t.enter("other:get('/redirect/2').status")
     t.enter("made = other:post('/echo', { json = { at = os.time() } })")
     t.enter("made.status")
     t.enter("third = nightjar.client { base_url = os.getenv 'DEMO' } third:get('/nowhere')")
@@ -330,7 +333,7 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("what worked is a test", r"^14 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
+    t.expect("what worked is a test", r"^17 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
              r"not in it: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(a secret stands in it that is too short[^)]*\)\n"
@@ -365,7 +368,7 @@ def fixtures(state):
     check("nor a token", not tokens, tokens)
     check("the files are their owner's alone", os.stat(path).st_mode & 0o777 == 0o600)
     check("it expects what was seen", all(line in content for line in (
-        't:replay("session_test.json", "session_test-2.json", "session_test-3.json")', "t:equal(_.status, 200)", "t:equal(_, 201)")), content)
+        't1:replay("session_test.json", "session_test-2.json", "session_test-3.json")', "t1:equal(_.status, 200)", "t1:equal(_, 201)")), content)
     before = os.stat(os.path.join(state, "tokens")).st_mtime_ns
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True, cwd="/", env={**os.environ, "HOME": state})
     check("the test passes without the server", ran.returncode == 0 and "1 passed, 0 failed" in ran.stdout, ran, content)
@@ -373,7 +376,7 @@ def fixtures(state):
     with open(path) as file:
         text = file.read()
     with open(path, "w") as file:
-        file.write(text.replace("t:equal(_, 201)", "t:equal(_, 202)").replace("/articles/1'", "/articles/2'"))
+        file.write(text.replace("t1:equal(_, 201)", "t1:equal(_, 202)").replace("/articles/1'", "/articles/2'"))
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True)
     check("one that asks for something else fails", ran.returncode == 1 and "has no exchange for GET" in ran.stdout, ran)
 

@@ -23,6 +23,9 @@ equal(fixture.literal { 1, { a = true, ["b c"] = "x", ["end"] = nightjar.null } 
 equal(fixture.literal { 1, nil, 3, x = 1 } ~= nil, true)
 equal(fixture.literal { [{}] = 1 }, nil)
 equal(fixture.literal(print), nil)
+equal(fixture.literal(setmetatable({}, { __index = error })), nil)
+equal(fixture.literal(setmetatable({}, { __len = error })), nil)
+equal(fixture.literal(nightjar.array { 1 }), "{ 1 }")
 equal(fixture.literal("\xff"), nil)
 equal(fixture.literal(("x"):rep(10000)), nil)
 local cycle = {}
@@ -44,6 +47,7 @@ local function expected(value)
 end
 equal(expected(7), "_ = 7")
 equal(expected(long), "#_ = 100000")
+equal(expected(nightjar.array(long)), "#_ = 100000")
 equal(expected(tostring {}), "") -- An address is another next time.
 equal(expected(print), "")
 local mocked = nightjar.client { base_url = "http://mock.test", mock = {
