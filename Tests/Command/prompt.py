@@ -325,6 +325,11 @@ def fixtures(state):
     t.enter("short:get('/v1/articles/2').status, nil")
     t.enter("short:get('/echo').json.target")
     t.enter("short:get('/echo').json.headers")
+    t.enter("device = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'oauth2', grant = 'device_code', "
+            "token_url = '/v1/oauth/token', client_id = 'demo', device_url = '/v1/oauth/device?interval=0.05' } }")
+    t.enter("device:log_in { prompt = function(info) other:post('/v1/oauth/device/decide', { form = "
+            "{ user_code = info.user_code, allow = '1' } }) end }")
+    t.enter("device:get('/v1/me').json.handle")
     t.enter("return 'at the end'")
     t.expect("all was typed", r'^"at the end"\n>$')
     t.keys("C-l")
@@ -333,7 +338,7 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("what worked is a test", r"^17 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
+    t.expect("what worked is a test", r"^20 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json, \S+-4\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
              r"not in it: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(a secret stands in it that is too short[^)]*\)\n"
@@ -345,7 +350,7 @@ def fixtures(state):
              r"not in it: short:get\('/echo'\)\.json\.headers \(a secret stands in it that is too short[^)]*\)\n"
              r"nightjar test \S+ runs it\n>$")
     t.enter(".save test " + path)
-    t.expect("what is overwritten is told", r"-3\.json, in the place of what was there$")
+    t.expect("what is overwritten is told", r"-4\.json, in the place of what was there$")
     t.enter(".save test " + state + "/other")
     t.expect("a test has a name", r"^\.save: the file of a test is called NAME_test\.lua, as in \.save test api_test\.lua$")
     t.enter(".save test")
@@ -359,7 +364,7 @@ def fixtures(state):
     with open(os.path.join(state, "tokens"), "rb") as file:
         tokens = file.read()
     content = ""
-    for name in ("session_test.lua", "session_test.json", "session_test-2.json", "session_test-3.json"):
+    for name in ("session_test.lua", "session_test.json", "session_test-2.json", "session_test-3.json", "session_test-4.json"):
         with open(os.path.join(state, name)) as file:
             text = file.read()
         check(f"no secret is in {name}", not any(secret in text for secret in secrets), text)
@@ -368,7 +373,7 @@ def fixtures(state):
     check("nor a token", not tokens, tokens)
     check("the files are their owner's alone", os.stat(path).st_mode & 0o777 == 0o600)
     check("it expects what was seen", all(line in content for line in (
-        't1:replay("session_test.json", "session_test-2.json", "session_test-3.json")', "t1:equal(_.status, 200)", "t1:equal(_, 201)")), content)
+        't1:replay("session_test.json", "session_test-2.json", "session_test-3.json", "session_test-4.json")', 't1:equal(_, "ada")', "t1:equal(_.status, 200)", "t1:equal(_, 201)")), content)
     before = os.stat(os.path.join(state, "tokens")).st_mtime_ns
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True, cwd="/", env={**os.environ, "HOME": state})
     check("the test passes without the server", ran.returncode == 0 and "1 passed, 0 failed" in ran.stdout, ran, content)
