@@ -3,319 +3,12 @@
 -- same in both.
 local nightjar = require "nightjar"
 local keep = require "nightjar.command.keep"
-local lexer = require "nightjar.command.lexer"
-local secrets = require "nightjar.command.secrets"
+local scrub = require "nightjar.command.scrub"
 local session = require "nightjar.command.session"
+local statements = require "nightjar.command.statements"
 local terminal = require "nightjar.command.terminal"
 
 local fixture = {}
-
--- Bytes of a value that a test expects as a whole, of a body that such a value may be in, levels within a value, and bytes of a
--- secret that is looked for everywhere, as the cassettes have it.
-local longest_value, longest_body, deepest, shortest_secret = 1024, 8192, 20, 6
-
--- --- Values ---
-
-local function string_literal(value) return (("%q"):format(value):gsub("\\\n", "\\n")) end
-
-local function number_literal(value)
-  if math.type(value) == "integer" then return ("%q"):format(value) end
-  if value ~= value or value == math.huge or value == -math.huge then return nil end
-  return ("%.17g"):format(value)
-end
-
--- Whether a table is what it has in it and no more, as those of JSON.
-local function is_plain(value)
-  local meta = debug.getmetatable(value)
-  if not meta then return true end
-  for _, name in ipairs { "__index", "__pairs", "__len", "__eq" } do
-    if rawget(meta, name) ~= nil then return false end
-  end
-  return true
-end
-
-local literal
-
-local function table_literal(value, depth, budget)
-  local keys, pieces, count = {}, {}, rawlen(value)
-  if depth > deepest or count > longest_value or not is_plain(value) then return nil end
-  for key in next, value do
-    if math.type(key) ~= "integer" or key < 1 or key > count then
-      if type(key) ~= "string" then return nil end
-      keys[#keys + 1] = key
-    end
-    if #keys > longest_value then return nil end
-  end
-  table.sort(keys)
-  local function add(name, item)
-    local text = literal(item, depth + 1, budget)
-    if not text then return false end
-    pieces[#pieces + 1] = name .. text
-    budget.left = budget.left - #name - 2
-    return budget.left >= 0
-  end
-  for index = 1, count do
-    if not add("", rawget(value, index)) then return nil end
-  end
-  for _, key in ipairs(keys) do
-    local is_name = key:find "^[%a_][%w_]*$" and load(key .. " = 1")
-    if not add(is_name and key .. " = " or ("[%s] = "):format(string_literal(key)), rawget(value, key)) then return nil end
-  end
-  return #pieces == 0 and "{}" or "{ " .. table.concat(pieces, ", ") .. " }"
-end
-
--- The value as Lua text; nil of what no text can be written for, or too long a one.
-function literal(value, depth, budget)
-  local kind, text = type(value), nil
-  if kind == "string" then
-    text = #value <= budget.left and utf8.len(value) and string_literal(value) or nil
-  elseif kind == "number" then
-    text = number_literal(value)
-  elseif kind == "nil" or kind == "boolean" then
-    text = tostring(value)
-  elseif rawequal(value, nightjar.null) then
-    text = "nightjar.null"
-  elseif kind == "table" then
-    return table_literal(value, depth, budget)
-  end
-  if not text then return nil end
-  budget.left = budget.left - #text
-  return budget.left >= 0 and text or nil
-end
-
-function fixture.literal(value) return literal(value, 1, { left = longest_value }) end
-
-local function kind_of(value)
-  local meta = type(value) == "userdata" and debug.getmetatable(value)
-  return type(meta) == "table" and rawget(meta, "__name") or nil
-end
-
--- What came of an expression, as a test can expect it: a list of { what is looked at, of "_", and its literal }. `_` may change
--- after this.
-function fixture.expected(value)
-  if kind_of(value) == "nightjar.response" then
-    local expected = { { ".status", tostring(value.status) } }
-    local ok, json = pcall(function()
-      local is_json = tostring(value.headers["content-type"] or ""):find "json"
-      return is_json and #value.body <= longest_body and fixture.literal(value.json)
-    end)
-    if ok and json then expected[2] = { ".json", json } end
-    return expected
-  end
-  local text = fixture.literal(value)
-  -- Where something lies in memory is another place next time.
-  if text and not text:find "0x%x%x%x%x" then return { { "", text } } end
-  if type(value) == "table" and is_plain(value) and #value > 0 then return { { "", tostring(#value), "#" } } end
-  return {}
-end
-
--- --- What is not the same each time ---
-
-local changing = {}
-for word in ([[os io random time timing now clock uuid env limits explain collectgarbage process]]):gmatch "%w+" do
-  changing[word] = true
-end
-
--- What of an answer a replay tells otherwise: a cassette has bodies without their coding, and there is no connection.
-local unlike = {}
-for word in ([[content_encoding content_length transfer_encoding peer source curl earlier]]):gmatch "[%w_]+" do unlike[word] = true end
-
-local function is_unlike(text)
-  for _, token in ipairs(lexer.tokens(text)) do
-    local word = token.kind == "name" and lexer.text(text, token) or token.kind == "string" and lexer.content(text, token) or ""
-    if unlike[word:lower():gsub("-", "_")] then return true end
-  end
-  return false
-end
-
-local function is_sign(text, token, sign) return token ~= nil and lexer.text(text, token) == sign end
-
--- The names that a statement gives a value to which outlives it, as a set; and those that it reads.
-local function names_of(text)
-  local tokens, given, read, depth = lexer.tokens(text), {}, {}, 0
-  local is_local = is_sign(text, tokens[1], "local")
-  for index, token in ipairs(tokens) do
-    local word, after, before = lexer.text(text, token), tokens[index + 1], tokens[index - 1]
-    if word == "{" or word == "(" then depth = depth + 1 end
-    if word == "}" or word == ")" then depth = depth - 1 end
-    if token.kind == "name" then
-      local is_field = is_sign(text, before, ".") or is_sign(text, before, ":")
-      local is_given = is_sign(text, after, "=") and not is_sign(text, tokens[index + 2], "=")
-      if is_sign(text, before, "function") and not is_local then
-        given[word] = true
-      elseif is_given and depth == 0 and not is_local and not is_field then
-        given[word] = true
-      elseif not is_given and not is_field then
-        read[word] = true
-      end
-    end
-  end
-  return given, read
-end
-
--- Whether what the statement comes to may depend on the time or on chance; `names` are those that hold such values. What it gives
--- a value to is added to them.
-local function depends_on_chance(text, names)
-  local given, read = names_of(text)
-  local depends, is_client = false, false
-  for _, token in ipairs(lexer.tokens(text)) do
-    local word = token.kind == "name" and lexer.text(text, token)
-    if word and changing[word] then depends = true end
-    if word == "client" then is_client = true end
-  end
-  for name in pairs(read) do depends = depends or names[name] ~= nil end
-  -- What a client is made with may be different each time, and its calls are not for that.
-  if is_client then depends = false end
-  for name in pairs(given) do names[name] = depends or nil end
-  return depends
-end
-
--- --- Secrets ---
-
--- What of a text literal is the secret: { before, secret, after }.
-local function parts(value)
-  local before, secret, after = value:match "^(.-://[^/@%s:]*:)([^/@%s]*)(@.*)$"
-  if before then return { before, secret, after } end
-  before, secret = value:match "^([Bb]earer%s+)(%S.*)$"
-  if not before then before, secret = value:match "^([Bb]asic%s+)(%S.*)$" end
-  return { before or "", secret or value, "" }
-end
-
-local function value_of(source, token)
-  local chunk = load("return " .. lexer.text(source, token), "=secret", "t", {})
-  local ok, value = pcall(chunk or error)
-  return ok and (type(value) == "string" or type(value) == "number") and tostring(value) or nil
-end
-
--- The ways in which a text stands in requests.
-local function spellings(text)
-  local encoded = text:gsub("[^%w%-._~]", function(byte) return ("%%%02X"):format(byte:byte()) end)
-  return { text, encoded, (encoded:gsub("%%20", "+")), (nightjar.json.encode(text):sub(2, -2)) }
-end
-
--- An item of a query: its sign, its name and its value.
-local item = "([?&])([^=&#%s]+)=([^&#%s\"'%]]*)"
-
--- What is secret among what was typed: texts, and the names of those that are too short to be looked for everywhere.
-local function typed_secrets(chunks)
-  local texts, names, seen = {}, {}, {}
-  local function add(text, name)
-    if not text or text == "" then return end
-    if #text < shortest_secret and name then names[#names + 1] = name end
-    local ok, ways = pcall(spellings, text)
-    for _, way in ipairs(ok and ways or { text }) do
-      if not seen[way] then
-        seen[way] = true
-        texts[#texts + 1] = way
-      end
-    end
-  end
-  for _, chunk in ipairs(chunks) do
-    for _, secret in ipairs(secrets.find(chunk.text)) do
-      local value = value_of(chunk.text, secret)
-      if value then add(parts(value)[2], secret.name) end
-    end
-    for _, token in ipairs(lexer.tokens(chunk.text)) do
-      if token.kind == "string" then
-        for _, name, value in lexer.text(chunk.text, token):gmatch(item) do
-          if secrets.is_item_name(name) then add(value, name) end
-        end
-      end
-    end
-    for _, variable in ipairs(secrets.environment(chunk.text)) do
-      if variable.is_secret then add(os.getenv(variable.variable), variable.name) end
-    end
-  end
-  return texts, names
-end
-
--- What stands in the place of secrets: `exact` by whole texts, `everywhere` a list, the longest first.
-local function places(names)
-  local exact, everywhere = {}, {}
-  for _, entry in ipairs(names) do
-    exact[entry[1]] = entry[2]
-    if entry[3] then everywhere[#everywhere + 1] = entry end
-  end
-  table.sort(everywhere, function(a, b) return #a[1] > #b[1] end)
-  return { exact = exact, everywhere = everywhere }
-end
-
-local function without(text, replaced)
-  for _, entry in ipairs(replaced.everywhere) do
-    local pieces, position = {}, 1
-    while true do
-      local first, last = text:find(entry[1], position, true)
-      if not first then break end
-      pieces[#pieces + 1] = text:sub(position, first - 1) .. entry[2]
-      position = last + 1
-    end
-    if position > 1 then text = table.concat(pieces) .. text:sub(position) end
-  end
-  return text
-end
-
--- A text literal with what stands in the place of secrets in it, items of a query among them that are too short to be looked for.
-local function clean_text(text, replaced)
-  text = text:gsub(item, function(sign, name, value)
-    local place = secrets.is_item_name(name) and replaced.exact[value]
-    return place and sign .. name .. "=" .. place or nil
-  end)
-  return without(text, replaced)
-end
-
-local function replacement(value, replaced)
-  local pieces = parts(value)
-  return string_literal(pieces[1] .. (replaced.exact[pieces[2]] or "scrubbed-0") .. pieces[3])
-end
-
--- The statement with what stands in the place of its secrets, and of the variables of the environment that it reads.
-local function clean(source, replaced)
-  local changes = {}
-  for _, secret in ipairs(secrets.find(source)) do
-    local value = value_of(source, secret)
-    changes[secret.first] = { secret.last, value and replacement(value, replaced) or '"scrubbed-0"' }
-  end
-  for _, variable in ipairs(secrets.environment(source)) do
-    local value = os.getenv(variable.variable)
-    local text = "nil"
-    if value then text = variable.is_secret and replacement(value, replaced) or string_literal(without(value, replaced)) end
-    changes[variable.first] = { variable.last, text }
-  end
-  local pieces, position = {}, 1
-  for _, token in ipairs(lexer.tokens(source)) do
-    local change = changes[token.first]
-    if not change and token.first >= position and (token.kind == "string" or token.kind == "comment") then
-      local text = lexer.text(source, token)
-      local other = clean_text(text, replaced)
-      if other ~= text then change = { token.last, other } end
-    end
-    if change and token.first >= position then
-      pieces[#pieces + 1] = source:sub(position, token.first - 1) .. change[2]
-      position = change[1] + 1
-    end
-  end
-  return table.concat(pieces) .. source:sub(position)
-end
-
--- A literal that is expected, with what stands in the place of secrets; nil where that cannot be told, because something in it is
--- a secret elsewhere and too short to be looked for.
-local function clean_literal(source, replaced)
-  for _, token in ipairs(lexer.tokens(source)) do
-    local content = token.kind == "string" and value_of(source, token) or token.kind == "number" and lexer.text(source, token)
-    if content and replaced.exact[content] and (#content < shortest_secret or token.kind == "number") then return nil end
-  end
-  return without(source, replaced)
-end
-
--- Whether a text that is to be written has a secret in it after all.
-local function has_secret(text, replaced)
-  for _, entry in ipairs(replaced.everywhere) do
-    if text:find(entry[1], 1, true) then return true end
-  end
-  return false
-end
-
--- --- The test ---
 
 local function indented(text) return text:find("\n", 1, true) and text or "  " .. text end
 
@@ -325,24 +18,9 @@ local function short(text)
 end
 
 local function statement_of(chunk, replaced)
-  local text = clean(chunk.text, replaced)
+  local text = scrub.statement(chunk.text, replaced)
   if chunk.file then text = ("assert(loadfile(%q, \"t\", _ENV))()"):format(chunk.file) end
   return keep.statement(chunk, text)
-end
-
--- A name that no statement has, for what a test is given.
-local function free_name(chunks)
-  local used, name, number = {}, "t", 0
-  for _, chunk in ipairs(chunks) do
-    for _, token in ipairs(lexer.tokens(chunk.text)) do
-      if token.kind == "name" then used[lexer.text(chunk.text, token)] = true end
-    end
-  end
-  while used[name] do
-    number = number + 1
-    name = "t" .. number
-  end
-  return name
 end
 
 -- The lines of the function of the test `t`, and what is to be told of them.
@@ -352,8 +30,8 @@ local function body_of(chunks, replaced, told, t)
     lines[#lines + 1] = indented(statement_of(chunk, replaced))
     if chunk.file then told[#told + 1] = ("it runs %s, with the environment that this needs"):format(chunk.file) end
     for _, expected in ipairs(chunk.expected or {}) do
-      local path, value, sign = expected[1], clean_literal(expected[2], replaced), expected[3] or ""
-      if value and (not chunk.depends or path ~= "") and not chunk.is_nil and (path ~= "" or not is_unlike(chunk.text)) then
+      local path, value, sign = expected[1], scrub.literal(expected[2], replaced), expected[3] or ""
+      if value and (not chunk.depends or path ~= "") and not chunk.is_nil and (path ~= "" or not statements.is_unlike(chunk.text)) then
         lines[#lines + 1] = ("  %s:equal(%s_%s, %s)"):format(t, sign, path, value)
       end
     end
@@ -377,20 +55,12 @@ local function text_of(path, files, body, t)
   return table.concat(lines, "\n")
 end
 
-local function has(text, kind, content)
-  for _, token in ipairs(lexer.tokens(text)) do
-    local found = token.kind == kind and (kind == "string" and lexer.content(text, token) or lexer.text(text, token))
-    if found == content then return true end
-  end
-  return false
-end
-
 -- Steps that begin a login with the browser, which nobody would answer: the test has tokens in its place.
 local function browser_logins(chunks, reasons)
   local is_there = false
   for _, chunk in ipairs(chunks) do
-    is_there = is_there or has(chunk.text, "string", "authorization_code")
-    if is_there and has(chunk.text, "name", "log_in") then
+    is_there = is_there or statements.has(chunk.text, "string", "authorization_code")
+    if is_there and statements.has(chunk.text, "name", "log_in") then
       reasons[chunk.step] = "a login with the browser is not replayed: a token stands in its place"
     end
   end
@@ -403,9 +73,9 @@ local function add_reasons(chunks, saved, replaced, reasons)
   for _, loss in ipairs(saved.losses) do reasons[loss[1]] = loss[2] end
   for _, step in ipairs(saved.active) do active[step] = true end
   for _, chunk in ipairs(chunks) do
-    local text = clean(chunk.text, replaced)
-    local given, read = names_of(text)
-    chunk.depends = depends_on_chance(text, changed)
+    local text = scrub.statement(chunk.text, replaced)
+    local given, read = statements.names_of(text)
+    chunk.depends = statements.depends_on_chance(text, changed)
     if chunk.is_expression and not chunk.is_nil and not chunk.failed then
       given._ = true
       changed._ = chunk.depends or nil
@@ -432,7 +102,7 @@ end
 -- Those chunks that can be replayed, and the cassettes. Adds to what is told why the others cannot.
 local function record(chunks, told)
   local reasons, kept = {}, {}
-  local texts, names = typed_secrets(chunks)
+  local texts, names = scrub.typed(chunks)
   local function cassettes(of)
     local steps = nightjar.array {}
     for _, chunk in ipairs(of) do
@@ -442,14 +112,14 @@ local function record(chunks, told)
   end
   browser_logins(chunks, reasons)
   local saved = cassettes(chunks)
-  add_reasons(chunks, saved, places(saved.names), reasons)
+  add_reasons(chunks, saved, scrub.places(saved.names), reasons)
   -- Without what those have asked for that are left out.
   saved = cassettes(chunks)
-  local replaced = places(saved.names)
+  local replaced = scrub.places(saved.names)
   for _, chunk in ipairs(chunks) do
     local reason = reasons[chunk.step]
     if reason and not chunk.failed then
-      told[#told + 1] = ("not in it: %s (%s)"):format(short(clean(chunk.text, replaced)), without(reason, replaced))
+      told[#told + 1] = ("not in it: %s (%s)"):format(short(scrub.statement(chunk.text, replaced)), scrub.without(reason, replaced))
     elseif not chunk.failed then
       kept[#kept + 1] = chunk
     end
@@ -475,15 +145,15 @@ function fixture.save(path)
     return nil, #told == 0 and "nothing has worked yet" or "nothing can be replayed\n" .. table.concat(told, "\n")
   end
   local files = cassette_paths(path, #cassettes)
-  local t = free_name(chunks)
+  local t = statements.free_name(chunks)
   local text = text_of(path, files, body_of(chunks, replaced, told, t), t)
   local chunk, problem = load(text, "=" .. path, "t")
   if not chunk then return nil, "the lines make no test together: " .. problem end
   local exchanges, overwritten = 0, nightjar.fs.exists(path)
-  if has_secret(text, replaced) then return nil, "a secret would be in it; call what has its name otherwise" end
+  if scrub.has_secret(text, replaced) then return nil, "a secret would be in it; call what has its name otherwise" end
   for index, cassette in ipairs(cassettes) do
     exchanges = exchanges + cassette.exchanges
-    if has_secret(cassette.text, replaced) then return nil, "a secret would be in " .. files[index] end
+    if scrub.has_secret(cassette.text, replaced) then return nil, "a secret would be in " .. files[index] end
     overwritten = overwritten or nightjar.fs.exists(files[index])
   end
   for index, cassette in ipairs(cassettes) do

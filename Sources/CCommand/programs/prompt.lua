@@ -223,7 +223,7 @@ local function run_line(source)
     require("nightjar.command.keep").add { text = source, step = steps, failed = true }
     return false
   end
-  local expected = is_expression and results.n > 1 and require("nightjar.command.fixture").expected(results[2]) or nil
+  local expected = is_expression and results.n > 1 and require("nightjar.command.expected").of(results[2]) or nil
   if results.n > 1 then
     if results[2] ~= nil then _G._ = results[2] end
     local ok, err = pcall(print_results, results)

@@ -2,7 +2,7 @@
 local nightjar = require "nightjar"
 local check = require "check"
 local complete = require "nightjar.command.complete"
-local fixture = require "nightjar.command.fixture"
+local expectation = require "nightjar.command.expected"
 local keep = require "nightjar.command.keep"
 local progress = require "nightjar.command.progress"
 local secrets = require "nightjar.command.secrets"
@@ -10,37 +10,37 @@ local equal = check.equal
 
 -- --- Literals ---
 
-equal(fixture.literal "a\n\0\t\"é", [["a\n\0\9\"é"]])
-equal(fixture.literal(1), "1")
-equal(fixture.literal(0.1), "0.10000000000000001")
-equal(fixture.literal(math.mininteger), "0x8000000000000000")
-equal(fixture.literal(1 / 0), nil)
-equal(fixture.literal(0 / 0), nil)
-equal(fixture.literal(nil), "nil")
-equal(fixture.literal(nightjar.null), "nightjar.null")
-equal(fixture.literal {}, "{}")
-equal(fixture.literal { 1, { a = true, ["b c"] = "x", ["end"] = nightjar.null } }, '{ 1, { a = true, ["b c"] = "x", ["end"] = nightjar.null } }')
-equal(fixture.literal { 1, nil, 3, x = 1 } ~= nil, true)
-equal(fixture.literal { [{}] = 1 }, nil)
-equal(fixture.literal(print), nil)
-equal(fixture.literal(setmetatable({}, { __index = error })), nil)
-equal(fixture.literal(setmetatable({}, { __len = error })), nil)
-equal(fixture.literal(nightjar.array { 1 }), "{ 1 }")
-equal(fixture.literal("\xff"), nil)
-equal(fixture.literal(("x"):rep(10000)), nil)
+equal(expectation.literal "a\n\0\t\"é", [["a\n\0\9\"é"]])
+equal(expectation.literal(1), "1")
+equal(expectation.literal(0.1), "0.10000000000000001")
+equal(expectation.literal(math.mininteger), "0x8000000000000000")
+equal(expectation.literal(1 / 0), nil)
+equal(expectation.literal(0 / 0), nil)
+equal(expectation.literal(nil), "nil")
+equal(expectation.literal(nightjar.null), "nightjar.null")
+equal(expectation.literal {}, "{}")
+equal(expectation.literal { 1, { a = true, ["b c"] = "x", ["end"] = nightjar.null } }, '{ 1, { a = true, ["b c"] = "x", ["end"] = nightjar.null } }')
+equal(expectation.literal { 1, nil, 3, x = 1 } ~= nil, true)
+equal(expectation.literal { [{}] = 1 }, nil)
+equal(expectation.literal(print), nil)
+equal(expectation.literal(setmetatable({}, { __index = error })), nil)
+equal(expectation.literal(setmetatable({}, { __len = error })), nil)
+equal(expectation.literal(nightjar.array { 1 }), "{ 1 }")
+equal(expectation.literal("\xff"), nil)
+equal(expectation.literal(("x"):rep(10000)), nil)
 local cycle = {}
 cycle[1] = cycle
-equal(fixture.literal(cycle), nil)
+equal(expectation.literal(cycle), nil)
 local long = {}
 for index = 1, 100000 do long[index] = index end
-equal(fixture.literal(long), nil)
+equal(expectation.literal(long), nil)
 for _, value in ipairs { "a\n\0\t\"é", 0.1, -3, math.mininteger, "\r\127" } do
-  equal(load("return " .. fixture.literal(value))(), value)
+  equal(load("return " .. expectation.literal(value))(), value)
 end
 
 local function expected(value)
   local lines = {}
-  for index, entry in ipairs(fixture.expected(value)) do
+  for index, entry in ipairs(expectation.of(value)) do
     lines[index] = ("%s_%s = %s"):format(entry[3] or "", entry[1], entry[2])
   end
   return table.concat(lines, "; ")
