@@ -1192,6 +1192,22 @@ NJ_API nj_status nj_request_on_head(nj_request *request, nj_head_fn head, void *
 typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size_t length);
 NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
 
+/** How far the bodies of a call's present attempt have come, in bytes; -1: not known. */
+typedef struct nj_progress {
+  int64_t sent;           /* of the request's content, what has left for the server */
+  int64_t sent_total;     /* -1 before all is sent, where nobody knows its length */
+  int64_t received;       /* of the answer's content, as it comes: still coded */
+  int64_t received_total; /* as the answer announces it */
+} nj_progress;
+
+/**
+ * Told of the progress, inside nj_queue_poll or nj_client_send: about ten times a second while it moves, and once more before the
+ * end of a call that succeeds. What is not handled in time is passed over, so a slow host hears less often. `progress` is
+ * borrowed until the callback returns. NULL: nobody is, which costs nothing.
+ */
+typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *progress);
+NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn progress, void *context);
+
 /**
  * Statuses from `lowest` to `highest` are an answer and not an error; may be called several times. Without it: 200 to 299
  * and 304.

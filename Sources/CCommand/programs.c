@@ -26,6 +26,9 @@ static const char complete[] = {
 static const char completions[] = {
 #embed "programs/completions.lua"
 };
+static const char expected[] = {
+#embed "programs/expected.lua"
+};
 static const char fixture[] = {
 #embed "programs/fixture.lua"
 };
@@ -68,11 +71,17 @@ static const char prompt[] = {
 static const char reference[] = {
 #embed "programs/reference.lua"
 };
+static const char scrub[] = {
+#embed "programs/scrub.lua"
+};
 static const char secrets[] = {
 #embed "programs/secrets.lua"
 };
 static const char show[] = {
 #embed "programs/show.lua"
+};
+static const char statements[] = {
+#embed "programs/statements.lua"
 };
 static const char syntax[] = {
 #embed "programs/syntax.lua"
@@ -96,10 +105,10 @@ typedef struct program {
 static const program programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
     PROGRAM(accounts), PROGRAM(call), PROGRAM(check), PROGRAM(commands), PROGRAM(complete), PROGRAM(completions),
-    PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text),
-    PROGRAM(keep), PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt),
-    PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
-    PROGRAM(types),
+    PROGRAM(expected), PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items),
+    PROGRAM(json_text), PROGRAM(keep), PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles),
+    PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference), PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show),
+    PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text), PROGRAM(types),
 };
 
 /* By the upvalue: the place of the program. What the chunk returns is the module. */

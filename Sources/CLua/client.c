@@ -150,6 +150,10 @@ int njl_answered(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)wait;
   if (reply->asks_redirects && njl_call_hop(wait->call) != 0) return njl_ask_redirect(L, reply);
   if (reply->asks_retries && njl_call_attempt(wait->call, NULL)) return njl_ask_retry(L, reply);
+  if (reply->hears_of_progress) {
+    njl_progress progress;
+    if (njl_call_progress(wait->call, &progress)) return njl_tell_progress(L, reply, &progress);
+  }
   if (reply->hears_of_refresh) njl_hear_of_refresh(L, 2);
   return njl_reply_finish(L, 2);
 }
@@ -179,6 +183,17 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     ((njl_reply *)wait)->hears_of_refresh = true;
     lua_getfield(L, options, "on_refresh");
     lua_setiuservalue(L, reply, NJL_REPLY_REFRESH);
+  }
+  if (request->hears_of_progress) {
+    ((njl_reply *)wait)->hears_of_progress = true;
+    lua_getfield(L, options, "on_progress");
+    lua_setiuservalue(L, reply, NJL_REPLY_PROGRESS);
+  }
+  njl_request followed;
+  if (host->follows && njl_is_followed(host)) {
+    followed = *request;
+    followed.is_followed = true;
+    request = &followed;
   }
   njl_outcome *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);

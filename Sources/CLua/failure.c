@@ -11,7 +11,7 @@ enum { CACHED_RESPONSE = 1, CACHED_DETAILS, CACHED_EARLIER };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
-  reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = false;
+  reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = reply->hears_of_progress = false;
   reply->place = 0;
   luaL_setmetatable(L, NJL_REPLY);
   njl_own(L);

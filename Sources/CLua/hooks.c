@@ -135,6 +135,34 @@ int njl_ask_redirect(lua_State *L, njl_reply *reply) {
   return decided(L, lua_pcallk(L, 1, 1, 0, (lua_KContext)reply, decided), (lua_KContext)reply);
 }
 
+/* --- Progress --- */
+
+static int told(lua_State *L, int status, lua_KContext context) {
+  njl_reply *reply = (njl_reply *)context;
+  if (status != LUA_OK && status != LUA_YIELD) { /* The answer is not waited for any more. */
+    njl_call_cancel(reply->wait.call);
+    return lua_error(L);
+  }
+  return go_on(L, reply);
+}
+
+static void set_count(lua_State *L, int64_t count, const char *name) {
+  if (count < 0) return;
+  lua_pushinteger(L, count);
+  lua_setfield(L, -2, name);
+}
+
+int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) {
+  lua_settop(L, reply->top);
+  lua_getiuservalue(L, 2, NJL_REPLY_PROGRESS);
+  lua_createtable(L, 0, 4);
+  set_count(L, progress->sent, "sent");
+  set_count(L, progress->sent_total, "sent_total");
+  set_count(L, progress->received, "received");
+  set_count(L, progress->received_total, "received_total");
+  return told(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, told), (lua_KContext)reply);
+}
+
 /* --- Failed attempts --- */
 
 static int judged(lua_State *L, int status, lua_KContext context) {

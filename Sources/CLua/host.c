@@ -439,6 +439,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
     njl_ask_logins(L, host);
     if (most > 0) njl_write_log(L, host);
   }
+  if (host->follows && most > 0) njl_show_progress(L, host);
   if (host->callers > 0) njl_run_errands(L, host);
   /* Those that are ready now; what they make ready comes after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {

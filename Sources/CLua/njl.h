@@ -180,6 +180,7 @@ struct njl_host {
   atomic_bool is_interrupted; /* Ctrl-C was typed there and nothing has come of it yet */
   bool was_interrupted;     /* the program is to be told */
   bool attends;             /* its wait ends then */
+  bool follows;             /* the progress of calls in the foreground */
   njl_task *foreground;     /* what it evaluates, kept by the registry; NULL: nothing */
 };
 
@@ -418,13 +419,20 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]); /* a table
 /* failure.c */
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
-  bool asks_redirects, asks_retries, hears_of_refresh;
+  bool asks_redirects, asks_retries, hears_of_refresh, hears_of_progress;
   int top; /* of the stack of the function that waits for the call */
   lua_Integer place; /* of an error: which request of a batch it was; 0: of none */
 } njl_reply;
 /* User values of a reply: three for what it becomes, a response or an error, and the client while a streamed answer may
- * still come in; and the functions that are asked about redirects and failed attempts, and told of a fresh answer. */
-enum { NJL_REPLY_CLIENT = 4, NJL_REPLY_REDIRECT, NJL_REPLY_RETRY, NJL_REPLY_REFRESH, NJL_REPLY_VALUES = NJL_REPLY_REFRESH };
+ * still come in; and the functions that are asked about redirects and failed attempts, and told of a fresh answer and of progress. */
+enum {
+  NJL_REPLY_CLIENT = 4,
+  NJL_REPLY_REDIRECT,
+  NJL_REPLY_RETRY,
+  NJL_REPLY_REFRESH,
+  NJL_REPLY_PROGRESS,
+  NJL_REPLY_VALUES = NJL_REPLY_PROGRESS
+};
 njl_wait *njl_reply_push(lua_State *L, njl_host *host); /* a userdata, waiting for its call */
 int njl_reply_finish(lua_State *L, int index);          /* returns it as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
@@ -483,6 +491,8 @@ void njl_push_request(lua_State *L, int options);
 /* Calls `request` with the client at index 1 and the request at index 2, which are all of the stack, between its hooks. */
 int njl_call_hooked(lua_State *L, lua_CFunction request);
 int njl_ask_redirect(lua_State *L, njl_reply *reply); /* asks the function, and goes on waiting */
+/* Tells the call's function how far it has come. */
+int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progress);
 int njl_ask_retry(lua_State *L, njl_reply *reply);    /* likewise */
 void njl_push_copy(lua_State *L, int table);
 
@@ -506,6 +516,10 @@ size_t njl_memory_left(lua_State *L); /* SIZE_MAX: there is no limit */
 bool njl_is_stopped(const njl_host *host);
 /* Sees to it that the Ctrl-C of a session has its effect; `computes`: in the middle of a task. False: there was none. */
 bool njl_take_interrupt(njl_host *host, bool computes);
+/* Whether a session follows how far the calls of the running task come. */
+bool njl_is_followed(const njl_host *host);
+/* Tells the session's function what has changed of that. */
+void njl_show_progress(lua_State *L, njl_host *host);
 void njl_session_task_failed(njl_host *host, const njl_task *parent); /* A child of `parent` has, and nobody has asked for it. */
 
 /* sigint.c */

@@ -26,6 +26,7 @@ enum {
   ON_REDIRECT,
   ON_RETRY,
   ON_REFRESH,
+  ON_PROGRESS,
   ENDPOINT,
   ARGUMENTS,
   RARE
@@ -35,8 +36,8 @@ enum {
 static const char *const names[] = {
     "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
-    "on_retry", "on_refresh", "endpoint",    "arguments",   "redirect",   "cookies",         "decompress",
-    "max_body", "compress",
+    "on_retry", "on_refresh", "on_progress", "endpoint",    "arguments",  "redirect",        "cookies",
+    "decompress", "max_body", "compress",
     "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   NULL};
 
@@ -504,6 +505,11 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   if (push_option(&r, options, present, ON_REFRESH)) {
     if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
     request->hears_of_refresh = true;
+    lua_pop(L, 1);
+  }
+  if (push_option(&r, options, present, ON_PROGRESS)) {
+    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
+    request->hears_of_progress = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, STREAM)) {

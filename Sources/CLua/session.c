@@ -69,6 +69,7 @@ static int begin(lua_State *L) {
 /* session.foreground(task), session.foreground() */
 static int set_foreground(lua_State *L) {
   njl_host *host = njl_host_of(L);
+  njl_session_rest(host->engine);
   host->foreground = lua_isnoneornil(L, 1) ? NULL : luaL_checkudata(L, 1, NJL_TASK);
   lua_settop(L, 1);
   lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* It keeps it. */
@@ -193,8 +194,60 @@ static int cassettes(lua_State *L) {
   return 1;
 }
 
+bool njl_is_followed(const njl_host *host) { return host->foreground != NULL && is_below(host->current, host->foreground); }
+
+static void set_count(lua_State *L, int64_t count, const char *name) {
+  if (count < 0) return;
+  lua_pushinteger(L, count);
+  lua_setfield(L, -2, name);
+}
+
+/* Gives what is at index 1, a njl_session_state, to the function. */
+static int show_state(lua_State *L) {
+  const njl_session_state *state = lua_touserdata(L, 1);
+  if (lua_getfield(L, LUA_REGISTRYINDEX, "nightjar.follower") != LUA_TFUNCTION) return 0;
+  lua_createtable(L, 0, 6);
+  set_count(L, state->sent, "sent");
+  set_count(L, state->sent_total, "sent_total");
+  set_count(L, state->received, "received");
+  set_count(L, state->received_total, "received_total");
+  lua_pushinteger(L, (lua_Integer)state->calls);
+  lua_setfield(L, -2, "calls");
+  lua_pushnumber(L, state->seconds);
+  lua_setfield(L, -2, "seconds");
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+/* What the function raises is no failure of the task that happens to run: it is not called any more. */
+void njl_show_progress(lua_State *L, njl_host *host) {
+  njl_session_state state;
+  if (host->engine == NULL || !lua_checkstack(L, LUA_MINSTACK) || !njl_session_progress(host->engine, &state)) return;
+  lua_State *outer_thread = host->running;
+  bool outer_yields = host->yields;
+  host->running = L;
+  host->yields = false;
+  host->follows = false; /* What it does meanwhile is not told. */
+  lua_pushcfunction(L, show_state);
+  lua_pushlightuserdata(L, &state);
+  host->follows = lua_pcall(L, 1, 0, 0) == LUA_OK;
+  if (!host->follows) lua_pop(L, 1);
+  host->running = outer_thread;
+  host->yields = outer_yields;
+}
+
+/* session.follow(f) - f is told how far the calls of the foreground have come, by a table as njl_session_state has it */
+static int follow(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.follower");
+  njl_host_of(L)->follows = true;
+  return 0;
+}
+
 int njl_open_session(lua_State *L) {
   static const luaL_Reg functions[] = {{"begin", begin},
+                                       {"follow", follow},
                                        {"step", step},
                                        {"cassettes", cassettes},
                                        {"foreground", set_foreground},

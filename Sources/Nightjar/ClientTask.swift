@@ -17,6 +17,9 @@ public struct TaskHandlers: Sendable {
     /// Called before ``provideBody`` is asked for the first part again, because another attempt sends the body anew: the
     /// source begins from its start. Nil: what was given is gone, and such a call is not repeated.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
+    /// Told how far the bodies of the present attempt have come, about ten times a second while they move, and once more before
+    /// ``finished`` when the call succeeds. One that was not handled in time is passed over.
+    public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
     /// Asked whether a failed attempt is repeated, with what the client would do.
     public var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
     /// Asked before a redirect is followed, when all of the answer that redirects is there.
@@ -69,6 +72,7 @@ public final class ClientTask: @unchecked Sendable {
 
     private let wasCancelled = Atomic<Bool>(false)
     private let hasFinished = Atomic<Bool>(false)
+    private let hasProgress = Atomic<Bool>(false)
     private let hasRefresh = Atomic<Bool>(false)
     private let unhandledBytes = Atomic<Int>(0)
     private let isHeldBack = Atomic<Bool>(false)
@@ -145,6 +149,9 @@ public final class ClientTask: @unchecked Sendable {
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
+    /// Whether the progress that was told last has been handled, so that more may be told; it then counts as not handled.
+    func progressIsDue() -> Bool { !hasProgress.exchange(true, ordering: .relaxed) }
+
     func markFinished() { hasFinished.store(true, ordering: .releasing) }
 
     /// Counts bytes that go out to the handler.
@@ -165,6 +172,11 @@ public final class ClientTask: @unchecked Sendable {
 
     func deliver(head: ResponseHead) {
         if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, head) }
+    }
+
+    func deliver(progress: TransferProgress) {
+        hasProgress.store(false, ordering: .relaxed)
+        if !wasCancelled.load(ordering: .relaxed) { handlers.progress?(self, progress) }
     }
 
     func deliver(body: ByteBuffer) {

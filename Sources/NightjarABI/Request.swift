@@ -112,6 +112,16 @@ final class RequestBox {
         }
     }
 
+    func onProgress(_ callback: nj_progress_fn?, _ context: CallbackContext) {
+        guard let callback else { return handlers.progress = nil }
+        handlers.progress = { (task: ClientTask, progress: TransferProgress) in
+            var told = nj_progress(
+                sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1),
+                received: Int64(progress.received), received_total: Int64(progress.receivedTotal ?? -1))
+            callback(context.pointer, Handle.lend(task), &told)
+        }
+    }
+
     func setBody(_ body: RequestBody) {
         request.body = body
         hasFormFields = false
@@ -319,6 +329,13 @@ public func nj_request_on_body(
     _ request: OpaquePointer?, _ body: nj_body_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in box.onBody(body, CallbackContext(pointer: context)) }
+}
+
+@_cdecl("nj_request_on_progress") @implementation
+public func nj_request_on_progress(
+    _ request: OpaquePointer?, _ progress: nj_progress_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in box.onProgress(progress, CallbackContext(pointer: context)) }
 }
 
 @_cdecl("nj_request_on_redirect") @implementation

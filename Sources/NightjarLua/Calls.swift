@@ -63,7 +63,8 @@ public func njl_call_start(
             Engine.Wishes(
                 isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
                 asksRetries: request.asks_retries, restartsBody: request.restarts_body,
-                hearsOfRefresh: request.hears_of_refresh))
+                hearsOfRefresh: request.hears_of_refresh, hearsOfProgress: request.hears_of_progress,
+                isFollowed: request.is_followed))
         errand?.call = outcome
         return Handle<Outcome>.own(outcome)
     }
@@ -107,6 +108,15 @@ public func njl_call_attempt(_ call: OpaquePointer?, _ attempt: UnsafeMutablePoi
     var view = njl_attempt(number: Int32(clamping: question.attempt), again: false, after: 0)
     if case .again(let wait) = question.verdict { (view.again, view.after) = (true, wait.inSeconds) }
     attempt?.pointee = view
+    return true
+}
+
+@_cdecl("njl_call_progress") @implementation
+public func njl_call_progress(_ call: OpaquePointer?, _ told: UnsafeMutablePointer<njl_progress>?) -> Bool {
+    guard let progress = Handle<Outcome>.borrow(call)?.takeProgress() else { return false }
+    told?.pointee = njl_progress(
+        sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1), received: Int64(progress.received),
+        received_total: Int64(progress.receivedTotal ?? -1))
     return true
 }
 

@@ -18,6 +18,8 @@ final class Engine: @unchecked Sendable {
     var observers: [CallObserver] = []
     /// What the clients of a session have done; nil: this is none.
     var recording: SessionRecording?
+    /// How far the calls have come that a session follows.
+    var followed = FollowedCalls()
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
     private var ended: [Outcome] = []
     private var firstEnded = 0
@@ -48,6 +50,9 @@ final class Engine: @unchecked Sendable {
         var restartsBody = false
         /// A stored answer that is fetched anew meanwhile is told.
         var hearsOfRefresh = false
+        var hearsOfProgress = false
+        /// A session shows how far it has come.
+        var isFollowed = false
     }
 
     func start(
@@ -78,7 +83,18 @@ final class Engine: @unchecked Sendable {
                 return .later
             }
         }
+        let isFollowed = wishes.isFollowed && !wishes.isStreamed
+        if wishes.hearsOfProgress || isFollowed {
+            handlers.progress = { [self] _, progress in
+                if isFollowed { followed.update(outcome, progress) }
+                // Who reads a streamed answer counts for himself.
+                guard wishes.hearsOfProgress, outcome.result == nil else { return }
+                outcome.note(progress)
+                tell(outcome)
+            }
+        }
         outcome.task = try client.start(confined(request), on: queue, handlers)
+        if isFollowed { followed.begin(outcome) }
         add(outcome)
         return outcome
     }
@@ -276,6 +292,7 @@ final class Engine: @unchecked Sendable {
     /// - Parameter result: without a response where there is none to have.
     private func completed(_ outcome: Outcome, _ result: Result<Response?, NightjarError>) {
         forget(outcome)
+        followed.end(outcome)
         outcome.task = nil
         outcome.isPending = false
         outcome.abandon = nil

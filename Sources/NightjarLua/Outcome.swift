@@ -26,6 +26,8 @@ final class Outcome: @unchecked Sendable {
     var hop: RedirectHop?
     /// The failed attempt that the script is asked about.
     var retry: RetryQuestion?
+    /// How far it has come, where the script is to be told.
+    private var progress: TransferProgress?
     /// What a person has to do for the login that this is.
     private var prompt: LoginPrompt?
     private var isToPrompt = false
@@ -60,8 +62,13 @@ final class Outcome: @unchecked Sendable {
     /// Nothing comes any more.
     var isEnded: Bool { task == nil && !isPending }
 
-    /// Whether the script is asked about something.
-    var isQuestion: Bool { hop != nil || retry != nil || isToPrompt }
+    /// Whether the script is asked about something, or told of its progress.
+    var isQuestion: Bool { hop != nil || retry != nil || isToPrompt || progress != nil }
+
+    func note(_ progress: TransferProgress) { self.progress = progress }
+
+    /// - Returns: what is to be told, once.
+    func takeProgress() -> TransferProgress? { progress.take() }
 
     func ask(_ hop: RedirectHop) {
         self.hop = hop

@@ -1,7 +1,8 @@
 import CLua
 import Nightjar
 
-// What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test.
+// What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test; and how far its calls
+// have come.
 
 @_cdecl("njl_session_begin") @implementation
 public func njl_session_begin(_ engine: OpaquePointer?) {
@@ -33,6 +34,19 @@ public func njl_session_cassettes(
     }
 }
 
+@_cdecl("njl_session_progress") @implementation
+public func njl_session_progress(_ engine: OpaquePointer?, _ state: UnsafeMutablePointer<njl_session_state>?) -> Bool {
+    guard let engine = Handle<Engine>.borrow(engine), engine.followed.isChanged else { return false }
+    let (sum, calls, time) = engine.followed.take()
+    state?.pointee = njl_session_state(
+        sent: Int64(sum.sent), sent_total: Int64(sum.sentTotal ?? -1), received: Int64(sum.received),
+        received_total: Int64(sum.receivedTotal ?? -1), calls: calls, seconds: time.inSeconds)
+    return true
+}
+
+@_cdecl("njl_session_rest") @implementation
+public func njl_session_rest(_ engine: OpaquePointer?) { Handle<Engine>.borrow(engine)?.followed.rest() }
+
 extension JSONValue {
     /// The strings of the list of that name.
     fileprivate func texts(_ name: String) -> [String] {
@@ -58,6 +72,7 @@ extension SessionRecording.Saved {
             .init(
                 "names",
                 .array(names.map { .array([.string($0.secret), .string($0.name), .bool($0.isEverywhere)]) })),
+            .init("active", .array(active.map { .integer(Int64($0)) })),
             .init("losses", .array(losses.map { .array([.integer(Int64($0.step)), .string($0.reason)]) })),
         ])
     }

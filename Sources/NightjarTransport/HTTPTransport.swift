@@ -25,11 +25,14 @@ public protocol Exchange: AnyObject {
     func endBody()
     /// Bytes that were sent and that the peer is not known to have received; for the idle timeout.
     var unsentBytes: Int { get }
+    /// Bytes of the request's content that the connection has taken, those among ``unsentBytes`` included; for progress.
+    var sentBytes: Int { get }
 }
 
 extension Exchange {
     /// For a transport that cannot tell.
     public var unsentBytes: Int { 0 }
+    public var sentBytes: Int { 0 }
 }
 
 /// Who hears of an exchange: in this order, any number of `informational`, one `head`, any number of `body`, then

@@ -118,6 +118,10 @@ final class NetworkExchange: Exchange {
         if case .active(let connection) = state { connection.unsentBytes } else { 0 }
     }
 
+    var sentBytes: Int {
+        if case .active(let connection) = state { connection.sentBytes } else { 0 }
+    }
+
     func endBody() {
         if case .active(let connection) = state { connection.endBody() }
     }

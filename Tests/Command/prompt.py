@@ -6,9 +6,11 @@ What is typed is typed, and screens are compared; nothing sleeps for a while and
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -236,6 +238,30 @@ def calls(state):
     t.end()
 
 
+class SlowServer:
+    """Reads one request slowly, and answers it."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen()
+        self.url = "http://127.0.0.1:%d" % self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        connection = self.socket.accept()[0]
+        content = b""
+        while b"\r\n\r\n" not in content:
+            content += connection.recv(65536)
+        head, content = content.split(b"\r\n\r\n", 1)
+        left = int(re.search(rb"content-length: (\d+)", head, re.I).group(1)) - len(content)
+        while left > 0:
+            left -= len(connection.recv(65536))
+            time.sleep(0.02)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+
 class Demo:
     """A demo API of its own, which can be stopped."""
 
@@ -258,7 +284,7 @@ class Demo:
 
 def fixtures(state):
     demo = Demo()
-    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3yz")
+    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3yz", "=abc", "90210", "shadowland")
     t = session(state, environment=(("DUSK_TOKEN", "noonday-token"), ("DEMO", demo.url)), columns=200)
     t.enter("api = nightjar.client { base_url = os.getenv 'DEMO' .. '/v1', headers = { ['X-Api-Key'] = 'starlight-key' }, "
             "auth = { type = 'login', url = '/auth/login', json = { email = 'ada@example.org', password = 'moonlight' }, "
@@ -283,10 +309,27 @@ def fixtures(state):
     t.expect("a large body", r"^5000000\n>$")
     t.enter("stream = other:get('/drip?bytes=100000&delay=1', { stream = true })")
     t.enter("local a, b = nightjar.all { function() return other:get('/v1/articles').status end, function() return 7 end }")
+    t.enter("other:get('/v1/articles?api_key=abc&page=2', { headers = { Cookie = 'a=1; s=shadowland' } }).status")
+    t.enter("other:get('/echo?api_key=abc').status")
+    t.enter("other:post('/echo', { json = { pin = 90210, code = 5 } }).status")
+    t.enter("t = other:get('/encoded/gzip').headers.content_encoding")
+    t.enter("other:get('/encoded/gzip').headers['Content-Encoding']")
+    t.enter("other:get('/redirect/2').status")
+    t.enter("made = other:post('/echo', { json = { at = os.time() } })")
+    t.enter("made.status")
+    t.enter("third = nightjar.client { base_url = os.getenv 'DEMO' } third:get('/nowhere')")
+    t.enter("third:get('/v1/articles/3').status")
+    t.enter("api = api or nothing() nothing()")
+    t.enter("api:get('/articles/3').status")
     t.enter("short = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'bearer', token = 'k3yz' } }")
     t.enter("short:get('/v1/articles/2').status, nil")
     t.enter("short:get('/echo').json.target")
     t.enter("short:get('/echo').json.headers")
+    t.enter("device = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'oauth2', grant = 'device_code', "
+            "token_url = '/v1/oauth/token', client_id = 'demo', device_url = '/v1/oauth/device?interval=0.05' } }")
+    t.enter("device:log_in { prompt = function(info) other:post('/v1/oauth/device/decide', { form = "
+            "{ user_code = info.user_code, allow = '1' } }) end }")
+    t.enter("device:get('/v1/me').json.handle")
     t.enter("return 'at the end'")
     t.expect("all was typed", r'^"at the end"\n>$')
     t.keys("C-l")
@@ -295,19 +338,25 @@ def fixtures(state):
     t.keys("Tab")
     t.type(path)
     t.keys("Enter")
-    t.expect("what worked is a test", r"^12 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
+    t.expect("what worked is a test", r"^20 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json, \S+-4\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
              r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
+             r"not in it: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(a secret stands in it that is too short[^)]*\)\n"
+             r"not in it: other:post\('/echo', \{ json = \{ pin = \"scrubbed-\d+\", code \.\.\. \(a secret stands[^)]*\)\n"
+             r"not in it: made = other:post\('/echo', \{ json = \{ at = os.time\(\) \} \}\) \(it depends on the time or on chance\)\n"
+             r"not in it: made\.status \(made is not there\)\n"
+             r"not in it: third:get\('/v1/articles/3'\)\.status \(third is not there\)\n"
              r"not in it: short:get\('/echo'\)\.json\.target \(a secret stands in it that is too short[^)]*\)\n"
              r"not in it: short:get\('/echo'\)\.json\.headers \(a secret stands in it that is too short[^)]*\)\n"
              r"nightjar test \S+ runs it\n>$")
     t.enter(".save test " + path)
-    t.expect("what is overwritten is told", r"-3\.json, in the place of what was there$")
+    t.expect("what is overwritten is told", r"-4\.json, in the place of what was there$")
     t.enter(".save test " + state + "/other")
     t.expect("a test has a name", r"^\.save: the file of a test is called NAME_test\.lua, as in \.save test api_test\.lua$")
     t.enter(".save test")
     t.expect("and a file", r"^\.save script\.lua, or \.save test api_test\.lua$")
     t.enter("stream:close()")
+    t.expect("a stream that is closed", r"^> stream:close\(\)\n>$")
     t.keys("C-d")
     t.expect("the session ends", r"left with 0$")
     t.end()
@@ -315,7 +364,7 @@ def fixtures(state):
     with open(os.path.join(state, "tokens"), "rb") as file:
         tokens = file.read()
     content = ""
-    for name in ("session_test.lua", "session_test.json", "session_test-2.json", "session_test-3.json"):
+    for name in ("session_test.lua", "session_test.json", "session_test-2.json", "session_test-3.json", "session_test-4.json"):
         with open(os.path.join(state, name)) as file:
             text = file.read()
         check(f"no secret is in {name}", not any(secret in text for secret in secrets), text)
@@ -324,7 +373,7 @@ def fixtures(state):
     check("nor a token", not tokens, tokens)
     check("the files are their owner's alone", os.stat(path).st_mode & 0o777 == 0o600)
     check("it expects what was seen", all(line in content for line in (
-        't:replay("session_test.json", "session_test-2.json", "session_test-3.json")', "t:equal(_.status, 200)", "t:equal(_, 201)")), content)
+        't1:replay("session_test.json", "session_test-2.json", "session_test-3.json", "session_test-4.json")', 't1:equal(_, "ada")', "t1:equal(_.status, 200)", "t1:equal(_, 201)")), content)
     before = os.stat(os.path.join(state, "tokens")).st_mtime_ns
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True, cwd="/", env={**os.environ, "HOME": state})
     check("the test passes without the server", ran.returncode == 0 and "1 passed, 0 failed" in ran.stdout, ran, content)
@@ -332,7 +381,7 @@ def fixtures(state):
     with open(path) as file:
         text = file.read()
     with open(path, "w") as file:
-        file.write(text.replace("t:equal(_, 201)", "t:equal(_, 202)").replace("/articles/1'", "/articles/2'"))
+        file.write(text.replace("t1:equal(_, 201)", "t1:equal(_, 202)").replace("/articles/1'", "/articles/2'"))
     ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True)
     check("one that asks for something else fails", ran.returncode == 1 and "has no exchange for GET" in ran.stdout, ran)
 
@@ -382,6 +431,40 @@ def progress(state):
     t.enter("for part in api:get('/drip?bytes=40&delay=0.05', { stream = true }):chunks() do end")
     t.expect("one for a body that comes in parts", r"^\[[#.]+\] +\d+%  \d+ B of 40 B  \d+ B/s  [\d.]+ m?s left$")
     t.expect("and goes", r"do end\n>$")
+    t.keys("C-l")
+    t.enter("#api:get('/drip?bytes=40&delay=0.05').body")
+    t.expect("one for a call that takes long", r"^\[[#.]+\] +\d+%  \d+ B of 40 B  \d+ B/s  [\d.]+ m?s left$")
+    t.expect("which is gone before the result", r"\.body\n40\n>$")
+    t.keys("C-l")
+    t.enter("#nightjar.all { function() return api:get('/drip?bytes=40&delay=0.05').body end, function() return "
+            "api:get('/drip?bytes=60&delay=0.05').body end }")
+    t.expect("one for all that are under way", r"^(\[[#.]+\] +)?\d+%  \d+ B of 100 B  \d+ B/s  [\d.]+ m?s left  2 calls$")
+    t.expect("until all are there", r"end \}\n40\n>$")
+    t.keys("C-l")
+    t.enter("nightjar.all { function() print(#api:get('/drip?bytes=20&delay=0.05').body) end, function() print(#api:get("
+            "'/drip?bytes=50&delay=0.05').body) end }")
+    t.expect("what is printed meanwhile has its own line", r"end \}\n20\n(\[[#.]+\] +)?\d+%  \d+ B of 70 B [^\n]* left$")
+    t.expect("and stays", r"end \}\n20\n50\n(nil\n)*>$")
+    t.keys("C-l")
+    server = SlowServer()
+    t.enter("api:post('%s/', { body = ('x'):rep(4000000) }).status" % server.url)
+    t.expect("one for a body that is sent", r"^(\[[#.]+\] +)?\d+%  [\d.]+ [KM]?B of 3\.8 MB  [\d.]+ [KM]B/s  [\d.:]+ (m?s|min) left  sent$")
+    t.expect("while it is sent", r"\.status\n200\n>$")
+    t.keys("C-l")
+    t.enter("n = nightjar.map({ 1, 2, 3 }, function() return api:get('/drip?bytes=40&delay=0.03').body end, { concurrency = 1 })")
+    t.expect("a bar of items has the line", r"^\[[#.]+\] +\d+%  \d of 3  [\d.]+ items/s  [\d.]+ m?s left$")
+    t.expect("alone", r"concurrency = 1 \}\)\n>$")
+    t.keys("C-l")
+    t.enter("nightjar.spawn(function() done = #api:get('/drip?bytes=40&delay=0.05').body end) and nil")
+    t.expect("calls of the background draw nothing", r"^nil\n>$")
+    for _ in range(10):
+        check("not even later", "B/s" not in t.screen(), t.screen())
+        t.keys("x", "BSpace")
+        time.sleep(0.1)
+    t.enter("api:get('/drip?bytes=400&delay=0.05')")
+    t.expect("a bar", r" B of 400 B ")
+    t.keys("C-c")
+    t.expect("that Ctrl-C takes away", r"delay=0\.05'\)\n(\^C)?interrupted\n>$")
     t.end()
 
 

@@ -11,7 +11,8 @@ local most = 10000
 local chunks = {}
 
 -- A chunk has `text`; `step`, under which the session has recorded what it did; `is_expression`: its value became `_`, unless it
--- `is_nil`; `returns`: it is no expression and has returned something; `expected`, what came of it; `file`, where it ran one.
+-- `is_nil`; `returns`: it is no expression and has returned something; `expected`, what came of it; `file`, where it ran one;
+-- `failed`: it did not work, and is kept for what it may have given values to.
 function keep.add(chunk)
   if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- The prompt alone has it.
   if #chunks >= most then table.remove(chunks, 1) end
@@ -38,6 +39,8 @@ function keep.statement(chunk, text)
   text = text:gsub("^%s+", "")
   if chunk.is_expression then
     if not chunk.is_nil then return "_ = " .. text end
+    -- A call stands by itself, unless it could be taken for one of what is before it.
+    if text:find "^[%a_]" and load(text, "=stdin", "t") then return text end
     return "do local _ = " .. text .. (text:find("--", 1, true) and "\nend" or " end")
   end
   if chunk.returns then return "_ = (function()\n" .. text .. "\nend)()" end
@@ -47,10 +50,12 @@ end
 -- The lines of the script.
 function keep.script()
   local names, lines = {}, {}
-  for index, chunk in ipairs(chunks) do
-    local text, found = secrets.replace(chunk.text)
-    for _, name in ipairs(found) do names[name] = true end
-    lines[index] = keep.statement(chunk, text)
+  for _, chunk in ipairs(chunks) do
+    if not chunk.failed then
+      local text, found = secrets.replace(chunk.text)
+      for _, name in ipairs(found) do names[name] = true end
+      lines[#lines + 1] = keep.statement(chunk, text)
+    end
   end
   local head = { "-- Saved at the prompt of nightjar.", 'nightjar = require "nightjar"' }
   local variables = {}

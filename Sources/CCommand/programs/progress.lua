@@ -1,5 +1,6 @@
--- Progress bars on standard error, for what people wait for at the prompt: nightjar.map, and answers that come in parts. Only on a
--- terminal, only in the foreground, and only for what takes longer than a moment.
+-- Progress bars on standard error, for what people wait for at the prompt: nightjar.map, answers that come in parts, and calls whose
+-- bodies take long, one line for all that are under way. Only on a terminal, only in the foreground, and only for what takes
+-- longer than a moment.
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 local session = require "nightjar.command.session"
@@ -8,24 +9,31 @@ local progress = {}
 
 -- Seconds before a bar is drawn, and between two drawings.
 local patience, pace = 0.5, 0.1
+-- Columns that stay free: the terminal writes ^C there, and what goes on in another line is not drawn over.
+local margin = 4
 
--- What a bar says: done of total, rate and time left. `total` is nil where it is not known; `unit` is "bytes" or a noun.
-function progress.line(done, total, seconds, unit, width)
+-- What a bar says: done of total, rate and time left. `total` is nil where it is not known; `unit` is "bytes" or a noun; `note`, which
+-- may be nil, is behind it.
+function progress.line(done, total, seconds, unit, width, note)
   local amount = unit == "bytes" and text.bytes or function(count) return tostring(count) end
   local rate = seconds > 0 and done / seconds or 0
   local told = unit == "bytes" and amount(math.floor(rate)) .. "/s" or ("%.1f %s/s"):format(rate, unit)
-  if not total or total <= 0 then return ("%s  %s"):format(amount(done), told) end
+  note = note and "  " .. note or ""
+  if not total or total <= 0 then return text.cut(("%s  %s%s"):format(amount(done), told, note), width - margin) end
   local left = rate > 0 and ("%s left"):format(text.seconds((total - done) / rate)) or ""
-  local numbers = ("%s of %s  %s  %s"):format(amount(done), amount(total), told, left)
-  local room = math.min(width - text.columns(numbers) - 10, 40)
+  local numbers = ("%s of %s  %s  %s%s"):format(amount(done), amount(total), told, left, note)
+  local room = math.min(width - text.columns(numbers) - 9 - margin, 40)
   local part = math.min(done / total, 1)
   local bar = ""
   if room >= 8 then
     local full = math.floor(room * part)
     bar = "[" .. ("#"):rep(full) .. ("."):rep(room - full) .. "] "
   end
-  return text.cut(("%s%3d%%  %s"):format(bar, math.floor(part * 100), numbers), width - 1)
+  return text.cut(("%s%3d%%  %s"):format(bar, math.floor(part * 100), numbers), width - margin)
 end
+
+-- Bars that say more than how many bytes come and go.
+local open = 0
 
 local bar = {}
 bar.__index = bar
@@ -42,12 +50,15 @@ end
 function bar:close()
   if self.is_there then terminal.draw "\r\27[K" end
   self.is_there = false
+  if self.is_open then open = open - 1 end
+  self.is_open = false
 end
 bar.__close = bar.close
 
 function progress.start(total, unit)
   local now = terminal.now()
-  return setmetatable({ total = total, unit = unit, done = 0, began = now, drawn = now - pace }, bar)
+  open = open + 1
+  return setmetatable({ total = total, unit = unit, done = 0, began = now, drawn = now - pace, is_open = true }, bar)
 end
 
 -- A function in place of nightjar.map that shows how far it has come.
@@ -85,6 +96,49 @@ function progress.follow_chunks()
     if name == "chunks" then return chunks end
     return index(res, name)
   end
+end
+
+-- The line of the calls that are under way: when it was drawn last, when the first byte of an answer came, and how many they were.
+local is_shown, drawn, answered, under_way = false, 0, nil, 0
+
+local function hide()
+  if is_shown then terminal.draw "\r\27[K" end
+  is_shown = false
+end
+
+-- Takes the line away: nothing is waited for.
+function progress.clear()
+  hide()
+  answered, under_way = nil, 0
+end
+
+local function show_calls(state)
+  if state.calls == 0 or open > 0 then return progress.clear() end
+  local now = terminal.now()
+  local has_ended = state.calls < under_way
+  under_way = state.calls
+  if has_ended then -- Who waited for it may print something.
+    drawn = now
+    return hide()
+  end
+  if state.received > 0 and not answered then answered = now - 0.1 end
+  if state.seconds < patience or now - drawn < pace then return end
+  local notes = {}
+  local done, total, seconds = state.received, state.received_total, answered and now - answered or 0
+  if done == 0 then
+    if state.sent == 0 then return end
+    done, total, seconds = state.sent, state.sent_total, state.seconds
+    notes[1] = "sent"
+  end
+  if state.calls > 1 then notes[#notes + 1] = ("%d calls"):format(state.calls) end
+  drawn, is_shown = now, true
+  local note = #notes > 0 and table.concat(notes, ", ") or nil
+  terminal.draw("\r" .. progress.line(done, total, seconds, "bytes", terminal.width(), note) .. "\27[K")
+end
+
+-- From here on calls of the foreground show how far their bodies have come.
+function progress.follow_calls()
+  if terminal.is_terminal(2) then session.follow(show_calls) end
 end
 
 return progress

@@ -21,6 +21,8 @@ function prompt.is_incomplete(source)
   return not chunk and message:sub(-5) == "<eof>"
 end
 
+local settings -- is_terminal, is_input_terminal, is_edited, colors, error_colors
+
 -- --- Evaluating ---
 
 -- Without the part of the traceback that is ours.
@@ -45,13 +47,12 @@ local function evaluate(chunk)
   session.foreground(task)
   local results = table.pack(pcall(task.join, task))
   session.foreground()
+  if settings.is_terminal then require("nightjar.command.progress").clear() end
   if not results[1] then return false, task.cancelled and "interrupted" or results[2] end
   return table.unpack(results, 2, results.n)
 end
 
 -- --- Printing ---
-
-local settings -- is_terminal, is_input_terminal, is_edited, colors, error_colors
 
 local function print_results(results)
   if not settings.is_terminal then return print(table.unpack(results, 2, results.n)) end
@@ -205,6 +206,7 @@ local function define_globals()
   local progress = require "nightjar.command.progress"
   nightjar.map = progress.map(nightjar.map)
   progress.follow_chunks()
+  progress.follow_calls()
 end
 
 -- One line from its text to its results. Returns whether the prompt ends.
@@ -218,9 +220,10 @@ local function run_line(source)
   local results = table.pack(evaluate(chunk))
   if not results[1] then
     print_error(results[2])
+    require("nightjar.command.keep").add { text = source, step = steps, failed = true }
     return false
   end
-  local expected = is_expression and results.n > 1 and require("nightjar.command.fixture").expected(results[2]) or nil
+  local expected = is_expression and results.n > 1 and require("nightjar.command.expected").of(results[2]) or nil
   if results.n > 1 then
     if results[2] ~= nil then _G._ = results[2] end
     local ok, err = pcall(print_results, results)

@@ -508,6 +508,7 @@ return {
       { "on_redirect", "fun(hop: table): boolean|string|nil", "Says whether a redirect is followed, or where to." },
       { "on_retry", "fun(attempt: table): boolean|number|nil", "Says whether a failed attempt is repeated, or after how many seconds; nil: as decided." },
       { "on_refresh", "fun(response?: nightjar.response, err?: nightjar.error)", "Gets the fresh answer where a stored one was given first." },
+      { "on_progress", "fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer })", "Told how many bytes of the bodies have come and gone, about ten times a second while they move and once at the end of a call that succeeds; totals are nil where nobody knows them. What it raises ends the call." },
     },
   },
   {

@@ -8,6 +8,7 @@
 --   - user and password of a URL, as http://user:password@host;
 --   - a text literal that looks like a token: 24 letters, digits and signs or more without a space or a slash, with a letter
 --     and a digit in it; also "Bearer x" and "Basic x";
+--   - a number that is the value of a name with passw, passphrase, passcode or pwd in it, or of pin or otp;
 --   - a text literal that was such a value before in this session, wherever it stands.
 --
 -- The name of a variable that os.getenv is asked for is none; its value may be, by the same rule.
@@ -34,6 +35,16 @@ local function is_secret_name(name)
   end
   return false
 end
+
+-- For what numbers are secrets: of others, as max_tokens, they are amounts.
+local function is_number_name(name)
+  local lower = name:lower()
+  return lower == "pin" or lower == "otp" or lower:find "passw" ~= nil or lower:find "passphrase" ~= nil
+    or lower:find "passcode" ~= nil or lower:find "pwd" ~= nil
+end
+
+-- Whether an item of a query of this name is one.
+function secrets.is_item_name(name) return is_secret_name(name) or is_number_name(name) or name:lower():find "key$" ~= nil end
 
 local function looks_like_token(content)
   if content:find "^[Bb]earer%s+%S" or content:find "^[Bb]asic%s+%S" then return true end
@@ -78,6 +89,9 @@ local function scan(source)
     elseif token.kind == "name" and (text == "auth" or text == "sign_in") and not guarded then
       local after = tokens[index + 1] and lexer.text(source, tokens[index + 1])
       if after == "=" or after == "{" or after == "(" then guarded = depth end
+    elseif token.kind == "number" then
+      local name = name_before(source, tokens, index)
+      if name and is_number_name(name) then found[#found + 1] = { first = token.first, last = token.last, name = name } end
     elseif token.kind == "string" then
       local content = lexer.content(source, token)
       local before = tokens[index - 1]
@@ -91,7 +105,7 @@ local function scan(source)
         or guarded and not is_key and not (name and harmless[name:lower()])
       if start then
         variables[#variables + 1] = {
-          first = tokens[start].first, last = stop, variable = content, name = name, is_secret = is_secret and #value > 0,
+          first = tokens[start].first, last = stop, variable = content, name = name, is_secret = is_secret ~= nil and is_secret ~= false and #value > 0,
         }
       elseif is_secret and #content > 0 and not is_key then
         found[#found + 1] = { first = token.first, last = token.last, name = name }
@@ -102,8 +116,8 @@ local function scan(source)
   return found, variables
 end
 
--- The secrets of a text: a list of { first, last, name }, which are string literals with their quotes, and the name that each is
--- the value of, or nil.
+-- The secrets of a text: a list of { first, last, name }, which are numbers and string literals with their quotes, and the name
+-- that each is the value of, or nil.
 function secrets.find(source) return (scan(source)) end
 
 -- The variables of the environment that it asks for by a literal: a list of { first, last, variable, name, is_secret }, the

@@ -77,6 +77,8 @@ typedef struct njl_request {
   bool asks_redirects;         /* njl_call_hop */
   bool asks_retries;           /* njl_call_attempt */
   bool hears_of_refresh;       /* njl_call_refresh */
+  bool hears_of_progress;      /* njl_call_progress */
+  bool is_followed;            /* njl_session_progress counts it */
   bool is_look_up;             /* what is stored is the answer; a call that ends with neither response nor error: nothing is */
   const njl_planted *planted;  /* is stored for it, and no server is asked; NULL: it is a call */
   njl_bytes endpoint;          /* the name of what is asked for, in place of method and target; `data` NULL: none */
@@ -191,9 +193,21 @@ void njl_client_close(njl_client *client);
 void njl_session_begin(njl_engine *engine);
 /* What they do from here on belongs to the step of this number. */
 void njl_session_step(njl_engine *engine, int64_t step);
+/* How far the calls that are followed have come, together: those that began while others were under way, what has ended among
+ * them included. Totals are negative where they are not known of all. */
+typedef struct njl_session_state {
+  int64_t sent, sent_total, received, received_total;
+  size_t calls;   /* under way; 0: the last has ended */
+  double seconds; /* since the first began */
+} njl_session_state;
+
+/* False: nothing has changed since it was asked last. */
+bool njl_session_progress(njl_engine *engine, njl_session_state *state);
+/* What is followed now is not any more. */
+void njl_session_rest(njl_engine *engine);
 /* The exchanges of some steps as cassettes without secrets. `asked`: {"steps": [1, 2], "secrets": ["moonlight"], "names":
  * ["tenant"]}. Returns {"cassettes": [{"text", "exchanges"}], "names": [[secret, what stands in its place, whether it is looked
- * for everywhere]], "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
+ * for everywhere]], "active": steps that have asked a server, "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
 njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes asked, njl_outcome **error);
 
 /* --- Logins and limits --- */
@@ -374,6 +388,12 @@ typedef struct njl_attempt {
 bool njl_call_attempt(const njl_outcome *call, njl_attempt *attempt);
 /* What it failed with, the caller's to release. */
 njl_outcome *njl_call_attempt_error(const njl_outcome *call);
+/* Bytes; negative: not known. */
+typedef struct njl_progress {
+  int64_t sent, sent_total, received, received_total;
+} njl_progress;
+/* What is to be told of a call that hears of it, once; false: nothing is. A poll names who waits when something is. */
+bool njl_call_progress(njl_outcome *call, njl_progress *progress);
 typedef enum njl_retry {
   NJL_RETRY_AS_DECIDED,
   NJL_RETRY_AGAIN,

@@ -216,7 +216,8 @@ end
 
 -- --- Replaying ---
 
--- The login without the place that it is kept at: with tokens to begin with, as there were some where it was recorded.
+-- The login without the place that it is kept at, and without a browser: with tokens to begin with, as there were some where it
+-- was recorded.
 local function replayed_auth(auth)
   if type(auth) ~= "table" then return auth end
   local copy = {}
@@ -226,7 +227,7 @@ local function replayed_auth(auth)
     for name, scheme in next, copy.schemes do schemes[name] = replayed_auth(scheme) end
     copy.schemes = schemes
   end
-  if copy.store ~= nil then
+  if copy.store ~= nil or copy.grant == "authorization_code" then
     copy.store = nil
     if (copy.type == "oauth2" or copy.type == "login") and copy.access_token == nil then
       copy.access_token = "scrubbed-0"

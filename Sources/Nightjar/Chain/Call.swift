@@ -52,6 +52,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var limit: Limit.Progress?
     /// Nil where the cache has no say, or has not been asked yet.
     var caching: Cache.Progress?
+    /// Nil where nobody hears how far it has come.
+    private var progressWatch: ProgressWatch?
     /// Where it waits for an exchange that others wait for too.
     var seat: Coalesce.Seat?
     /// The call that this exchange was begun for, while it lasts.
@@ -141,7 +143,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Down
 
-    func begin() { descend(from: above + 1) }
+    func begin() {
+        if task.handlers.progress != nil { progressWatch = ProgressWatch(self) }
+        descend(from: above + 1)
+    }
 
     private func descend(from first: Int) {
         // Whoever closes the client ends each call, and one that ends makes way for others: none is to begin any more.
@@ -296,6 +301,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func finish(_ result: Result<Response, NightjarError>) {
         guard state != .finished else { return }
+        if let progressWatch = progressWatch.take(), case .success(let response) = result {
+            progressWatch.finish(response)
+        }
         dropExchange()
         state = .finished
         question = nil
@@ -450,6 +458,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(head: consuming ResponseHead) {
         state = .receiving
+        progressWatch?.note(given: exchange?.sentBytes ?? 0)
         timing.firstByte = elapsed(until: lastProgress)
         for link in chain.incoming where link.position > above && link.position < spring {
             switch link.ask({ $0.incoming(head, self) }) {
@@ -516,6 +525,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeFinished(trailers: Headers) {
+        progressWatch?.note(given: exchange?.sentBytes ?? 0)
         exchange = nil
         feed?.attemptEnded()
         guard let decoding else { return complete(trailers) }
@@ -546,6 +556,21 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeWantsBody(maximum: Int) { feed?.wants(maximum) }
 
     // MARK: Parts
+
+    /// Of the present attempt, as far as it is known.
+    var progress: TransferProgress {
+        var progress = TransferProgress()
+        switch request.framing {
+        case .absent: progress.sentTotal = 0
+        case .length(let length): progress.sentTotal = length
+        case .chunked: break
+        }
+        if let exchange, isOnConnection { progress.sent = max(exchange.sentBytes - exchange.unsentBytes, 0) }
+        if let total = progress.sentTotal { progress.sent = min(progress.sent, total) }
+        progress.received = receivedBytes
+        if request.method != .head { progress.receivedTotal = head?.contentLength }
+        return progress
+    }
 
     /// Whether another attempt can send the same body.
     var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canBeginAnew ?? true }

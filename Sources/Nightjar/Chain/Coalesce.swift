@@ -47,6 +47,9 @@ final class Coalesce: Stage, @unchecked Sendable {
     struct Seat {
         fileprivate let shared: Shared
         fileprivate let index: Int
+
+        /// Nil: it is over.
+        var exchange: Call? { shared.exchange }
     }
 
     override func outgoing(_ call: Call) -> Verdict {

@@ -225,6 +225,7 @@ enum QueueEvent: Sendable {
     // What is large and rare lies apart, for events are moved about.
     indirect case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
+    case progress(ClientTask, TransferProgress)
     case provideBody(ClientTask, maximum: Int)
     case rewindBody(ClientTask)
     case finished(ClientTask, Result<Response, NightjarError>)
@@ -243,6 +244,7 @@ enum QueueEvent: Sendable {
         switch consume self {
         case .head(let task, let head): task.deliver(head: head)
         case .body(let task, let bytes): task.deliver(body: bytes)
+        case .progress(let task, let progress): task.deliver(progress: progress)
         case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)
         case .finished(let task, let result):
             queue?.forget(task)

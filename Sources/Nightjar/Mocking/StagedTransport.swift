@@ -206,6 +206,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+    var sentBytes: Int { inner?.sentBytes ?? 0 }
 
     // MARK: Over the network
 

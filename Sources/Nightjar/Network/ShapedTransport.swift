@@ -113,6 +113,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+    var sentBytes: Int { inner?.sentBytes ?? 0 }
 
     // MARK: Back
 

@@ -174,6 +174,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
 
     func endBody() { inner?.endBody() }
     var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+    var sentBytes: Int { inner?.sentBytes ?? 0 }
 
     /// Of one body. What comes behind them is replayed with the last.
     private static let mostPieces = 10_000

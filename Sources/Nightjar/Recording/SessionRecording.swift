@@ -119,6 +119,8 @@ package final class SessionRecording: Sendable {
     package struct Saved: Sendable {
         /// One for each client that was made in one of the steps, in their order.
         package var cassettes: [Cassette] = []
+        /// Steps that have asked a server, those that are lost included, in their order.
+        package var active: [Int] = []
         /// Each secret, and what stands in its place; those that are looked for everywhere first.
         package var names: [(secret: String, name: String, isEverywhere: Bool)] = []
         /// Steps of which not all can be replayed, and why. Nothing of them is in the cassettes.
@@ -144,7 +146,8 @@ package final class SessionRecording: Sendable {
             if let exchange = entry.exchange.recorded {
                 recorded.append((entry.client, entry.step, exchange))
             } else {
-                losses[entry.step] = "\(entry.exchange.name) has a body that is larger than \(Cassette.largestBody >> 20) MiB"
+                losses[entry.step] =
+                    "\(entry.exchange.name) has a body that is larger than \(Cassette.largestBody >> 20) MiB"
             }
         }
         var secrets = secrets
@@ -154,7 +157,9 @@ package final class SessionRecording: Sendable {
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
         // What a later exchange has told may stand in one before it.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
-        let short = literals.filter { (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count) }
+        let short = literals.filter {
+            (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count)
+        }
         for (_, step, exchange) in recorded where losses[step] == nil {
             if scrubber.isSecretInBytes(of: exchange) {
                 losses[step] = "\(exchange.request.method) has a body of bytes with a secret in it"
@@ -164,10 +169,12 @@ package final class SessionRecording: Sendable {
         }
         saved.losses = losses.filter { steps.contains($0.key) }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
-        for (place, client) in state.clients.enumerated() where steps.contains(client.step) && losses[client.step] == nil {
+        for (place, client) in state.clients.enumerated()
+        where steps.contains(client.step) && losses[client.step] == nil {
             saved.cassettes.append(
                 Cassette(recorded.filter { $0.client == place && losses[$0.step] == nil }.map(\.exchange)))
         }
+        saved.active = Set(state.entries.map(\.step)).union(losses.keys).intersection(steps).sorted()
         saved.names = scrubber.replaced
         return saved
     }

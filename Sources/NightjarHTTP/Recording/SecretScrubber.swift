@@ -238,7 +238,9 @@ public struct SecretScrubber: Sendable {
 
     /// Whether one of these words, which may be too short to be taken out wherever they stand, is in it.
     public static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
-        func isPart(_ byte: UInt8?) -> Bool { byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false }
+        func isPart(_ byte: UInt8?) -> Bool {
+            byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false
+        }
         guard !words.isEmpty, let text = try? Cassette([exchange]).encoded() else { return false }
         return text.withUnsafeReadableBytes { text in
             words.contains { word in

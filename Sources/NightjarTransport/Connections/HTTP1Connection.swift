@@ -196,6 +196,9 @@ final class HTTP1Connection: ChannelInboundHandler {
         return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
     }
 
+    /// Bytes of the request's content that the channel was given.
+    var sentBytes: Int { outgoing.sentBytes }
+
     // MARK: Asking before the body
 
     private func ask(_ expectation: consuming ExpectContinue, _ context: ChannelHandlerContext) {

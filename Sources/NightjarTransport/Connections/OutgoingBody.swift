@@ -21,6 +21,8 @@ struct OutgoingBody {
     }
 
     private var source = Source.none
+    /// Bytes of the content that have gone on from here, or wait for the channel to take them.
+    private(set) var sentBytes = 0
     private var encoder: HTTP1BodyEncoder
     /// Encoded and not yet written.
     private var pending = Deque<ByteBuffer>()
@@ -38,6 +40,7 @@ struct OutgoingBody {
         case (.none, _), (_, .absent), (_, .length(0)): break
         case (.bytes(let bytes), _) where bytes.readableBytes <= OutgoingBody.largestInlined && !asksFirst:
             head.writeImmutableBuffer(bytes)
+            sentBytes = bytes.readableBytes
         case (.bytes(let bytes), _): source = .bytes(bytes)
         case (_, .length(let length)): source = .stream(remaining: length, isAsked: false)
         case (_, .chunked): source = .stream(remaining: nil, isAsked: false)
@@ -59,6 +62,7 @@ struct OutgoingBody {
                 return .complete
             }
             source = bytes.readableBytes == 0 ? .none : .bytes(bytes)
+            sentBytes += part.readableBytes
             return .write(part)
         case .stream(_, isAsked: true):
             return .wait
@@ -74,6 +78,7 @@ struct OutgoingBody {
     mutating func receive(_ part: ByteBuffer) throws(NightjarError) {
         guard case .stream(let remaining, isAsked: true) = source else { return }
         try encoder.encode(part) { pending.append($0) }
+        sentBytes += part.readableBytes
         let left = remaining.map { $0 - part.readableBytes }
         source = left == 0 ? .none : .stream(remaining: left, isAsked: false)
     }

@@ -98,6 +98,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_request_set_body_stream(NULL, 1, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_on_head(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_on_body(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_on_progress(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_expect_status(NULL, 200, 200) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_connect_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_idle_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);

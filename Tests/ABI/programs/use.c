@@ -219,6 +219,38 @@ static void streams_an_answer(const char *origin) {
   nj_request_free(req);
 }
 
+struct moves {
+  nj_progress last;
+  int calls;
+};
+
+static void on_progress(void *context, nj_task *task, const nj_progress *progress) {
+  struct moves *moves = context;
+  CHECK(task != NULL);
+  CHECK(progress->sent >= moves->last.sent && progress->received >= moves->last.received);
+  moves->last = *progress;
+  moves->calls++;
+}
+
+static void tells_how_far_it_has_come(const char *origin) {
+  char url[256];
+  snprintf(url, sizeof url, "%s/drip?bytes=20&delay=0.03", origin);
+  struct moves moves = {0};
+  nj_request *req = nj_request_new("GET", url);
+  CHECK(nj_request_on_progress(req, on_progress, &moves) == NJ_OK);
+  nj_response *res = nj_client_send(client, req, NULL);
+  CHECK(res != NULL);
+  CHECK(moves.calls > 2 && moves.last.received == 20 && moves.last.received_total == 20);
+  CHECK(moves.last.sent == 0 && moves.last.sent_total == 0);
+  nj_response_release(res);
+  int before = moves.calls;
+  CHECK(nj_request_on_progress(req, NULL, NULL) == NJ_OK);
+  res = nj_client_send(client, req, NULL);
+  CHECK(res != NULL && moves.calls == before);
+  nj_response_release(res);
+  nj_request_free(req);
+}
+
 static int64_t read_part(void *context, nj_task *task, void *buffer, size_t capacity) {
   int *left = context;
   CHECK(task != NULL);
@@ -367,6 +399,7 @@ int main(int argc, char **argv) {
   sends_files_and_forms(argv[1]);
   sends_fields_compressed_and_on_get(argv[1]);
   streams_an_answer(argv[1]);
+  tells_how_far_it_has_come(argv[1]);
   streams_a_body(argv[1]);
   many_calls_share_a_queue();
   a_cancelled_call_completes_once(argv[1]);

@@ -26,6 +26,10 @@ holds("x = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0'", true)
 holds("x = 'a sentence that is rather long, and no token 1'", false)
 holds("token = 'unfinished", true)
 
+holds("login { pin = 1234 }", true)
+holds("login { Password = 1234 }", true)
+holds("ask { max_tokens = 1234, pinned = 5 }", false)
+
 local function saved(source, wanted) check.equal((secrets.replace(source)), wanted) end
 saved("c = client { auth = { type = 'bearer', token = 'abcdef' } }",
   "c = client { auth = { type = 'bearer', token = (os.getenv \"NIGHTJAR_TOKEN\") } }")

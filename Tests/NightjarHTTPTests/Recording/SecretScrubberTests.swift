@@ -123,4 +123,32 @@ struct SecretScrubberTests {
         #expect(SecretScrubber.highestNumber(in: "scrubbed-7 scrubbed-x scrubbed-12, scrubbed-") == 12)
         #expect(SecretScrubber.highestNumber(in: "") == 0)
     }
+
+    @Test func aSecretNumberElsewhereLeavesTheOthersHidden() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        #expect(scrubber.name(of: "493021") == "scrubbed-1")
+        #expect(scrubber.name(of: "moonlight") == "scrubbed-2")
+        let scrubbed = scrubber.scrub(
+            try exchange(answer: "{\"id\":493021,\"by\":[\"moonlight\",\"493021x\"],\"moonlight\":1}"))
+        #expect(
+            String(buffer: scrubbed.response?.body.bytes ?? ByteBuffer())
+                == "{\"id\":\"scrubbed-1\",\"by\":[\"scrubbed-2\",\"scrubbed-1x\"],\"scrubbed-2\":1}")
+    }
+
+    @Test func bytesWithASecretAreTold() throws {
+        var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+        _ = scrubber.name(of: "moonlight")
+        var bytes = try exchange()
+        bytes.response?.body = .binary(ByteBuffer(bytes: [0xff] + Array("moonlight".utf8)))
+        #expect(scrubber.isSecretInBytes(of: bytes))
+        bytes.response?.body = .binary(ByteBuffer(bytes: [0xff] + Array("moonligh".utf8)))
+        #expect(!scrubber.isSecretInBytes(of: bytes))
+    }
+
+    @Test func aWordIsFoundWhereItStandsAlone() throws {
+        for (answer, isThere) in [("key=k3yz", true), ("k3yz", true), ("ak3yz k3yzb", false), ("ak3yz.k3yz", true)] {
+            #expect(SecretScrubber.hasWord(["none", "k3yz"], in: try exchange(answer: answer)) == isThere, "\(answer)")
+        }
+        #expect(!SecretScrubber.hasWord([], in: try exchange(answer: "k3yz")))
+    }
 }

@@ -1,0 +1,90 @@
+-- What statements that were typed at the prompt read, give values to and depend on, as far as their words tell: for .save test.
+local lexer = require "nightjar.command.lexer"
+
+local statements = {}
+
+local changing = {}
+for word in ([[os io random time timing now clock uuid env limits explain collectgarbage process]]):gmatch "%w+" do
+  changing[word] = true
+end
+
+-- What of an answer a replay tells otherwise: a cassette has bodies without their coding, and there is no connection.
+local unlike = {}
+for word in ([[content_encoding content_length transfer_encoding peer source curl earlier]]):gmatch "[%w_]+" do unlike[word] = true end
+
+-- Whether it asks for something of that kind.
+function statements.is_unlike(text)
+  for _, token in ipairs(lexer.tokens(text)) do
+    local word = token.kind == "name" and lexer.text(text, token) or token.kind == "string" and lexer.content(text, token) or ""
+    if unlike[word:lower():gsub("-", "_")] then return true end
+  end
+  return false
+end
+
+local function is_sign(text, token, sign) return token ~= nil and lexer.text(text, token) == sign end
+
+-- The names that a statement gives a value to which outlives it, as a set; and those that it reads.
+function statements.names_of(text)
+  local tokens, given, read, depth = lexer.tokens(text), {}, {}, 0
+  local is_local = is_sign(text, tokens[1], "local")
+  for index, token in ipairs(tokens) do
+    local word, after, before = lexer.text(text, token), tokens[index + 1], tokens[index - 1]
+    if word == "{" or word == "(" then depth = depth + 1 end
+    if word == "}" or word == ")" then depth = depth - 1 end
+    if token.kind == "name" then
+      local is_field = is_sign(text, before, ".") or is_sign(text, before, ":")
+      local is_given = is_sign(text, after, "=") and not is_sign(text, tokens[index + 2], "=")
+      if is_sign(text, before, "function") and not is_local then
+        given[word] = true
+      elseif is_given and depth == 0 and not is_local and not is_field then
+        given[word] = true
+      elseif not is_given and not is_field then
+        read[word] = true
+      end
+    end
+  end
+  return given, read
+end
+
+-- Whether what the statement comes to may depend on the time or on chance; `names` are those that hold such values. What it gives
+-- a value to is added to them.
+function statements.depends_on_chance(text, names)
+  local given, read = statements.names_of(text)
+  local depends, is_client = false, false
+  for _, token in ipairs(lexer.tokens(text)) do
+    local word = token.kind == "name" and lexer.text(text, token)
+    if word and changing[word] then depends = true end
+    if word == "client" then is_client = true end
+  end
+  for name in pairs(read) do depends = depends or names[name] ~= nil end
+  -- What a client is made with may be different each time, and its calls are not for that.
+  if is_client then depends = false end
+  for name in pairs(given) do names[name] = depends or nil end
+  return depends
+end
+
+-- Whether it has this name or this text literal in it.
+function statements.has(text, kind, content)
+  for _, token in ipairs(lexer.tokens(text)) do
+    local found = token.kind == kind and (kind == "string" and lexer.content(text, token) or lexer.text(text, token))
+    if found == content then return true end
+  end
+  return false
+end
+
+-- A name that no statement has, for what a test is given.
+function statements.free_name(chunks)
+  local used, name, number = {}, "t", 0
+  for _, chunk in ipairs(chunks) do
+    for _, token in ipairs(lexer.tokens(chunk.text)) do
+      if token.kind == "name" then used[lexer.text(chunk.text, token)] = true end
+    end
+  end
+  while used[name] do
+    number = number + 1
+    name = "t" .. number
+  end
+  return name
+end
+
+return statements

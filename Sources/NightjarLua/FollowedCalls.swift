@@ -1,0 +1,67 @@
+import NIOCore
+import Nightjar
+
+/// How far the calls of a session have come, together: those that began while others were under way, what has ended among them
+/// included.
+struct FollowedCalls {
+    private var underWay: [ObjectIdentifier: TransferProgress] = [:]
+    private var ended = TransferProgress()
+    private var began = NIODeadline.now()
+    private(set) var isChanged = false
+
+    /// What is under way is not followed any more.
+    mutating func rest() {
+        guard !underWay.isEmpty else { return }
+        underWay = [:]
+        isChanged = true
+    }
+
+    mutating func begin(_ call: Outcome) {
+        if underWay.isEmpty {
+            began = .now()
+            ended = TransferProgress()
+        }
+        underWay[ObjectIdentifier(call)] = TransferProgress()
+    }
+
+    mutating func update(_ call: Outcome, _ progress: TransferProgress) {
+        guard underWay[ObjectIdentifier(call)] != nil else { return }
+        underWay[ObjectIdentifier(call)] = progress
+        isChanged = true
+    }
+
+    mutating func end(_ call: Outcome) {
+        guard !underWay.isEmpty, let progress = underWay.removeValue(forKey: ObjectIdentifier(call)) else { return }
+        ended.sent = ended.sent.addingClamped(progress.sent)
+        ended.received = ended.received.addingClamped(progress.received)
+        isChanged = true
+    }
+
+    /// The sums; a total is nil where it is not known of all.
+    mutating func take() -> (sum: TransferProgress, calls: Int, time: Duration) {
+        isChanged = false
+        var sum = ended
+        sum.sentTotal = ended.sent
+        sum.receivedTotal = ended.received
+        for progress in underWay.values {
+            sum.sent = sum.sent.addingClamped(progress.sent)
+            sum.received = sum.received.addingClamped(progress.received)
+            sum.sentTotal = FollowedCalls.sum(sum.sentTotal, progress.sentTotal)
+            sum.receivedTotal = FollowedCalls.sum(sum.receivedTotal, progress.receivedTotal)
+        }
+        return (sum, underWay.count, .nanoseconds((NIODeadline.now() - began).nanoseconds))
+    }
+
+    private static func sum(_ a: Int?, _ b: Int?) -> Int? {
+        guard let a, let b else { return nil }
+        return a.addingClamped(b)
+    }
+}
+
+extension Int {
+    /// Counts of bytes, which a server may announce as it likes.
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,159 @@
+import NIOCore
+import NightjarHTTP
+import Testing
+
+@testable import Nightjar
+
+@Suite("What a session keeps of its exchanges")
+struct SessionRecordingTests {
+    private typealias Step = ScriptedTransport.Step
+
+    private func client(
+        _ recording: SessionRecording, _ scripts: [[Step]], _ configure: (inout Configuration) -> Void = { _ in }
+    ) throws -> Client {
+        try NightjarTests.client(ScriptedTransport(scripts)) {
+            $0.recording = recording
+            configure(&$0)
+        }
+    }
+
+    private func answer(_ body: String) -> [Step] { [.head(200), .body(body), .end] }
+
+    private func saved(
+        _ recording: SessionRecording, _ steps: Set<Int>, _ literals: [String] = []
+    ) -> SessionRecording.Saved {
+        recording.cassettes(of: steps, secrets: CassetteSecrets(), literals: literals)
+    }
+
+    private func bodies(_ cassette: Cassette) -> [String] {
+        cassette.exchanges.map { String(buffer: $0.response?.body.bytes ?? ByteBuffer()) }
+    }
+
+    @Test func stepsThatAreNotAskedForAreLeftOut() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(recording, [answer("a"), answer("b"), answer("c")])
+        for (step, path) in [(2, "/a"), (3, "/b"), (4, "/c")] {
+            recording.begin(step: step)
+            _ = try one.sendBlocking(Request(.get, path))
+        }
+        let saved = saved(recording, [1, 2, 4])
+        #expect(saved.cassettes.map(bodies) == [["a", "c"]])
+        #expect(saved.losses.isEmpty)
+        one.close()
+    }
+
+    @Test func eachClientHasACassetteInTheOrderOfTheirMaking() throws {
+        let recording = SessionRecording()
+        var clients: [Client] = []
+        for step in 1...3 {
+            recording.begin(step: step)
+            clients.append(try client(recording, [answer("\(step)")]))
+        }
+        recording.begin(step: 4)
+        for client in clients.reversed() { _ = try client.sendBlocking(Request(.get, "/")) }
+        #expect(saved(recording, [1, 3, 4]).cassettes.map(bodies) == [["1"], ["3"]])
+        for client in clients { client.close() }
+    }
+
+    @Test func whatASecretIsCalledIsTold() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(
+            recording, [answer("{\"access_token\":\"T-1234567\",\"by\":\"moonlight\"}"), answer("T-1234567")])
+        _ = try one.sendBlocking(Request(.get, "/"))
+        _ = try one.sendBlocking(Request(.get, "/"))
+        let saved = saved(recording, [1], ["moonlight", "abc"])
+        #expect(
+            bodies(saved.cassettes[0]) == ["{\"access_token\":\"scrubbed-3\",\"by\":\"scrubbed-1\"}", "scrubbed-3"])
+        #expect(saved.names.map(\.secret) == ["moonlight", "T-1234567", "abc"])
+        #expect(saved.names.map(\.name) == ["scrubbed-1", "scrubbed-3", "scrubbed-2"])
+        #expect(saved.names.map(\.isEverywhere) == [true, true, false])
+        one.close()
+    }
+
+    @Test func aStepWithAShortSecretInItsAnswerIsLost() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(recording, [answer("the key is k3yz."), answer("nk3yz")])
+        recording.begin(step: 2)
+        _ = try one.sendBlocking(Request(.get, "/"))
+        recording.begin(step: 3)
+        _ = try one.sendBlocking(Request(.get, "/"))
+        let saved = saved(recording, [1, 2, 3], ["k3yz"])
+        #expect(saved.losses.map(\.step) == [2])
+        #expect(saved.losses[0].reason == "a secret stands in it that is too short to be told from other words")
+        #expect(saved.cassettes.map(bodies) == [["nk3yz"]])
+        one.close()
+    }
+
+    @Test func whatIsTooLargeIsToldAndNotKept() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let large = String(repeating: "x", count: SessionRecording.largestBody + 1)
+        let one = try client(recording, [answer(large), answer("a")])
+        recording.begin(step: 2)
+        _ = try one.sendBlocking(Request(.get, "/"))
+        recording.begin(step: 3)
+        _ = try one.sendBlocking(Request(.get, "/"))
+        let saved = saved(recording, [1, 2, 3])
+        #expect(saved.losses.map(\.step) == [2])
+        #expect(saved.losses[0].reason == "GET http://api.test/v1/ has a body that is larger than 4 MiB")
+        #expect(saved.cassettes.map(bodies) == [["a"]])
+        one.close()
+    }
+
+    @Test func stepsThatHaveAskedAServerAreTold() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(recording, [answer("a"), answer("b")])
+        recording.begin(step: 2)
+        _ = try one.sendBlocking(Request(.get, "/"))
+        recording.begin(step: 3)
+        #expect(saved(recording, [1, 2, 3]).active == [2])
+        #expect(saved(recording, [1]).active == [])
+        one.close()
+    }
+
+    @Test func aSessionThatIsFullKeepsWhatItHas() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let part = String(repeating: "x", count: SessionRecording.largestBody)
+        let one = try client(recording, Array(repeating: answer(part), count: 9) + [answer("a")])
+        for step in 1...10 {
+            recording.begin(step: step)
+            _ = try one.sendBlocking(Request(.get, "/"))
+        }
+        let saved = saved(recording, Set(1...10))
+        #expect(saved.losses.map(\.step) == [9, 10])
+        #expect(saved.losses[0].reason == "the recording of this session is full (32 MiB): begin another session")
+        #expect(saved.cassettes.map(\.exchanges.count) == [8])
+        one.close()
+    }
+
+    @Test func aCallThatHasNotEndedOrIsGivenUpLosesItsStep() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(recording, [])
+        let task = try one.start(Request(.get, "/a"), on: nil, TaskHandlers { _, _ in })
+        _ = one.limitStates()  // The loop has done what was submitted.
+        #expect(saved(recording, [1]).losses.map(\.reason) == ["a call of it has not come to its end"])
+        task.cancel()
+        _ = one.limitStates()  // The loop has done what was submitted.
+        #expect(
+            saved(recording, [1]).losses.map(\.reason)
+                == ["GET http://api.test/v1/a was given up before it was answered"])
+        one.close()
+    }
+
+    @Test func anEphemeralClientLeavesNothing() throws {
+        let recording = SessionRecording()
+        recording.begin(step: 1)
+        let one = try client(recording, [answer("a")]) { $0.isEphemeral = true }
+        _ = try one.sendBlocking(Request(.get, "/"))
+        let saved = saved(recording, [1])
+        #expect(saved.losses.map(\.reason) == ["an ephemeral client leaves nothing on disk"])
+        #expect(saved.cassettes.isEmpty)
+        one.close()
+    }
+}
