@@ -601,8 +601,8 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
 
 /* ------------------------------------------------------------------------------------------------------- auth --- */
 
-/* A client has one way to show who it is, or several by the names of security schemes; each of these functions takes the place of what was set before. Credentials go to
- * the base URL's origin and to no other, redirects included, so nj_client_new refuses them without a base URL, and beside
+/* A client has one way to show who it is, or several by the names of security schemes; each of these functions takes the place of
+ * what was set before. Credentials go to the base URL's origin and to no other, redirects included, so nj_client_new refuses them without a base URL, and beside
  * others in its headers or its URL (NJ_INVALID_ARGUMENT). A request that has an Authorization header of its own keeps it.
  * No secret is in an error, a log line or an explanation. */
 
@@ -612,7 +612,9 @@ NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
 /** Basic (RFC 7617), sent unasked. nj_client_new refuses a user name with a colon. */
 NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, const char *password);
 
-/** Digest (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server asks): answers its challenges. */
+/** Digest (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server asks): answers its challenges. Where the server gives a proof
+ * of its own (rspauth of Authentication-Info, with qop=auth) and it is wrong, whoever answers does not know the password: the
+ * call fails with NJ_PROTOCOL. */
 NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, const char *password);
 
 /**
@@ -646,7 +648,9 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  * "keyring:SERVICE", or an object of file, sqlite or keyring, account, and key_file or key_env, which encrypts (AES-GCM). A new
  * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
  * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
- * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds).
+ * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds). A new token that lasts 0 seconds, which servers say
+ * of those that never run out and of those in their last second, is used until it is refused, as one of unknown end; the log tells
+ * of it (a warning).
  *
  * Several credentials have the names of security schemes:
  *
@@ -668,7 +672,8 @@ NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, si
 
 /**
  * Asks for a token when a call needs one and there is none, or it has run out, or the server has refused it: once for all
- * calls of the client, which wait. Runs inside nj_queue_poll of a call that waits, or inside its blocking call. It answers
+ * calls of the client, which wait. Runs inside nj_queue_poll of a call that waits, or inside its blocking call, whichever comes
+ * first: a queue that nobody polls, or that is freed, holds up no others. It answers
  * now, or keeps the question (nj_token_question_retain) and answers later, from any thread: a question whose last owner
  * leaves without an answer fails. A call of the same client that needs a token would wait for itself here: send what fetches the
  * token with nj_request_set_use_auth(request, false). Without an answer the calls fail with NJ_TIMEOUT after 30 seconds.
@@ -679,6 +684,14 @@ typedef void (*nj_token_fn)(void *context, nj_token_question *question);
 
 /** @param context passed to `provide`, never read; must live until the clients are freed. A NULL `provide`: no credentials. */
 NJ_API nj_status nj_config_set_token_provider(nj_config *config, nj_token_fn provide, void *context);
+
+/**
+ * The same for the tokens of one security scheme, beside what `schemes` of nj_config_set_auth_json has of others and in place of
+ * what it has of this; before or after it.
+ *
+ * @param context passed to `provide`, never read; must live until the clients are freed. A NULL `provide`: none for this scheme.
+ */
+NJ_API nj_status nj_config_set_token_provider_for(nj_config *config, const char *scheme, nj_token_fn provide, void *context);
 
 /** Whether the server has refused the last token, rather than its time being over. */
 NJ_API bool nj_token_question_was_refused(const nj_token_question *question);

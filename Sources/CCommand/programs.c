@@ -26,6 +26,9 @@ static const char complete[] = {
 static const char completions[] = {
 #embed "programs/completions.lua"
 };
+static const char fixture[] = {
+#embed "programs/fixture.lua"
+};
 static const char help[] = {
 #embed "programs/help.lua"
 };
@@ -93,8 +96,8 @@ typedef struct program {
 static const program programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
     PROGRAM(accounts), PROGRAM(call), PROGRAM(check), PROGRAM(commands), PROGRAM(complete), PROGRAM(completions),
-    PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep),
-    PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt),
+    PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text),
+    PROGRAM(keep), PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt),
     PROGRAM(reference), PROGRAM(secrets), PROGRAM(show), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
     PROGRAM(types),
 };

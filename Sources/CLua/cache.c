@@ -207,8 +207,5 @@ void njl_open_cache(lua_State *L) {
   static const luaL_Reg meta[] = {{"__gc", collect}, {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"get", get},     {"put", put},     {"delete", delete}, {"clear", clear},
                                      {"stats", stats}, {"flush", flush}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_CACHE);
-  luaL_setfuncs(L, meta, 0);
-  njl_set_methods(L, methods, unknown);
-  lua_pop(L, 1);
+  njl_add_type(L, NJL_CACHE, meta, methods, unknown);
 }

@@ -125,7 +125,7 @@ int njl_client_open(lua_State *L) {
     njl_read_login(L, 1, 2, &listener);
   }
   bool has_mock = take_mock(L, host, &listener);
-  if (listener.level > 0 || listener.provides_tokens || listener.hears_of_logins) {
+  if (listener.level > 0 || listener.provided_count > 0 || listener.hears_of_logins) {
     listener.number = njl_number(L, host, 2);
   }
   if (listener.level > 0 || self->has_hooks || has_mock) {
@@ -342,8 +342,7 @@ void njl_open_client(lua_State *L) {
                                      {"limits", njl_limits},
                                      {"load_openapi", njl_load_openapi},
                                      {NULL, NULL}};
-  njl_new_metatable(L, NJL_CLIENT);
-  luaL_setfuncs(L, meta, 0);
+  njl_push_metatable(L, NJL_CLIENT, meta);
   lua_newtable(L);
   for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {
     lua_pushstring(L, verbs[index].method);

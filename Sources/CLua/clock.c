@@ -138,14 +138,9 @@ static int make(lua_State *L) {
 }
 
 void njl_add_clock(lua_State *L) {
+  static const luaL_Reg functions[] = {{"clock", make}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__tostring", describe}, {"__close", close_clock}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"advance", advance}, {"now", now}, {"close", close_clock}, {NULL, NULL}};
-  if (njl_new_metatable(L, NJL_CLOCK)) {
-    luaL_setfuncs(L, meta, 0);
-    njl_set_methods(L, methods, unknown);
-  }
-  lua_pop(L, 1);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  lua_pushcclosure(L, make, 1);
-  lua_setfield(L, -2, "clock");
+  njl_add_type(L, NJL_CLOCK, meta, methods, unknown);
+  njl_add_functions(L, -1, functions);
 }

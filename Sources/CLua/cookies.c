@@ -215,16 +215,13 @@ static int unknown(lua_State *L) {
 }
 
 void njl_open_cookies(lua_State *L) {
+  static const luaL_Reg loan[] = {{"__gc", end_loan}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", collect}, {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"list", list},         {"set", set},       {"delete", delete},
                                      {"clear", clear},       {"flush", flush},   {"export", export_file},
                                      {"import", import_file}, {"text", text},    {"load_text", load_text},
                                      {NULL, NULL}};
-  njl_new_metatable(L, NJL_LOAN);
-  lua_pushcfunction(L, end_loan);
-  lua_setfield(L, -2, "__gc");
-  njl_new_metatable(L, NJL_COOKIES);
-  luaL_setfuncs(L, meta, 0);
-  njl_set_methods(L, methods, unknown);
-  lua_pop(L, 2);
+  njl_push_metatable(L, NJL_LOAN, loan);
+  lua_pop(L, 1);
+  njl_add_type(L, NJL_COOKIES, meta, methods, unknown);
 }

@@ -78,12 +78,10 @@ static int guard_close(lua_State *L) {
 
 /* Without it the <close> variables of a generator would stay open when the task is cancelled. */
 static void push_guard(lua_State *L, njl_host *host) {
+  static const luaL_Reg meta[] = {{"__close", guard_close}, {NULL, NULL}};
   guard *self = lua_newuserdatauv(L, sizeof *self, 1);
   *self = (guard){.host = host, .is_armed = true};
-  if (njl_new_metatable(L, NJL_GUARD)) {
-    lua_pushcfunction(L, guard_close);
-    lua_setfield(L, -2, "__close");
-  }
+  njl_push_metatable(L, NJL_GUARD, meta);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, 1);
@@ -202,10 +200,6 @@ static int co_yield(lua_State *L) {
 void njl_open_coroutine(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"resume", co_resume}, {"wrap", co_wrap}, {"yield", co_yield}, {"close", co_close}, {NULL, NULL}};
-  njl_host *host = njl_host_open(L);
-  if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) {
-    lua_pushlightuserdata(L, host);
-    luaL_setfuncs(L, functions, 1);
-  }
+  if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) njl_add_functions(L, -1, functions);
   lua_pop(L, 1);
 }

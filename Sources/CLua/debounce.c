@@ -194,13 +194,8 @@ static int unknown(lua_State *L) {
 }
 
 void njl_open_debounce(lua_State *L) {
-  static const char *const names[] = {NJL_DEBOUNCED, NJL_THROTTLED};
   static const luaL_Reg meta[] = {{"__call", call}, {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"cancel", cancel}, {"flush", flush}, {NULL, NULL}};
-  for (int kind = 0; kind < 2; kind++) {
-    njl_new_metatable(L, names[kind]);
-    luaL_setfuncs(L, meta, 0);
-    njl_set_methods(L, methods, unknown);
-    lua_pop(L, 1);
-  }
+  njl_add_type(L, NJL_DEBOUNCED, meta, methods, unknown);
+  njl_add_type(L, NJL_THROTTLED, meta, methods, unknown);
 }

@@ -299,10 +299,8 @@ void njl_open_endpoints(lua_State *L) {
   static const luaL_Reg all[] = {{"__index", find},  {"__pairs", each},        {"__len", count},
                                  {"__gc", collect},  {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg one[] = {{"__call", call}, {"__index", detail}, {"__tostring", help}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_ENDPOINTS);
-  luaL_setfuncs(L, all, 0);
+  njl_push_metatable(L, NJL_ENDPOINTS, all);
   lua_pop(L, 1);
-  njl_new_metatable(L, NJL_ENDPOINT);
-  luaL_setfuncs(L, one, 0);
+  njl_push_metatable(L, NJL_ENDPOINT, one);
   lua_pop(L, 1);
 }

@@ -22,13 +22,14 @@ typedef struct caller {
 } caller;
 
 lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
+  static const luaL_Reg meta[] = {{NULL, NULL}};
   if (!njl_client_has_hooks(L)) {
     lua_pushnil(L);
     return 0;
   }
   caller *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (caller){0};
-  njl_new_metatable(L, NJL_CALLER);
+  njl_push_metatable(L, NJL_CALLER, meta);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
@@ -202,7 +203,6 @@ static int carry_out(lua_State *L) {
 typedef struct arrival {
   njl_errand *handle; /* NULL: the task has it */
   int64_t caller;
-  njl_task *task; /* that was spawned for it */
 } arrival;
 
 /* Spawns the task for the arrival at index 1. */
@@ -218,24 +218,18 @@ static int begin(lua_State *L) {
   task->errand = arrival->handle;
   task->host->errands++;
   njl_errand_begin(arrival->handle, task);
-  arrival->task = task;
   arrival->handle = NULL;
   return 0;
 }
 
 void njl_run_errands(lua_State *L, njl_host *host) {
-  if (host->engine == NULL || !lua_checkstack(L, LUA_MINSTACK)) return;
+  if (host->engine == NULL) return;
   for (njl_task *task; (task = njl_engine_next_cancelled(host->engine)) != NULL;) njl_task_cancel(task);
-  while (host->engine != NULL) {
+  while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {
     arrival arrival = {0};
     arrival.handle = njl_engine_next_errand(host->engine, &arrival.caller);
     if (arrival.handle == NULL) return;
-    njl_task *outer = host->current;
-    host->current = &host->root;
-    lua_pushcfunction(L, begin);
-    lua_pushlightuserdata(L, &arrival);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: the errand fails with its release. */
-    host->current = outer;
+    njl_task_begin(L, host, begin, &arrival);
     if (arrival.handle != NULL) njl_errand_end(arrival.handle);
   }
 }

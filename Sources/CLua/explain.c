@@ -60,8 +60,7 @@ int njl_new_idempotency_key(lua_State *L) {
 }
 
 void njl_open_explain(lua_State *L) {
-  njl_new_metatable(L, NJL_DECISION_LIST);
-  lua_pushcfunction(L, describe);
-  lua_setfield(L, -2, "__tostring");
+  static const luaL_Reg meta[] = {{"__tostring", describe}, {NULL, NULL}};
+  njl_push_metatable(L, NJL_DECISION_LIST, meta);
   lua_pop(L, 1);
 }

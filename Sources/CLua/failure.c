@@ -217,10 +217,8 @@ void njl_open_failure(lua_State *L) {
   static const luaL_Reg reply[] = {{"__gc", njl_reply_gc}, {NULL, NULL}};
   static const luaL_Reg error[] = {
       {"__tostring", error_describe}, {"__concat", error_concat}, {"__gc", njl_reply_gc}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_REPLY);
-  luaL_setfuncs(L, reply, 0);
-  njl_new_metatable(L, NJL_ERROR);
-  luaL_setfuncs(L, error, 0);
+  njl_push_metatable(L, NJL_REPLY, reply);
+  njl_push_metatable(L, NJL_ERROR, error);
   njl_push_field_numbers(L, field_names);
   lua_pushcclosure(L, error_index, 1);
   lua_setfield(L, -2, "__index");

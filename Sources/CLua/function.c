@@ -51,15 +51,13 @@ void njl_push_value(lua_State *L, const njl_value *value) {
 
 /* By the upvalue: the function. */
 static int call(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", results_gc}, {NULL, NULL}};
   int count = lua_gettop(L);
   njl_value *arguments = lua_newuserdatauv(L, ((size_t)count + 1) * sizeof *arguments, 0);
   for (int index = 0; index < count; index++) arguments[index] = njl_value_at(L, index + 1);
   results *made = lua_newuserdatauv(L, sizeof *made, 0);
   made->handle = NULL;
-  if (njl_new_metatable(L, NJL_RESULTS)) {
-    lua_pushcfunction(L, results_gc);
-    lua_setfield(L, -2, "__gc");
-  }
+  njl_push_metatable(L, NJL_RESULTS, meta);
   lua_setmetatable(L, -2);
   njl_own(L);
 

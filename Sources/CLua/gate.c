@@ -88,19 +88,10 @@ static int raise(lua_State *L) {
 void njl_add_gates(lua_State *L, int table) {
   static const luaL_Reg functions[] = {
       {"gate", make}, {"now", now}, {"sleep_until", sleep_until}, {"raise", raise}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", gate_gc}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"wait", wait_at}, {"open", open_gate}, {NULL, NULL}};
-  table = lua_absindex(L, table);
-  if (njl_new_metatable(L, NJL_GATE)) {
-    lua_pushcfunction(L, gate_gc);
-    lua_setfield(L, -2, "__gc");
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-  }
-  lua_pop(L, 1);
-  lua_pushvalue(L, table);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  luaL_setfuncs(L, functions, 1);
-  lua_pop(L, 1);
+  njl_add_type(L, NJL_GATE, meta, methods, NULL);
+  njl_add_functions(L, table, functions);
 }
 
 /* Adds to the table at index 1 what the text of nightjar.channels, and of nightjar.timers, has of C. */

@@ -43,13 +43,11 @@ static int collect_group(lua_State *L) {
 
 /* Pushes a group, which somebody is yet to close. */
 static group *push_group(lua_State *L, njl_host *host) {
+  static const luaL_Reg meta[] = {{"__gc", collect_group}, {"__close", close_group}, {NULL, NULL}};
   group *g = (group *)njl_wait_push_sized(L, host, sizeof *g);
   g->wait.needs_tasks = true;
   g->parent = host->current;
-  if (njl_new_metatable(L, NJL_GROUP)) {
-    static const luaL_Reg meta[] = {{"__gc", collect_group}, {"__close", close_group}, {NULL, NULL}};
-    luaL_setfuncs(L, meta, 0);
-  }
+  njl_push_metatable(L, NJL_GROUP, meta);
   lua_setmetatable(L, -2);
   return g;
 }

@@ -183,13 +183,9 @@ static int unhex(lua_State *L) {
 int njl_open_hash(lua_State *L) {
   static const luaL_Reg others[] = {
       {"hmac", hmac}, {"new", begin}, {"equal", equal}, {"hex", hex}, {"unhex", unhex}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", gc}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"update", update}, {"finish", end}, {NULL, NULL}};
-  if (njl_new_metatable(L, NJL_DIGEST)) {
-    lua_pushcfunction(L, gc);
-    lua_setfield(L, -2, "__gc");
-    njl_set_methods(L, methods, unknown_method);
-  }
-  lua_pop(L, 1);
+  njl_add_type(L, NJL_DIGEST, meta, methods, unknown_method);
   luaL_newlib(L, others);
   for (int function = 0; functions[function] != NULL; function++) {
     lua_pushinteger(L, function);

@@ -28,10 +28,8 @@ static int free_parser(lua_State *L) {
 }
 
 void njl_json_open_decode(lua_State *L) {
-  if (njl_new_metatable(L, PARSER)) {
-    lua_pushcfunction(L, free_parser);
-    lua_setfield(L, -2, "__gc");
-  }
+  static const luaL_Reg meta[] = {{"__gc", free_parser}, {NULL, NULL}};
+  njl_push_metatable(L, PARSER, meta);
   lua_pop(L, 1);
 }
 

@@ -70,12 +70,10 @@ static int release_page(lua_State *L) {
 }
 
 static page_box *push_page_box(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", release_page}, {NULL, NULL}};
   page_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (page_box){0};
-  if (njl_new_metatable(L, NJL_PAGE)) {
-    lua_pushcfunction(L, release_page);
-    lua_setfield(L, -2, "__gc");
-  }
+  njl_push_metatable(L, NJL_PAGE, meta);
   lua_setmetatable(L, -2);
   njl_own(L);
   return box;
@@ -243,14 +241,12 @@ static int end_decision(lua_State *L) {
 }
 
 static decision *push_decision(lua_State *L, list *self) {
+  static const luaL_Reg meta[] = {{"__gc", end_decision}, {"__close", end_decision}, {NULL, NULL}};
   decision *mine = lua_newuserdatauv(L, sizeof *mine, 1);
   *mine = (decision){.list = self, .task = self->host->current};
   lua_pushvalue(L, LIST);
   lua_setiuservalue(L, -2, 1);
-  if (njl_new_metatable(L, NJL_DECISION)) {
-    static const luaL_Reg meta[] = {{"__gc", end_decision}, {"__close", end_decision}, {NULL, NULL}};
-    luaL_setfuncs(L, meta, 0);
-  }
+  njl_push_metatable(L, NJL_DECISION, meta);
   lua_setmetatable(L, -2);
   njl_own(L);
   return mine;
@@ -528,8 +524,7 @@ void njl_open_list(lua_State *L) {
                                   {NULL, NULL}};
   static const luaL_Reg methods[] = {{"pages", each_page}, {"take", take},       {"collect", collect}, {"state", state},
                                      {"resume", resume},   {"refresh", refresh}, {"close", close},     {NULL, NULL}};
-  njl_new_metatable(L, NJL_LIST);
-  luaL_setfuncs(L, meta, 0);
+  njl_push_metatable(L, NJL_LIST, meta);
   lua_newtable(L);
   luaL_setfuncs(L, methods, 0);
   lua_pushcclosure(L, field, 1);

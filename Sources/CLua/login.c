@@ -18,21 +18,18 @@
 
 /* --- The option auth --- */
 
-static bool take_function(lua_State *L, int auth, int client, const char *name, int slot) {
+/* Takes the function `name` out of the table `auth`, which messages call `prefix`, to the top. False: there is none. */
+static bool take_function(lua_State *L, int auth, const char *prefix, const char *name) {
   lua_pushstring(L, name);
   if (lua_rawget(L, auth) == LUA_TNIL) {
     lua_pop(L, 1);
     return false;
   }
-  if (!njl_is_callable(L, -1)) luaL_error(L, "client: auth.%s must be a function, got %s", name, luaL_typename(L, -1));
-  lua_setiuservalue(L, client, slot);
-  return true;
-}
-
-static void remove_field(lua_State *L, int table, const char *name) {
+  if (!njl_is_callable(L, -1)) luaL_error(L, "client: %s%s must be a function, got %s", prefix, name, luaL_typename(L, -1));
   lua_pushstring(L, name);
   lua_pushnil(L);
-  lua_rawset(L, table);
+  lua_rawset(L, auth);
+  return true;
 }
 
 static void set_text(lua_State *L, int table, const char *name, const char *text) {
@@ -43,17 +40,17 @@ static void set_text(lua_State *L, int table, const char *name, const char *text
 
 /* Tokens that a function provides are kept and renewed as those of a login are, which describes them in the schema: one
  * whose call is never made. */
-static void describe_provided(lua_State *L, int auth) {
-  static const char *const known[] = {"type", "provider", "on_login_required", "access_token", "expires_in",
-                                      "skew", "refresh_timeout", "refresh_limit", NULL};
+static void describe_provided(lua_State *L, int auth, const char *prefix) {
+  static const char *const known[] = {"type", "access_token", "expires_in", "skew", "refresh_timeout", "refresh_limit",
+                                      NULL};
   for (lua_pushnil(L); lua_next(L, auth) != 0; lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "client", "auth.", name, known);
+    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "client", prefix, name, known);
   }
   static const char *const types[] = {"bearer", NULL};
   lua_pushliteral(L, "type");
   lua_rawget(L, auth);
-  if (njl_find_name(L, -1, types) < 0) luaL_error(L, "client: auth.provider is for the type \"bearer\"");
+  if (njl_find_name(L, -1, types) < 0) luaL_error(L, "client: %sprovider is for the type \"bearer\"", prefix);
   lua_pop(L, 1);
   set_text(L, auth, "type", "login");
   set_text(L, auth, "url", "");
@@ -62,18 +59,69 @@ static void describe_provided(lua_State *L, int auth) {
   lua_rawset(L, auth);
 }
 
+/* Takes the provider of the credentials at `auth`, if they have one, to the end of the list at `providers`. */
+static bool take_provider(lua_State *L, int auth, int providers, const char *prefix) {
+  if (!take_function(L, auth, prefix, "provider")) return false;
+  lua_rawseti(L, providers, (lua_Integer)lua_rawlen(L, providers) + 1);
+  describe_provided(L, auth, prefix);
+  return true;
+}
+
+/* The same for all of the option auth.schemes at the top, where some have one: a copy then takes its place. The names, which it
+ * keeps, go into the list, which has room for them. */
+static size_t take_scheme_providers(lua_State *L, int providers, njl_bytes *names) {
+  size_t count = 0;
+  njl_push_copy(L, -1);
+  lua_replace(L, -2);
+  int schemes = lua_gettop(L), name = schemes + 1;
+  for (lua_pushnil(L); lua_next(L, schemes) != 0; lua_settop(L, name)) {
+    if (lua_type(L, name) != LUA_TSTRING || !lua_istable(L, -1)) continue;
+    const char *prefix = lua_pushfstring(L, "auth.schemes.%s.", lua_tostring(L, name));
+    njl_push_copy(L, name + 1);
+    if (!take_provider(L, lua_gettop(L), providers, prefix)) continue;
+    names[count].data = lua_tolstring(L, name, &names[count].length);
+    count++;
+    lua_pushvalue(L, name);
+    lua_insert(L, -2);
+    lua_rawset(L, schemes);
+  }
+  return count;
+}
+
+static size_t count_members(lua_State *L, int table) {
+  size_t count = 0;
+  table = lua_absindex(L, table);
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) count++;
+  return count;
+}
+
 void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) {
   int top = lua_gettop(L);
   lua_pushliteral(L, "auth");
   if (lua_rawget(L, options) != LUA_TTABLE) return lua_settop(L, top);
   njl_push_copy(L, -1);
   int auth = lua_gettop(L);
-  listener->provides_tokens = take_function(L, auth, client, "provider", NJL_CLIENT_PROVIDER);
-  listener->hears_of_logins = take_function(L, auth, client, "on_login_required", NJL_CLIENT_LOGIN_REQUIRED);
-  if (listener->provides_tokens) describe_provided(L, auth);
-  if (listener->provides_tokens || listener->hears_of_logins) {
-    remove_field(L, auth, "provider");
-    remove_field(L, auth, "on_login_required");
+  listener->hears_of_logins = take_function(L, auth, "auth.", "on_login_required");
+  if (listener->hears_of_logins) lua_setiuservalue(L, client, NJL_CLIENT_LOGIN_REQUIRED);
+  lua_newtable(L);
+  int providers = lua_gettop(L);
+  lua_pushliteral(L, "schemes");
+  bool has_schemes = lua_rawget(L, auth) == LUA_TTABLE;
+  njl_bytes *names = lua_newuserdatauv(L, (has_schemes ? count_members(L, -1) + 1 : 1) * sizeof *names, 0);
+  lua_rawseti(L, providers, 0); /* which keeps it */
+  listener->provided = names;
+  if (take_provider(L, auth, providers, "auth.")) {
+    *names = (njl_bytes){0};
+    listener->provided_count = 1;
+  } else if (has_schemes) {
+    listener->provided_count = take_scheme_providers(L, providers, names);
+    lua_pushliteral(L, "schemes");
+    lua_insert(L, -2);
+    lua_rawset(L, auth);
+  }
+  lua_pushvalue(L, providers);
+  lua_setiuservalue(L, client, NJL_CLIENT_PROVIDERS);
+  if (listener->provided_count > 0 || listener->hears_of_logins) {
     njl_push_copy(L, options);
     lua_pushliteral(L, "auth");
     lua_pushvalue(L, auth);
@@ -150,8 +198,10 @@ static int begin(lua_State *L) {
   }
   bool asks = errand->kind != NJL_LOGIN_REQUIRED;
   if (asks) lua_pushcfunction(L, provide);
-  lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDER : NJL_CLIENT_LOGIN_REQUIRED);
+  lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDERS : NJL_CLIENT_LOGIN_REQUIRED);
   if (asks) {
+    lua_rawgeti(L, -1, njl_question_function(errand->handle));
+    lua_replace(L, -2);
     lua_createtable(L, 0, 1);
     lua_pushboolean(L, errand->kind == NJL_TOKEN_REFUSED);
     lua_setfield(L, -2, "refused");
@@ -164,17 +214,11 @@ static int begin(lua_State *L) {
 }
 
 void njl_ask_logins(lua_State *L, njl_host *host) {
-  if (!lua_checkstack(L, LUA_MINSTACK)) return;
-  while (host->engine != NULL) {
+  while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {
     errand errand = {0};
     errand.handle = njl_engine_next_question(host->engine, &errand.client, &errand.kind);
     if (errand.handle == NULL) return;
-    njl_task *outer = host->current;
-    host->current = &host->root;
-    lua_pushcfunction(L, begin);
-    lua_pushlightuserdata(L, &errand);
-    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: the question fails with its release. */
-    host->current = outer;
+    njl_task_begin(L, host, begin, &errand);
     /* Who waits for what it is about hears of that afterwards. */
     if (errand.task != NULL) njl_make_first(errand.task);
     njl_question_release(errand.handle);

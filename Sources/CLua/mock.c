@@ -251,9 +251,5 @@ void njl_open_mock(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"calls", calls}, {"uses", uses}, {"reset", reset}, {"verify", verify}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", release}, {"__tostring", describe}, {NULL, NULL}};
-  if (njl_new_metatable(L, NJL_MOCK)) {
-    luaL_setfuncs(L, meta, 0);
-    njl_set_methods(L, methods, unknown);
-  }
-  lua_pop(L, 1);
+  njl_add_type(L, NJL_MOCK, meta, methods, unknown);
 }

@@ -256,6 +256,9 @@ int njl_raise_circle(lua_State *L, const njl_host *host); /* the error of that w
 /* Makes a child of the current task from the function and the arguments on top of the stack, which the task's userdata
  * replaces. It runs when its turn comes, never at once. */
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments);
+/* Calls `begin` with the light userdata `arrival`: it spawns the task for what has come in, a child of the root, and takes it
+ * over. Out of memory it does not, and what has come in fails with its release. */
+void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival);
 void njl_task_cancel(njl_task *task);                    /* it and all below it */
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
@@ -392,8 +395,11 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
 void njl_check_option_names(lua_State *L, int options, const char *function);
 
 /* metatable.c */
-bool njl_new_metatable(lua_State *L, const char *name); /* true: it is new */
-void njl_set_methods(lua_State *L, const luaL_Reg *methods, lua_CFunction unknown);
+void njl_push_metatable(lua_State *L, const char *name, const luaL_Reg *meta); /* made with `meta` at the first call */
+/* Makes the metatable `name`, once. What is none of its methods is asked of `unknown`, which says so; NULL: it is nil. */
+void njl_add_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods, lua_CFunction unknown);
+/* Adds functions to the table at the index `table`, for which njl_host_of has the host. */
+void njl_add_functions(lua_State *L, int table, const luaL_Reg *functions);
 
 /* names.c */
 /* Where the string at `index` stands among the names; -1: nowhere. A string that goes on behind a NUL is another name. */
@@ -464,7 +470,7 @@ enum {
   NJL_CLIENT_CACHE,
   NJL_CLIENT_BEFORE,
   NJL_CLIENT_AFTER,
-  NJL_CLIENT_PROVIDER,
+  NJL_CLIENT_PROVIDERS, /* a list of them */
   NJL_CLIENT_LOGIN_REQUIRED,
   NJL_CLIENT_ENDPOINTS,
   NJL_CLIENT_MOCK,

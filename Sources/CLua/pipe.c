@@ -273,18 +273,11 @@ void njl_add_reader(lua_State *L, int table) {
 }
 
 void njl_add_pipes(lua_State *L, int table) {
+  static const luaL_Reg functions[] = {{"standard_input", standard_input}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", pipe_gc}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"read", read_pipe}, {"write", write_pipe}, {"close", close_pipe}, {NULL, NULL}};
-  table = lua_absindex(L, table);
-  if (njl_new_metatable(L, NJL_PIPE)) {
-    lua_pushcfunction(L, pipe_gc);
-    lua_setfield(L, -2, "__gc");
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-  }
-  lua_pop(L, 1);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  lua_pushcclosure(L, standard_input, 1);
-  lua_setfield(L, table, "standard_input");
+  njl_add_type(L, NJL_PIPE, meta, methods, NULL);
+  njl_add_functions(L, table, functions);
 }
 
 /* Adds to the table at index 1 what the text of nightjar.stdin has of C. */

@@ -382,13 +382,7 @@ void njl_add_processes(lua_State *L, int table) {
   static const luaL_Reg meta[] = {{"__gc", child_gc}, {"__close", close_child}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
       {"wait", wait_child}, {"kill", kill_child}, {"pid", child_id}, {"close", close_child}, {NULL, NULL}};
-  table = lua_absindex(L, table);
-  if (njl_new_metatable(L, NJL_PROCESS)) {
-    luaL_setfuncs(L, meta, 0);
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-  }
-  lua_pop(L, 1);
+  njl_add_type(L, NJL_PROCESS, meta, methods, NULL);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key) == LUA_TNIL) {
     lua_newtable(L);
     lua_createtable(L, 0, 1);
@@ -398,11 +392,8 @@ void njl_add_processes(lua_State *L, int table) {
     lua_rawsetp(L, LUA_REGISTRYINDEX, &children_key);
   }
   lua_pop(L, 1);
-  lua_pushvalue(L, table);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  luaL_setfuncs(L, functions, 1);
-  lua_pop(L, 1);
-  add_signals(L, table);
+  njl_add_functions(L, table, functions);
+  add_signals(L, lua_absindex(L, table));
 }
 
 /* Adds to the table at index 1 what the text of nightjar.process has of C. */

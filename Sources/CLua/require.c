@@ -28,15 +28,11 @@ static int spawned(lua_State *L) {
 }
 
 void njl_open_require(lua_State *L) {
+  static const luaL_Reg functions[] = {{"task", task}, {"spawned", spawned}, {NULL, NULL}};
   if (luaL_loadbufferx(L, source, sizeof source, "=nightjar.require", "t") != LUA_OK) lua_error(L);
   lua_createtable(L, 0, 8);
   njl_add_gates(L, -1);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  lua_pushcclosure(L, task, 1);
-  lua_setfield(L, -2, "task");
-  lua_pushlightuserdata(L, njl_host_open(L));
-  lua_pushcclosure(L, spawned, 1);
-  lua_setfield(L, -2, "spawned");
+  njl_add_functions(L, -1, functions);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, LUA_LOADLIBNAME);
   lua_setfield(L, -3, "package");

@@ -255,12 +255,10 @@ void njl_open_response(lua_State *L) {
                                       {"__close", njl_close_response}, {NULL, NULL}};
   static const luaL_Reg headers[] = {
       {"__index", headers_index}, {"__pairs", headers_pairs}, {"__len", headers_length}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_RESPONSE);
-  luaL_setfuncs(L, response, 0);
+  njl_push_metatable(L, NJL_RESPONSE, response);
   njl_push_field_numbers(L, field_names);
   lua_pushcclosure(L, response_index, 1);
   lua_setfield(L, -2, "__index");
-  njl_new_metatable(L, NJL_HEADERS);
-  luaL_setfuncs(L, headers, 0);
+  njl_push_metatable(L, NJL_HEADERS, headers);
   lua_pop(L, 2);
 }

@@ -3,6 +3,7 @@
  * One evaluation after the other runs in the foreground, as a task of its own. What it has spawned goes on in the background
  * when it is over, and belongs to the session. Ctrl-C ends the evaluation; where there is none, or it does not come to
  * its end, what computes; and tells the program, which attends to the terminal, that it was typed. */
+#include "json.h"
 #include "njl.h"
 
 static bool is_below(const njl_task *task, const njl_task *root) {
@@ -55,9 +56,10 @@ void njl_session_task_failed(njl_host *host, const njl_task *parent) {
   if (host->is_session && parent == host->script) tell(host);
 }
 
-/* session.begin() - from here on, until the run ends, Ctrl-C is what is said above */
+/* session.begin() - from here on, until the run ends, Ctrl-C is what is said above, and clients that are made are recorded */
 static int begin(lua_State *L) {
   njl_host *host = njl_host_of(L);
+  njl_session_begin(host->engine);
   host->is_session = true;
   host->was_interrupted = false;
   atomic_store(&host->is_interrupted, false);
@@ -168,8 +170,33 @@ static int cancel_background(lua_State *L) {
   return 0;
 }
 
+/* session.step(number) - what clients do from here on belongs to that step */
+static int step(lua_State *L) {
+  njl_session_step(njl_host_of(L)->engine, luaL_checkinteger(L, 1));
+  return 0;
+}
+
+/* session.cassettes(asked) -> what of the steps can be replayed; both as JSON has them in njl_host.h */
+static int cassettes(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  njl_json_encode(L, 1, "asked");
+  njl_bytes asked;
+  asked.data = lua_tolstring(L, 2, &asked.length);
+  njl_loan *loan = njl_loan_push(L);
+  njl_reply *error = njl_error_push(L);
+  loan->text = njl_session_cassettes(host->engine, asked, &error->wait.call);
+  if (loan->text == NULL) return lua_error(L);
+  njl_bytes told = njl_text_bytes(loan->text);
+  njl_json_decode(L, "the cassettes", told.data, told.length);
+  return 1;
+}
+
 int njl_open_session(lua_State *L) {
   static const luaL_Reg functions[] = {{"begin", begin},
+                                       {"step", step},
+                                       {"cassettes", cassettes},
                                        {"foreground", set_foreground},
                                        {"release", release},
                                        {"attend", attend},
@@ -181,7 +208,6 @@ int njl_open_session(lua_State *L) {
                                        {"cancel_background", cancel_background},
                                        {NULL, NULL}};
   luaL_newlibtable(L, functions);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  luaL_setfuncs(L, functions, 1);
+  njl_add_functions(L, -1, functions);
   return 1;
 }

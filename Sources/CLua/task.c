@@ -96,6 +96,15 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) {
   return task;
 }
 
+void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival) {
+  njl_task *outer = host->current;
+  host->current = &host->root;
+  lua_pushcfunction(L, begin);
+  lua_pushlightuserdata(L, arrival);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  host->current = outer;
+}
+
 int njl_task_push_results(lua_State *L, njl_task *task) {
   int count = task->results;
   luaL_checkstack(L, count, "too many results");
@@ -207,8 +216,7 @@ static int collect(lua_State *L) {
 void njl_open_task(lua_State *L) {
   static const luaL_Reg methods[] = {{"join", join}, {"cancel", cancel}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__tostring", describe}, {"__gc", collect}, {NULL, NULL}};
-  njl_new_metatable(L, NJL_TASK);
-  luaL_setfuncs(L, meta, 0);
+  njl_push_metatable(L, NJL_TASK, meta);
   luaL_newlib(L, methods);
   lua_pushcclosure(L, read_field, 1);
   lua_setfield(L, -2, "__index");

@@ -22,13 +22,11 @@ static int wait_gc(lua_State *L) {
 njl_wait *njl_wait_push(lua_State *L, njl_host *host) { return njl_wait_push_sized(L, host, sizeof(njl_wait)); }
 
 njl_wait *njl_wait_push_sized(lua_State *L, njl_host *host, size_t size) {
+  static const luaL_Reg meta[] = {{"__gc", wait_gc}, {NULL, NULL}};
   njl_wait *wait = lua_newuserdatauv(L, size, 0);
   memset(wait, 0, size);
   njl_wait_init(wait, host);
-  if (njl_new_metatable(L, NJL_WAIT)) {
-    lua_pushcfunction(L, wait_gc);
-    lua_setfield(L, -2, "__gc");
-  }
+  njl_push_metatable(L, NJL_WAIT, meta);
   lua_setmetatable(L, -2);
   njl_own(L);
   return wait;

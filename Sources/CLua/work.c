@@ -109,17 +109,8 @@ void njl_add_work(lua_State *L, int table) {
   static const luaL_Reg functions[] = {{"work", work}, {"memory_left", memory_left}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", close_resource}, {"__close", close_resource}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"read", read_resource}, {"close", close_resource}, {NULL, NULL}};
-  table = lua_absindex(L, table);
-  if (njl_new_metatable(L, NJL_RESOURCE)) {
-    luaL_setfuncs(L, meta, 0);
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-  }
-  lua_pop(L, 1);
-  lua_pushvalue(L, table);
-  lua_pushlightuserdata(L, njl_host_open(L));
-  luaL_setfuncs(L, functions, 1);
-  lua_pop(L, 1);
+  njl_add_type(L, NJL_RESOURCE, meta, methods, NULL);
+  njl_add_functions(L, table, functions);
 }
 
 /* Adds to the table at index 1 what the text of nightjar.fs has of C. */

@@ -59,7 +59,7 @@ public final class Client: Sendable {
     public init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
-        var configuration = try configuration.knowingItsEndpoints().knowingItsSecrets
+        var configuration = try configuration.knowingItsEndpoints().knowingItsProviders().knowingItsSecrets
         catalog = configuration.catalog
         responseValidation = configuration.responseValidation
         attachedKey = configuration.attachedKey

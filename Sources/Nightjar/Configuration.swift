@@ -27,6 +27,8 @@ public struct Configuration: Sendable {
     public var auth: Authentication?
     /// Told that a login of ``auth`` has ended, where that has no hook of its own.
     public var onLoginRequired: LoginHook?
+    /// Asked for the tokens of security schemes, by their names, in place of what ``auth`` says of where they come from.
+    public var tokenProviders: [String: TokenProvider] = [:]
     /// How often and how soon what has failed is tried again. One attempt repeats nothing.
     public var retry = RetrySettings()
     /// What all calls of the client together may spend on repetitions.
@@ -73,6 +75,8 @@ public struct Configuration: Sendable {
     public var mock: Mock?
     /// Records what the network does to a file, or plays the file in its place; nil: neither.
     public var cassette: CassetteOptions?
+    /// Keeps what the network does, where neither a mock nor a cassette is in its place; nil: nobody does.
+    package var recording: SessionRecording?
     /// Makes the network worse than it is, or the mock; nil: it is as it is.
     public var network: NetworkProfile?
 

@@ -28,34 +28,35 @@ public func nj_config_set_digest_auth(
     }
 }
 
+private func setKey(
+    _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?,
+    in place: (String) -> APIKey.Place
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        let place = place(try required(text(name), "name"))
+        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
+    }
+}
+
 @_cdecl("nj_config_set_api_key_header") @implementation
 public func nj_config_set_api_key_header(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?
 ) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in
-        let place = APIKey.Place.header(try required(text(name), "name"))
-        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
-    }
+    setKey(config, name, key, in: APIKey.Place.header)
 }
 
 @_cdecl("nj_config_set_api_key_query") @implementation
 public func nj_config_set_api_key_query(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?
 ) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in
-        let place = APIKey.Place.query(try required(text(name), "name"))
-        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
-    }
+    setKey(config, name, key, in: APIKey.Place.query)
 }
 
 @_cdecl("nj_config_set_api_key_cookie") @implementation
 public func nj_config_set_api_key_cookie(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?
 ) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in
-        let place = APIKey.Place.cookie(try required(text(name), "name"))
-        configuration.auth = .apiKey(try APIKey(try required(text(key), "key"), in: place))
-    }
+    setKey(config, name, key, in: APIKey.Place.cookie)
 }
 
 @_cdecl("nj_config_set_auth_json") @implementation
@@ -99,7 +100,7 @@ public func nj_client_sign_in_to(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let scheme = try optionalText(scheme, "scheme")
+        let scheme = try optional(scheme, "scheme")
         try client.signIn(try Token(json: try document(json, length)), scheme: scheme)
     }
 }
@@ -115,11 +116,6 @@ public func nj_client_sign_out_of(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        try client.signOut(scheme: try optionalText(scheme, "scheme"))
+        try client.signOut(scheme: try optional(scheme, "scheme"))
     }
-}
-
-/// NULL is nil; bad UTF-8 is refused.
-func optionalText(_ pointer: UnsafePointer<CChar>?, _ name: String) throws(NightjarError) -> String? {
-    pointer == nil ? nil : try required(text(pointer), name)
 }

@@ -49,7 +49,7 @@ public func nj_cache_open(
             throw NightjarError(.invalidArgument, "disk_bytes is 0; nj_cache_new makes a cache without a disk")
         }
         settings.disk = clampedSize(diskBytes)
-        settings.folder = folder == nil ? nil : try required(text(folder), "folder")
+        settings.folder = try optional(folder, "folder")
         return Handle.make(try CacheStorage(settings))
     }
 }

@@ -173,7 +173,7 @@ public func nj_request_set_argument(
 ) -> nj_status {
     setting { () throws(NightjarError) in
         let name = try required(text(name), "name")
-        let value = value == nil ? nil : try required(text(value), "value")
+        let value = try optional(value, "value")
         try changeEndpoint(request) { $0.set(name, value.map { .string($0) } ?? .null) }
     }
 }

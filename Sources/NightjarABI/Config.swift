@@ -67,7 +67,7 @@ public func nj_config_set_header(
 @_cdecl("nj_config_set_user_agent") @implementation
 public func nj_config_set_user_agent(_ config: OpaquePointer?, _ userAgent: UnsafePointer<CChar>?) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        configuration.userAgent = userAgent == nil ? nil : try required(text(userAgent), "user_agent")
+        configuration.userAgent = try optional(userAgent, "user_agent")
     }
 }
 
@@ -134,7 +134,7 @@ public func nj_config_set_proxy(_ config: OpaquePointer?, _ url: UnsafePointer<C
 @_cdecl("nj_config_set_no_proxy") @implementation
 public func nj_config_set_no_proxy(_ config: OpaquePointer?, _ hosts: UnsafePointer<CChar>?) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        configuration.transport.proxy.exceptions = hosts == nil ? nil : try required(text(hosts), "text")
+        configuration.transport.proxy.exceptions = try optional(hosts, "text")
     }
 }
 

@@ -15,11 +15,6 @@ private func add(
     }
 }
 
-/// Text that may be left away; what is there must be UTF-8.
-private func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarError) -> String? {
-    pointer == nil ? nil : try required(text(pointer), what)
-}
-
 @_cdecl("nj_form_new") @implementation
 public func nj_form_new() -> OpaquePointer? { Handle.make(FormBox()) }
 

@@ -76,6 +76,11 @@ func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> V
     return value
 }
 
+/// A text that may be left away: NULL is nil. What is there must be UTF-8.
+func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarError) -> String? {
+    pointer == nil ? nil : try required(text(pointer), what)
+}
+
 /// Runs a setter that may refuse what it is given.
 func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
     do throws(NightjarError) {

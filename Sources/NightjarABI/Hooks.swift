@@ -86,7 +86,7 @@ public func nj_outgoing_set_header(
 ) -> nj_status {
     setting { () throws(NightjarError) in
         let box = try required(Handle<OutgoingBox>.borrow(request), "request")
-        let value = value == nil ? nil : try required(text(value), "value")
+        let value = try optional(value, "value")
         try box.request.setHeader(try required(text(name), "name"), value)
     }
 }

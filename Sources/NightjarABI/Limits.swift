@@ -78,7 +78,7 @@ public func nj_request_set_coalesce(_ request: OpaquePointer?, _ coalesce: Bool)
 @_cdecl("nj_request_set_limit_group") @implementation
 public func nj_request_set_limit_group(_ request: OpaquePointer?, _ group: UnsafePointer<CChar>?) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
-        box.request.limitGroup = group == nil ? nil : try required(text(group), "group")
+        box.request.limitGroup = try optional(group, "group")
     }
 }
 

@@ -42,7 +42,7 @@ public func nj_client_log_in_to(
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let prompt = prompter(try required(prompt, "prompt"), CallbackContext(pointer: context))
-        let scheme = try optionalText(scheme, "scheme")
+        let scheme = try optional(scheme, "scheme")
         try client.logInBlocking(scheme: scheme, within: try lifetime(seconds), prompt: prompt)
     }
 }
@@ -67,7 +67,7 @@ public func nj_client_start_log_in_to(
         let context = CallbackContext(pointer: context)
         let prompt = prompter(try required(prompt, "prompt"), context)
         let done = try required(done, "done")
-        let scheme = try optionalText(scheme, "scheme")
+        let scheme = try optional(scheme, "scheme")
         let limit = try lifetime(seconds)
         let task = try client.logIn(scheme: scheme, on: queue, within: limit, prompt: prompt) { result in
             switch result {

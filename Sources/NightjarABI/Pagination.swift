@@ -195,7 +195,7 @@ public func nj_pager_new(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
-        let state = state == nil ? nil : try required(text(state), "state")
+        let state = try optional(state, "state")
         let options = Handle<PaginationBox>.borrow(pagination)
         let pagination = options?.pagination ?? request.endpoint?.operation.pagination ?? Pagination()
         return try request.withRequest(for: client) { made throws(NightjarError) in

@@ -9,14 +9,8 @@ final class RequestBox {
     var endpoint: EndpointCall?
     /// The body is made of fields that are added one by one.
     private var hasFormFields = false
-    private var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
-    private var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
-    private var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
-    private var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
-    private var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
-    private var refreshQueue: CompletionQueue?
-    private var provideBody: (@Sendable (ClientTask, Int) -> BodyPart)?
-    private var rewindBody: (@Sendable (ClientTask) -> Void)?
+    /// What goes along with each call of it; the end of a call is the call's own.
+    private var handlers = TaskHandlers { _, _ in }
     /// What goes with the functions of a streamed body.
     private var bodyContext = CallbackContext(pointer: nil)
 
@@ -28,18 +22,11 @@ final class RequestBox {
         request = other.request
         endpoint = other.endpoint
         hasFormFields = other.hasFormFields
-        head = other.head
-        body = other.body
-        provideBody = other.provideBody
-        rewindBody = other.rewindBody
+        handlers = other.handlers
         bodyContext = other.bodyContext
-        redirect = other.redirect
-        retry = other.retry
-        refreshed = other.refreshed
-        refreshQueue = other.refreshQueue
     }
 
-    var hearsOfRefresh: Bool { refreshed != nil }
+    var hearsOfRefresh: Bool { handlers.refreshed != nil }
 
     /// An endpoint and the values for it, which are checked when the request is sent.
     struct EndpointCall {
@@ -75,29 +62,22 @@ final class RequestBox {
     func handlers(
         finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
     ) -> TaskHandlers {
-        var handlers = TaskHandlers(finished: finished)
-        handlers.head = head
-        handlers.body = body
-        handlers.provideBody = provideBody
-        handlers.rewindBody = rewindBody
-        handlers.redirect = redirect
-        handlers.retry = retry
-        handlers.refreshed = refreshed
-        handlers.refreshQueue = refreshQueue
+        var handlers = handlers
+        handlers.finished = finished
         return handlers
     }
 
     func onHead(_ callback: nj_head_fn?, _ context: CallbackContext) {
-        guard let callback else { return head = nil }
-        head = { (task: ClientTask, head: ResponseHead) in
+        guard let callback else { return handlers.head = nil }
+        handlers.head = { (task: ClientTask, head: ResponseHead) in
             let box = ResponseBox(task.response(head))
             withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
         }
     }
 
     func onRedirect(_ callback: nj_redirect_fn?, _ context: CallbackContext) {
-        guard let callback else { return redirect = nil }
-        redirect = { (task: ClientTask, hop: RedirectHop) in
+        guard let callback else { return handlers.redirect = nil }
+        handlers.redirect = { (task: ClientTask, hop: RedirectHop) in
             let box = HopBox(hop)
             let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             return switch answer {
@@ -109,8 +89,8 @@ final class RequestBox {
     }
 
     func onRetry(_ callback: nj_retry_fn?, _ context: CallbackContext) {
-        guard let callback else { return retry = nil }
-        retry = { (task: ClientTask, question: RetryQuestion) in
+        guard let callback else { return handlers.retry = nil }
+        handlers.retry = { (task: ClientTask, question: RetryQuestion) in
             let box = RetryQuestionBox(question)
             let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
             return box.answer(answer)
@@ -118,16 +98,16 @@ final class RequestBox {
     }
 
     func onRefresh(_ callback: nj_refreshed_fn?, _ queue: CompletionQueue?, _ context: CallbackContext) {
-        guard let callback else { return (refreshed, refreshQueue) = (nil, nil) }
-        refreshQueue = queue
-        refreshed = { result in
+        guard let callback else { return (handlers.refreshed, handlers.refreshQueue) = (nil, nil) }
+        handlers.refreshQueue = queue
+        handlers.refreshed = { result in
             result.lend { callback(context.pointer, $0, $1) }
         }
     }
 
     func onBody(_ callback: nj_body_fn?, _ context: CallbackContext) {
-        guard let callback else { return body = nil }
-        body = { (task: ClientTask, bytes: ByteBuffer) in
+        guard let callback else { return handlers.body = nil }
+        handlers.body = { (task: ClientTask, bytes: ByteBuffer) in
             bytes.withUnsafeReadableBytes { callback(context.pointer, Handle.lend(task), $0.baseAddress, $0.count) }
         }
     }
@@ -135,15 +115,15 @@ final class RequestBox {
     func setBody(_ body: RequestBody) {
         request.body = body
         hasFormFields = false
-        rewindBody = nil
+        handlers.rewindBody = nil
     }
 
     func rewind(_ callback: nj_rewind_fn?) throws(NightjarError) {
         guard case .stream = request.body else {
             throw NightjarError(.invalidArgument, "the request has no streamed body that could begin anew")
         }
-        guard let callback else { return rewindBody = nil }
-        rewindBody = { [bodyContext] (task: ClientTask) in callback(bodyContext.pointer, Handle.lend(task)) }
+        guard let callback else { return handlers.rewindBody = nil }
+        handlers.rewindBody = { [bodyContext] (task: ClientTask) in callback(bodyContext.pointer, Handle.lend(task)) }
     }
 
     func addFormField(_ name: String, _ value: String) throws(NightjarError) {
@@ -168,7 +148,7 @@ final class RequestBox {
     func stream(_ length: Int?, _ read: @escaping nj_read_fn, _ context: CallbackContext) {
         setBody(.stream(length: length))
         bodyContext = context
-        provideBody = { task, maximum in
+        handlers.provideBody = { task, maximum in
             var buffer = ByteBufferAllocator().buffer(capacity: maximum)
             var outcome: Int64 = 0
             buffer.withUnsafeMutableWritableBytes { space in

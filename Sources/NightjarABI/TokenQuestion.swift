@@ -37,15 +37,25 @@ extension NightjarError {
 public func nj_config_set_token_provider(
     _ config: OpaquePointer?, _ provide: nj_token_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    changeConfig(config) {
-        let context = CallbackContext(pointer: context)
-        $0.auth = provide.map { provide in
-            let provider = TokenProvider(runsOnLoop: false) { question in
-                let box = TokenQuestionBox(question)
-                withExtendedLifetime(box) { provide(context.pointer, Handle.lend(box)) }
-            }
-            return .login(TokenLogin(.provider(provider)))
-        }
+    let provider = provide.map { tokenProvider($0, CallbackContext(pointer: context)) }
+    return changeConfig(config) { $0.auth = provider.map { .login(TokenLogin(.provider($0))) } }
+}
+
+@_cdecl("nj_config_set_token_provider_for") @implementation
+public func nj_config_set_token_provider_for(
+    _ config: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ provide: nj_token_fn?,
+    _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    let provider = provide.map { tokenProvider($0, CallbackContext(pointer: context)) }
+    return changeConfig(config) { configuration throws(NightjarError) in
+        configuration.tokenProviders[try required(text(scheme), "scheme")] = provider
+    }
+}
+
+private func tokenProvider(_ provide: @escaping nj_token_fn, _ context: CallbackContext) -> TokenProvider {
+    TokenProvider(runsOnLoop: false) { question in
+        let box = TokenQuestionBox(question)
+        withExtendedLifetime(box) { provide(context.pointer, Handle.lend(box)) }
     }
 }
 

@@ -14,6 +14,7 @@ public func njl_client_new(
         try configuration.merge(json: options.buffer)
         if let engine = Handle<Engine>.borrow(engine), let listener = listener?.pointee {
             configuration.observers = engine.observers
+            configuration.recording = engine.recording
             if let level = LogLevel(rawValue: listener.level), level > .off {
                 configuration.log = engine.logSink(level, listener.number)
             }

@@ -16,6 +16,8 @@ final class Engine: @unchecked Sendable {
     var allowedOrigins: AllowedOrigins?
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
+    /// What the clients of a session have done; nil: this is none.
+    var recording: SessionRecording?
     /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
     private var ended: [Outcome] = []
     private var firstEnded = 0

@@ -26,11 +26,14 @@ final class Question: Sendable {
     let client: Int64
     let token: TokenQuestion?
     let mocked: MockQuestion?
+    /// Which one is asked: of the mock's, or of those that provide the client's tokens, counted from 1.
+    let function: Int
     private let isAnswered = Atomic<Bool>(false)
 
-    init(_ client: Int64, _ token: TokenQuestion?) {
+    init(_ client: Int64, _ token: TokenQuestion?, function: Int = 0) {
         self.client = client
         self.token = token
+        self.function = function
         mocked = nil
     }
 
@@ -38,6 +41,7 @@ final class Question: Sendable {
         client = mock
         token = nil
         self.mocked = mocked
+        function = mocked.responder
     }
 
     deinit {
@@ -73,7 +77,7 @@ final class Question: Sendable {
 extension Configuration {
     /// Has the login ask and tell what the listener wants.
     mutating func tell(_ questions: Questions, of listener: njl_listener) throws(NightjarError) {
-        guard listener.provides_tokens || listener.hears_of_logins else { return }
+        guard listener.provided_count > 0 || listener.hears_of_logins else { return }
         guard mayHaveLogin else {
             throw NightjarError(
                 .invalidArgument,
@@ -81,9 +85,16 @@ extension Configuration {
             )
         }
         let number = listener.number
-        if listener.provides_tokens, case .login(var login) = auth {
-            login.source = .provider(TokenProvider { questions.ask(Question(number, $0)) })
-            auth = .login(login)
+        for (index, scheme) in UnsafeBufferPointer(start: listener.provided, count: listener.provided_count)
+            .enumerated()
+        {
+            let provider = TokenProvider { questions.ask(Question(number, $0, function: index + 1)) }
+            if let scheme = try scheme.optionalText("the scheme") {
+                tokenProviders[scheme] = provider
+            } else if case .login(var login) = auth {
+                login.source = .provider(provider)
+                auth = .login(login)
+            }
         }
         if listener.hears_of_logins { onLoginRequired = LoginHook { questions.ask(Question(number, nil)) } }
     }

@@ -12,8 +12,8 @@ extension ArrivedRequest {
             .init("method", .string(method.name)),
             .init("url", .string(url.origin.description + url.target)),
             .init("path", .string(url.path)),
-            .init("query", ArrivedRequest.table(query)),
-            .init("headers", ArrivedRequest.table(headers.map { (name: $0.name.lowercased(), value: $0.value) })),
+            .init("query", JSONValue(items: query)),
+            .init("headers", JSONValue(items: headers.map { (name: $0.name.lowercased(), value: $0.value) })),
         ]
         if let text = String(validating: body.readableBytesView, as: UTF8.self) {
             members.append(.init("body", .string(text)))
@@ -21,28 +21,11 @@ extension ArrivedRequest {
         if let json { members.append(.init("json", json)) }
         return .object(members + more)
     }
-
-    fileprivate static func table(_ items: [(name: String, value: String)]) -> JSONValue {
-        var members: [JSONValue.Member] = []
-        for (name, value) in items {
-            guard let place = members.firstIndex(where: { $0.name == name }) else {
-                members.append(.init(name, .string(value)))
-                continue
-            }
-            if case .array(let values) = members[place].value {
-                members[place].value = .array(values + [.string(value)])
-            } else {
-                members[place].value = .array([members[place].value, .string(value)])
-            }
-        }
-        return .object(members)
-    }
 }
 
 extension MockQuestion {
     fileprivate var text: LentText {
-        let parameters = ArrivedRequest.table(parameters)
-        let json = request.described([.init("params", parameters)])
+        let json = request.described([.init("params", JSONValue(items: parameters))])
         return LentText((try? json.encoded()).map { String(buffer: $0) } ?? "{}")
     }
 }
@@ -101,7 +84,7 @@ public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
 
 @_cdecl("njl_question_function") @implementation
 public func njl_question_function(_ question: OpaquePointer?) -> Int64 {
-    Int64(Handle<Question>.borrow(question)?.mocked?.responder ?? 0)
+    Int64(Handle<Question>.borrow(question)?.function ?? 0)
 }
 
 @_cdecl("njl_question_request") @implementation

@@ -41,7 +41,7 @@ public protocol ExchangeReceiver: AnyObject {
     /// Something moved: for the idle timeout.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)
-    func exchangeReceived(head: ResponseHead)
+    func exchangeReceived(head: consuming ResponseHead)
     func exchangeReceived(body: ByteBuffer)
     func exchangeFinished(trailers: Headers)
     func exchangeFailed(_ error: NightjarError)

@@ -236,6 +236,107 @@ def calls(state):
     t.end()
 
 
+class Demo:
+    """A demo API of its own, which can be stopped."""
+
+    def __init__(self):
+        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        self.process = subprocess.Popen([NIGHTJAR, "demo", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True, env=environment)
+        self.url = None
+        while self.url is None:
+            line = self.process.stdout.readline()
+            if not line:
+                sys.exit("the demo API does not start")
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            self.url = found and found.group(0)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def fixtures(state):
+    demo = Demo()
+    secrets = ("moonlight", "ada@example.org", "starlight-key", "sunlight-and-shade", "noonday-token", "k3yz")
+    t = session(state, environment=(("DUSK_TOKEN", "noonday-token"), ("DEMO", demo.url)), columns=200)
+    t.enter("api = nightjar.client { base_url = os.getenv 'DEMO' .. '/v1', headers = { ['X-Api-Key'] = 'starlight-key' }, "
+            "auth = { type = 'login', url = '/auth/login', json = { email = 'ada@example.org', password = 'moonlight' }, "
+            "access = '/access_token', renewal = '/refresh_token', store = 'file:%s/tokens' } }" % state)
+    t.enter("api:get('/articles/1')")
+    t.expect("a call", r"^200 OK  ")
+    t.keys("C-l")
+    t.enter("_.json.title")
+    t.expect("its title", r'^"The bird that flies by moonlight"\n>$')
+    t.enter("api:get('/me').json.email")
+    t.expect("with a login", r'^"ada@example.org"\n>$')
+    t.enter("api:get('/nowhere')")
+    t.expect("an error", r"^not_found: ")
+    t.enter("api:post('/articles', { json = { title = 'noonday-token', body = 'by moonlight', author_id = 1 } }).status")
+    t.expect("a write", r"^201\n>$")
+    t.enter("other = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'bearer', token = os.getenv 'DUSK_TOKEN' } }")
+    t.enter("other:get('/echo', { query = { api_key = 'sunlight-and-shade', q = 'two words' } }).json.headers")
+    t.expect("an answer that tells secrets", r"noonday-token")
+    t.keys("C-l")
+    t.enter("for i = 1, 2 do local n = other:get('/v1/articles', { query = { page = i } }).status end")
+    t.enter("#other:get('/bytes/5000000').body")
+    t.expect("a large body", r"^5000000\n>$")
+    t.enter("stream = other:get('/drip?bytes=100000&delay=1', { stream = true })")
+    t.enter("local a, b = nightjar.all { function() return other:get('/v1/articles').status end, function() return 7 end }")
+    t.enter("short = nightjar.client { base_url = os.getenv 'DEMO', auth = { type = 'bearer', token = 'k3yz' } }")
+    t.enter("short:get('/v1/articles/2').status, nil")
+    t.enter("short:get('/echo').json.target")
+    t.enter("short:get('/echo').json.headers")
+    t.enter("return 'at the end'")
+    t.expect("all was typed", r'^"at the end"\n>$')
+    t.keys("C-l")
+    path = os.path.join(state, "session_test.lua")
+    t.type(".save te")
+    t.keys("Tab")
+    t.type(path)
+    t.keys("Enter")
+    t.expect("what worked is a test", r"^12 lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json\n"
+             r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
+             r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
+             r"not in it: short:get\('/echo'\)\.json\.target \(a secret stands in it that is too short[^)]*\)\n"
+             r"not in it: short:get\('/echo'\)\.json\.headers \(a secret stands in it that is too short[^)]*\)\n"
+             r"nightjar test \S+ runs it\n>$")
+    t.enter(".save test " + path)
+    t.expect("what is overwritten is told", r"-3\.json, in the place of what was there$")
+    t.enter(".save test " + state + "/other")
+    t.expect("a test has a name", r"^\.save: the file of a test is called NAME_test\.lua, as in \.save test api_test\.lua$")
+    t.enter(".save test")
+    t.expect("and a file", r"^\.save script\.lua, or \.save test api_test\.lua$")
+    t.enter("stream:close()")
+    t.keys("C-d")
+    t.expect("the session ends", r"left with 0$")
+    t.end()
+    demo.stop()
+    with open(os.path.join(state, "tokens"), "rb") as file:
+        tokens = file.read()
+    content = ""
+    for name in ("session_test.lua", "session_test.json", "session_test-2.json", "session_test-3.json"):
+        with open(os.path.join(state, name)) as file:
+            text = file.read()
+        check(f"no secret is in {name}", not any(secret in text for secret in secrets), text)
+        content += text
+    tokens = [token for token in re.findall(rb'"([\w.~+/=-]{20,})"', tokens) if token.decode() in content]
+    check("nor a token", not tokens, tokens)
+    check("the files are their owner's alone", os.stat(path).st_mode & 0o777 == 0o600)
+    check("it expects what was seen", all(line in content for line in (
+        't:replay("session_test.json", "session_test-2.json", "session_test-3.json")', "t:equal(_.status, 200)", "t:equal(_, 201)")), content)
+    before = os.stat(os.path.join(state, "tokens")).st_mtime_ns
+    ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True, cwd="/", env={**os.environ, "HOME": state})
+    check("the test passes without the server", ran.returncode == 0 and "1 passed, 0 failed" in ran.stdout, ran, content)
+    check("and leaves the login as it was", os.stat(os.path.join(state, "tokens")).st_mtime_ns == before)
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(text.replace("t:equal(_, 201)", "t:equal(_, 202)").replace("/articles/1'", "/articles/2'"))
+    ran = subprocess.run([NIGHTJAR, "test", path], capture_output=True, text=True)
+    check("one that asks for something else fails", ran.returncode == 1 and "has no exchange for GET" in ran.stdout, ran)
+
+
 def interruptions(state):
     t = session(state)
     t.enter("api = nightjar.client { base_url = '%s', timeout = 60 }" % URL)
@@ -296,6 +397,33 @@ def login(state):
     t.expect("and goes on when it is done", r"and type \S+\n>$")
     t.enter("api:get('/v1/me').status")
     t.expect("the login is there", r"^200\n>$")
+    t.keys("C-l")
+    t.enter("api:sign_out()")
+    t.enter("api:get('/v1/me').status")
+    t.expect("one that is over says what to do", r"^unauthorized: .*\nhint: sign in: [^>]*\n>$")
+    t.keys("C-l")
+    t.enter("api:log_in()")
+    t.expect("a login that nobody answers", r"^To log in, open \S+ and type \S+$")
+    given_up = re.search(r"and type (\S+)$", t.screen(), re.M).group(1)
+    t.keys("C-c")
+    t.expect("Ctrl-C gives it up", r"and type \S+\n(\^C)?interrupted\n>$")
+    t.keys("C-l")
+    t.enter("api:log_in()")
+    t.expect("another can begin", r"^To log in, open \S+ and type \S+$")
+    code = re.search(r"and type (\S+)$", t.screen(), re.M).group(1)
+    check("with another code", code != given_up, code, given_up)
+    urllib.request.urlopen(URL + "/v1/oauth/device/decide", urllib.parse.urlencode({"user_code": code, "allow": "0"}).encode()).close()
+    t.expect("it is told when it is refused", r"^unauthorized: .*\n(hint: .*\n)?>$")
+    t.enter("api:get('/v1/me').status")
+    t.keys("C-l")
+    t.enter("nightjar.spawn(function() api:log_in() print('logged in behind the line') end) and nil")
+    t.expect("it goes on in the background", r"^To log in, open \S+\n? and type \S+\n(nil\n)?> ?$")
+    code = re.search(r"and type (\S+)$", t.screen(), re.M).group(1)
+    t.type("api:get('/v1/me').status")
+    urllib.request.urlopen(URL + "/v1/oauth/device/decide", urllib.parse.urlencode({"user_code": code, "allow": "1"}).encode()).close()
+    t.expect("while something is typed", r"^logged in behind the line\n> api:get\('/v1/me'\)\.status$")
+    t.keys("Enter")
+    t.expect("which has the login", r"^200\n>$")
     t.end()
 
 
@@ -330,7 +458,7 @@ def pipes(state):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for number, part in enumerate((typing, history, completion, calls, interruptions, progress, login, colors, narrow, pipes)):
+    for number, part in enumerate((typing, history, completion, calls, fixtures, interruptions, progress, login, colors, narrow, pipes)):
         if len(sys.argv) > 3 and part.__name__ not in sys.argv[3:]:
             continue
         state = os.path.join(folder, str(number))

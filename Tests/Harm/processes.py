@@ -86,14 +86,17 @@ class Fleet:
         return eventually(all_have, timeout)
 
     def kill(self, indices):
+        """Returns when none of them ran any more."""
         with self.guard:
             for index in indices:
                 worker = self.workers[index]
                 worker.process.kill()
+            over = time.monotonic()
             for index in indices:
                 self.settle(self.workers[index])
                 self.workers[index] = self.start()
                 self.killed += 1
+        return over
 
     def holder(self):
         """The process that has the store's lock now, and so is about to spend the refresh token, or has spent it."""
@@ -203,18 +206,21 @@ def middle(demo, kind, count, delay):
         before = demo.stats()["auth"]
         fleet = Fleet(demo, kind, folder, delay)
         fleet.passed_a_round()
-        done = 0
+        done, late = 0, 0
         for _ in range(count):
             seen = demo.stats()["auth"]["refreshes"]
+            began = time.monotonic()
             demo.control(expire_access_tokens=True)
             done += 1
             eventually(lambda: demo.stats()["auth"]["refreshes"] > seen)
-            fleet.kill(range(PROCESSES))
+            # On a busy machine the answer may have come before.
+            late += fleet.kill(range(PROCESSES)) - began >= delay
             if not fleet.passed_a_round():
                 break
         fleet.end()
         seen = report(name, fleet, done, before)
-        check(f"{name}: those who come after finish it with the same key", seen["refresh_replays"] == count, seen)
+        check(f"{name}: those who come after finish it with the same key ({late} kills came late)",
+              max(count - late, 1) <= seen["refresh_replays"] <= count, seen, late)
 
 
 with Demo() as demo:

@@ -343,6 +343,58 @@ equal(auth_counts().refreshes, 2)
 equal(auth_counts().logins, 2)
 equal(ended_logins, 0)
 
+-- Functions that provide the tokens of some schemes: each for its own, beside what is sent otherwise.
+control { reset = true }
+local asked_for = {}
+local function providing(name)
+  return function(info)
+    asked_for[#asked_for + 1] = name .. (info.refused and " again" or "")
+    nightjar.sleep(0.001)
+    return log_in().access_token, 60
+  end
+end
+local options = {
+  base_url = origin,
+  endpoints = {
+    one = { path = "/v1/me", security = "one" }, other = { path = "/v1/me", security = "other" },
+    keyed = { path = "/echo", security = { { one = {}, key = {} } } },
+  },
+  auth = {
+    schemes = {
+      one = { type = "bearer", provider = providing "one", skew = 0 },
+      other = { type = "bearer", provider = providing "other" },
+      key = { type = "api_key", key = "demo-key" },
+    },
+    on_login_required = function() asked_for[#asked_for + 1] = "ended" end,
+  },
+}
+api = nightjar.client(options)
+nightjar.map(hundred, function(i)
+  equal((i % 2 == 0 and api.endpoints.one or api.endpoints.other)().json.handle, "ada")
+end, { concurrency = 100 })
+table.sort(asked_for)
+equal(table.concat(asked_for, ","), "one,other")
+got = api.endpoints.keyed()
+equal(server_saw(got, "x-api-key"), "demo-key")
+assert(server_saw(got, "authorization"):find "^Bearer ")
+control { expire_access_tokens = true }
+equal(api.endpoints.other().json.handle, "ada")
+equal(asked_for[3], "other again")
+equal(#asked_for, 3)
+-- The table of the caller is as it was.
+equal(options.auth.schemes.one.type, "bearer")
+assert(options.auth.schemes.one.provider and not options.auth.schemes.one.url)
+options.auth.schemes.one = { type = "bearer", provider = function() return nil end }
+fails("unauthorized", "there is no login, or the server has ended it: log in again", nightjar.client(options).endpoints.one)
+equal(asked_for[4], "ended")
+local function refuses(message, scheme)
+  misuse(message, client, { schemes = { one = scheme } })
+end
+refuses("client: auth.schemes.one.provider must be a function, got string", { type = "bearer", provider = "x" })
+refuses("client: auth.schemes.one.provider is for the type \"bearer\"", { type = "login", provider = print })
+refuses("client: there is no option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
+  { type = "bearer", provider = print, skwe = 1 })
+
 -- What a document says of its schemes and scopes.
 local described = os.tmpname()
 local file = assert(io.open(described, "w"))
@@ -374,6 +426,9 @@ local from_document = nightjar.client {
 }
 equal(from_document.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read write")
+equal(nightjar.client {
+  openapi = described, auth = { schemes = { oauth = { type = "bearer", provider = function() return log_in().access_token end } } },
+}.endpoints.me().json.handle, "ada")
 equal(from_document.endpoints.keyed().json["in"], "header")
 equal(server_saw(from_document.endpoints.echo(), "cookie"), "sid=s4")
 equal(server_saw(from_document.endpoints.echo(), "authorization"), "")

@@ -44,7 +44,7 @@ equal(message(function(t)
   t:raises({ kind = "invalid_url" }, function() nightjar.client():get "/" end)
 end), "")
 equal(message(function(t) t:fail "enough" end), "enough")
-misuse('a test has no "eqal"; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup and name',
+misuse('a test has no "eqal"; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup, replay and name',
   function()
     local named = run(function() testing.test("it", function(t) t:eqal(1, 1) end) end)
     error(named.it.message, 0)
@@ -139,6 +139,43 @@ equal(summary.exit, 1)
 _, summary = run(function() end, { files = { broken, one }, fail_fast = true })
 equal(#summary.tests, 1)
 for _, path in ipairs { one, two, broken, loose, empty } do os.remove(path) end
+
+-- Cassettes in place of the network: each client has the next one, options that keep something elsewhere are left out.
+local function cassette(name, path, title)
+  return write(name, nightjar.json.encode {
+    format = "nightjar-cassette", version = 1,
+    exchanges = nightjar.array { {
+      request = { method = "GET", url = "http://127.0.0.1:1" .. path, headers = { Authorization = "Bearer scrubbed-1" } },
+      response = { status = 200, headers = { ["Content-Type"] = "application/json" }, json = { title = title } },
+    } },
+  })
+end
+local first, second = cassette(".first.json", "/a", "one"), cassette(".second.json", "/a", "two")
+local replaying = write(".replaying.lua", ([[
+  test("replays", function(t)
+    t:replay(%q, %q)
+    local options = {
+      base_url = "http://127.0.0.1:1", cache = { disk = "1MB", path = "/nowhere" }, cookies = { file = "/nowhere/cookies" },
+      auth = { type = "oauth2", token_url = "/token", client_id = "x", store = "file:/nowhere/tokens" },
+    }
+    local one, two = nightjar.client(options), nightjar.client(options)
+    local mocked = nightjar.client { base_url = "http://mock.test", mock = { { path = "/", answer = { json = { title = "mock" } } } } }
+    t:equal(two:get("/a").json.title, "two")
+    t:equal(one:get("/a").json.title, "one")
+    t:equal(mocked:get("/").json.title, "mock")
+    t:equal(options.cassette, nil)
+    t:matches(t:raises("invalid_request", one.get, one, "/b").message, "has no exchange for GET")
+    nightjar.client()
+  end)
+  test("has the network again", function(t)
+    t:raises("connect", function() nightjar.client({ retry = { attempts = 1 } }):get "http://127.0.0.1:1/a" end)
+  end)
+]]):format(first:match "[^/]*$", second:match "[^/]*$"))
+named, summary = run(function() end, { files = { replaying } })
+equal(summary.passed, 1)
+equal(named.replays.message:match "client 3 has no cassette; replay was given 2$" ~= nil, true)
+for _, path in ipairs { first, second, replaying } do os.remove(path) end
+equal(message(function(t) t:replay(1) end), "replay: a path expected, got number")
 
 -- Misuse.
 misuse("test: a function expected, got no value", testing.test, "x")

@@ -19,6 +19,7 @@ import Testing
             var refresh = "r0"
             var refusal: String?
             var failsRefresh = false
+            var lifetime = 3600
             /// Refuses whatever is sent.
             var refusesAll = false
         }
@@ -52,20 +53,20 @@ import Testing
         private func refresh(_ request: PreparedRequest, _ receiver: any ExchangeReceiver) {
             guard case .bytes(let form) = request.body else { return }
             let text = String(buffer: form)
-            enum Reply { case token(Int), refused(String), lost }
+            enum Reply { case token(Int, lifetime: Int), refused(String), lost }
             let reply: Reply = state.withLock { state in
                 if state.failsRefresh { return .lost }
                 if let refusal = state.refusal { return .refused(refusal) }
                 guard text.contains("refresh_token=\(state.refresh)") else { return .refused("invalid_grant") }
                 state.refreshes += 1
                 (state.valid, state.refresh) = ("a\(state.refreshes)", "r\(state.refreshes)")
-                return .token(state.refreshes)
+                return .token(state.refreshes, lifetime: state.lifetime)
             }
             switch reply {
-            case .token(let number):
+            case .token(let number, let lifetime):
                 answer(
                     receiver, 200,
-                    #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":3600}"#
+                    #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":\#(lifetime)}"#
                 )
             case .refused(let code): answer(receiver, 400, #"{"error":"\#(code)"}"#)
             case .lost:
@@ -87,7 +88,7 @@ import Testing
 
     private func client(
         _ server: Server, _ token: Token? = Token(access: "old", refresh: "r0"), store: (any TokenStore)? = nil,
-        _ configure: (inout TokenLogin) -> Void = { _ in }
+        log: LogSink? = nil, _ configure: (inout TokenLogin) -> Void = { _ in }
     ) throws -> Client {
         var login = TokenLogin(.oauth2(OAuth2(tokenURL: "/token")), token: token, store: store)
         configure(&login)
@@ -95,6 +96,7 @@ import Testing
         configuration.baseURL = AuthenticateTests.base
         configuration.auth = .login(login)
         configuration.retry.base = .zero
+        configuration.log = log
         return try Client(configuration) { _ in server }
     }
 
@@ -212,6 +214,50 @@ import Testing
         #expect(try await one.send(Request(.get, "/articles")).status == 200)
         #expect(try await other.send(Request(.get, "/articles")).status == 200)
         #expect(server.state.withLock { $0.refreshes } == 1)
+    }
+
+    /// Another process has logged in anew.
+    @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForInItsStore() async throws {
+        let server = Server()
+        let told = Mutex(0)
+        let store = MemoryTokenStore()
+        try store.save(StoredLogin(token: Token(access: "a0"), generation: 1))
+        let api = try client(server, nil, store: store) { login in
+            login.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
+        }
+        #expect(try await api.send(Request(.get, "/articles")).status == 200)
+        server.state.withLock { $0.valid = "b0" }
+        try store.save(StoredLogin(token: Token(access: "b0"), generation: 2))
+        #expect(try await api.send(Request(.get, "/articles")).status == 200)
+        #expect(told.withLock { $0 } == 0)
+        #expect(server.lines.map { $0.suffix(9) } == ["Bearer a0", "Bearer a0", "Bearer b0"])
+        // Nobody has.
+        server.state.withLock { $0.valid = "c0" }
+        for _ in 0..<2 {
+            let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
+            #expect(error?.message == "there is no login, or the server has ended it: log in again")
+        }
+        #expect(told.withLock { $0 } == 1)
+        #expect(server.lines.count == 4)
+        #expect(try store.load()?.token.access == "b0")
+    }
+
+    /// Neither renewed for each call, nor taken to last forever without a word.
+    @Test func aTokenOfNoLifetimeIsUsedUntilItIsRefused() async throws {
+        let server = Server()
+        server.state.withLock { $0.lifetime = 0 }
+        let lines = Mutex<[String]>([])
+        let log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
+        let api = try client(server, log: log)
+        for _ in 0..<12 { #expect(try await api.send(Request(.get, "/articles")).status == 200) }
+        #expect(server.state.withLock { $0.refreshes } == 1)
+        #expect(
+            lines.withLock { $0 } == [
+                "the server says that its new token has run out already; it is used until it is refused"
+            ])
+        server.state.withLock { $0.valid = "other" }
+        #expect(try await api.send(Request(.get, "/articles")).status == 200)
+        #expect(server.state.withLock { $0.refreshes } == 2)
     }
 
     @Test func credentialsStayAtTheirOrigin() async throws {

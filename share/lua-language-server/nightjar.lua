@@ -366,6 +366,10 @@ function test:skip(reason) end
 ---@param ... any
 function test:cleanup(f, ...) end
 
+---Clients that are made from here to the end of the test replay these cassettes, one each, in this order, and leave nothing on disk. Paths are relative to the file of the test. At the prompt .save test writes such a test.
+---@param ... string
+function test:replay(...) end
+
 ---A test within this one, which fails with it.
 ---@param name string
 ---@param f fun(t: nightjar.test)
@@ -639,7 +643,7 @@ function client:close() end
 ---@field cookie? string api_key: the cookie it goes into.
 ---@field query? string api_key: the query item it goes into.
 ---@field prefix? string api_key: what stands before it in the header.
----@field provider fun(was_refused: boolean): string, number? bearer: a function that returns a token and how many seconds it lives.
+---@field provider fun(info: { refused: boolean }): string?, number? bearer: a function that returns a token and how many seconds it lives, also of one of the schemes; refused says that the server has refused the last one. Without a token the login has ended.
 ---@field on_login_required? function Runs once when the login has ended.
 ---@field token_url? string oauth2: where tokens come from.
 ---@field client_id? string oauth2: who asks.

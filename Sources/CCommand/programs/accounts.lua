@@ -58,22 +58,19 @@ local function client_of(words, specification)
   return nightjar.client(settings), name
 end
 
-function accounts.login(words)
-  return attempt(function()
-    local api <close>, name = client_of(words, commands.login)
-    api:log_in()
-    io.stderr:write(("logged in: profile \"%s\"\n"):format(name))
-    return 0
-  end)
+-- The command that does something to a client's login, and says that it is done.
+local function changing(specification, change, done)
+  return function(words)
+    return attempt(function()
+      local api <close>, name = client_of(words, specification)
+      api[change](api)
+      io.stderr:write(("%s: profile \"%s\"\n"):format(done, name))
+      return 0
+    end)
+  end
 end
 
-function accounts.logout(words)
-  return attempt(function()
-    local api <close>, name = client_of(words, commands.logout)
-    api:sign_out()
-    io.stderr:write(("logged out: profile \"%s\"\n"):format(name))
-    return 0
-  end)
-end
+accounts.login = changing(commands.login, "log_in", "logged in")
+accounts.logout = changing(commands.logout, "sign_out", "logged out")
 
 return accounts

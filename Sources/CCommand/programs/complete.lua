@@ -298,6 +298,10 @@ function complete.candidates(source)
     for _, word in ipairs { "off", "on" } do add(word, prefix) end
     return names
   end
+  if source:find "^%s*%.save%s+%a*$" then
+    add("test ", source:match "(%a*)$", "test")
+    return names
+  end
   source = source:gsub("^(%s*)=", "%1 ")
   local tokens = lexer.tokens(source)
   local last = tokens[#tokens]

@@ -172,6 +172,7 @@ Tab        completes names, fields, options, headers, endpoints and paths
 Ctrl-R     searches the history; Ctrl-C ends the call or drops the line; Ctrl-D leaves
 .help      this                        .trace on|off      each call on standard error
 .save F    what worked, as a script    .load F            runs a script
+.save test F_test.lua                  the same as a test that replays it without a network
 .quit      leaves]]
 
 -- Options: `colors`, `width`.

@@ -1,4 +1,6 @@
 -- What has worked in a session, in order, as a script: .save. What failed is not in it; secrets are looked up in the environment.
+local lexer = require "nightjar.command.lexer"
+local nightjar = require "nightjar"
 local secrets = require "nightjar.command.secrets"
 local terminal = require "nightjar.command.terminal"
 
@@ -8,26 +10,48 @@ local keep = {}
 local most = 10000
 local chunks = {}
 
--- `is_expression`: its value became `_`.
-function keep.add(text, is_expression)
-  if is_expression and text:find "^%s*help%f[^%w_]" then return end -- The prompt alone has it.
+-- A chunk has `text`; `step`, under which the session has recorded what it did; `is_expression`: its value became `_`, unless it
+-- `is_nil`; `returns`: it is no expression and has returned something; `expected`, what came of it; `file`, where it ran one.
+function keep.add(chunk)
+  if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- The prompt alone has it.
   if #chunks >= most then table.remove(chunks, 1) end
-  chunks[#chunks + 1] = { text = text, is_expression = is_expression }
+  chunks[#chunks + 1] = chunk
 end
 
-local function statement(chunk, names)
-  local text, found = secrets.replace(chunk.text)
-  for _, name in ipairs(found) do names[name] = true end
-  if chunk.is_expression then return "_ = " .. text:gsub("^%s+", "") end
-  -- A local ends with the line that it was typed in.
-  if text:find "^%s*local%f[^%w_]" then return "do\n" .. text .. "\nend" end
-  return text
+function keep.chunks() return chunks end
+
+-- What would not end with its line, or end more than that.
+local bound = { ["local"] = true, ["return"] = true, ["goto"] = true, ["::"] = true }
+
+local function is_bound(text)
+  for _, token in ipairs(lexer.tokens(text)) do
+    if token.kind ~= "string" and token.kind ~= "comment" then
+      local word = text:sub(token.first, token.last)
+      if bound[word] or word == ":" and text:sub(token.first, token.first + 1) == "::" then return true end
+    end
+  end
+  return false
+end
+
+-- The chunk as a statement among others: `text` is its own, changed.
+function keep.statement(chunk, text)
+  text = text:gsub("^%s+", "")
+  if chunk.is_expression then
+    if not chunk.is_nil then return "_ = " .. text end
+    return "do local _ = " .. text .. (text:find("--", 1, true) and "\nend" or " end")
+  end
+  if chunk.returns then return "_ = (function()\n" .. text .. "\nend)()" end
+  return is_bound(text) and "do\n" .. text .. "\nend" or text
 end
 
 -- The lines of the script.
 function keep.script()
   local names, lines = {}, {}
-  for index, chunk in ipairs(chunks) do lines[index] = statement(chunk, names) end
+  for index, chunk in ipairs(chunks) do
+    local text, found = secrets.replace(chunk.text)
+    for _, name in ipairs(found) do names[name] = true end
+    lines[index] = keep.statement(chunk, text)
+  end
   local head = { "-- Saved at the prompt of nightjar.", 'nightjar = require "nightjar"' }
   local variables = {}
   for name in pairs(names) do variables[#variables + 1] = name end
@@ -42,9 +66,11 @@ end
 -- @return what to tell, or nil and why it could not be written
 function keep.save(path)
   local script, count, variables = keep.script()
+  local overwritten = nightjar.fs.exists(path)
   local ok, message = terminal.write_private(path, script, false)
   if not ok then return nil, message end
   local told = ("%d line%s in %s"):format(count, count == 1 and "" or "s", path)
+  if overwritten then told = told .. ", in the place of what was there" end
   if #variables > 0 then told = told .. "; set " .. table.concat(variables, ", ") .. " to run it" end
   return told
 end

@@ -29,9 +29,14 @@ local function traceback(err)
   return (debug.traceback(err, 2):gsub("\n\t%[C%]: in function 'xpcall'.*$", ""))
 end
 
+-- What was evaluated so far: the session records what clients do by these numbers.
+local steps = 0
+
 -- Runs the chunk as the task in the foreground. What it has spawned goes on behind it.
 -- @return true and the results, or false and the error
 local function evaluate(chunk)
+  steps = steps + 1
+  session.step(steps)
   local task = nightjar.spawn(function()
     local results = table.pack(xpcall(chunk, traceback))
     session.release()
@@ -94,9 +99,15 @@ function commands.trace(argument)
 end
 
 function commands.save(argument)
-  if argument == "" then return tell ".save script.lua" end
-  local told, message = require("nightjar.command.keep").save(argument)
-  tell(told or ".save: " .. message)
+  local test = argument:match "^test%s+(.+)$"
+  if argument == "" or argument == "test" then return tell ".save script.lua, or .save test api_test.lua" end
+  if not test then
+    local told, message = require("nightjar.command.keep").save(argument)
+    return tell(told or ".save: " .. message)
+  end
+  local ok, told, message = pcall(require("nightjar.command.fixture").save, test)
+  if not ok then return print_error(told) end
+  tell(told and table.concat(told, "\n") or ".save: " .. message)
 end
 
 function commands.load(argument)
@@ -105,7 +116,7 @@ function commands.load(argument)
   if not chunk then return print_error(message) end
   local ok, err = evaluate(chunk)
   if not ok then return print_error(err) end
-  require("nightjar.command.keep").add(("dofile(%q)"):format(argument), false)
+  require("nightjar.command.keep").add { text = ("dofile(%q)"):format(argument), step = steps, file = argument }
 end
 
 -- @return whether the prompt ends
@@ -209,12 +220,16 @@ local function run_line(source)
     print_error(results[2])
     return false
   end
+  local expected = is_expression and results.n > 1 and require("nightjar.command.fixture").expected(results[2]) or nil
   if results.n > 1 then
     if results[2] ~= nil then _G._ = results[2] end
     local ok, err = pcall(print_results, results)
     if not ok then print_error(err) end
   end
-  require("nightjar.command.keep").add((source:gsub("^%s*=", "")), is_expression)
+  require("nightjar.command.keep").add {
+    text = source:gsub("^%s*=", ""), step = steps, is_expression = is_expression, expected = expected,
+    is_nil = results.n < 2 or results[2] == nil, returns = not is_expression and results.n > 1,
+  }
   return false
 end
 

@@ -170,7 +170,10 @@ typedef struct njl_text njl_text; /* a text that Swift lends; njl_text_release e
 typedef struct njl_listener {
   int64_t number;
   int level;             /* lines of its log up to that one; 0: none */
-  bool provides_tokens;  /* its login, which `options` then only describes, asks for each: njl_engine_next_question */
+  /* Its logins that ask for each token (njl_engine_next_question), by the names of their schemes; `data` is NULL for its only one.
+   * `options` only describes them. */
+  const njl_bytes *provided;
+  size_t provided_count;
   bool hears_of_logins;  /* that are required: a question, too */
   const njl_mock *mock; /* in place of the network; NULL: there is none, or one of the options */
 } njl_listener;
@@ -181,6 +184,17 @@ void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
 /* Cancels what is in flight and returns when nothing of the client runs any more. */
 void njl_client_close(njl_client *client);
+
+/* --- Sessions --- */
+
+/* Clients that are made from here on are recorded, in memory. */
+void njl_session_begin(njl_engine *engine);
+/* What they do from here on belongs to the step of this number. */
+void njl_session_step(njl_engine *engine, int64_t step);
+/* The exchanges of some steps as cassettes without secrets. `asked`: {"steps": [1, 2], "secrets": ["moonlight"], "names":
+ * ["tenant"]}. Returns {"cassettes": [{"text", "exchanges"}], "names": [[secret, what stands in its place, whether it is looked
+ * for everywhere]], "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
+njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes asked, njl_outcome **error);
 
 /* --- Logins and limits --- */
 
@@ -213,8 +227,9 @@ bool njl_mock_verify(njl_mock *mock, njl_outcome **error);
 /* Of all routes together where `route.data` is NULL; -1: there is no such route. */
 int64_t njl_mock_uses(const njl_mock *mock, njl_bytes route);
 njl_text *njl_mock_calls(const njl_mock *mock); /* a JSON list */
-/* Of a question of the kind NJL_MOCK_ASKED. */
+/* Which function is asked: of a mock's, or of the client's logins that ask for tokens, counted from 1. */
 int64_t njl_question_function(const njl_question *question);
+/* Of a question of the kind NJL_MOCK_ASKED. */
 njl_text *njl_question_request(const njl_question *question); /* a JSON object */
 njl_text *njl_question_body(const njl_question *question);
 /* `answer`: a JSON object; `body` is its body, where its data is not NULL. One that is not as the schema says fails. */

@@ -117,7 +117,7 @@ end
 local Test = {}
 Test.__index = function(_, name)
   if Test[name] ~= nil then return Test[name] end
-  misuse(format("a test has no %q; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup and name",
+  misuse(format("a test has no %q; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup, replay and name",
     tostring(name)))
 end
 
@@ -212,6 +212,69 @@ function Test.skip(_, reason) error(setmetatable({ reason = reason and tostring(
 function Test.cleanup(t, f, ...)
   if type(f) ~= "function" then misuse(format("cleanup: a function expected, got %s", type(f))) end
   insert(t.cleanups, pack(f, ...))
+end
+
+-- --- Replaying ---
+
+-- The login without the place that it is kept at: with tokens to begin with, as there were some where it was recorded.
+local function replayed_auth(auth)
+  if type(auth) ~= "table" then return auth end
+  local copy = {}
+  for key, value in next, auth do copy[key] = value end
+  if type(copy.schemes) == "table" then
+    local schemes = {}
+    for name, scheme in next, copy.schemes do schemes[name] = replayed_auth(scheme) end
+    copy.schemes = schemes
+  end
+  if copy.store ~= nil then
+    copy.store = nil
+    if (copy.type == "oauth2" or copy.type == "login") and copy.access_token == nil then
+      copy.access_token = "scrubbed-0"
+      if copy.grant ~= "client_credentials" and copy.refresh_token == nil then copy.refresh_token = "scrubbed-0" end
+    end
+  end
+  return copy
+end
+
+-- The options of a client, for one that replays the file, asks no network and leaves nothing on disk.
+local function replayed(options, file)
+  local copy = {}
+  for key, value in next, options do copy[key] = value end
+  copy.cassette = { file = file, mode = "replay" }
+  copy.auth = replayed_auth(copy.auth)
+  copy.tls, copy.proxy = nil, nil
+  if type(copy.cookies) == "table" then
+    copy.cookies = { policy = copy.cookies.policy, keep_session = copy.cookies.keep_session }
+    if next(copy.cookies) == nil then copy.cookies = true end
+  end
+  if type(copy.cache) == "table" then
+    copy.cache = { memory = copy.cache.memory, policy = copy.cache.policy }
+    if next(copy.cache) == nil then copy.cache = true end
+  end
+  return copy
+end
+
+-- t:replay(file, ...): clients that are made from here to the end of the test replay these cassettes, one each, in this order.
+-- Paths are relative to the file of the test.
+function Test.replay(t, ...)
+  local files, made = pack(...), 0
+  local folder = t.result.file and match(t.result.file, "^.*/") or ""
+  for index = 1, files.n do
+    if type(files[index]) ~= "string" then misuse(format("replay: a path expected, got %s", type(files[index]))) end
+    if sub(files[index], 1, 1) ~= "/" then files[index] = folder .. files[index] end
+  end
+  local make = nightjar.client
+  nightjar.client = function(options)
+    if options == nil then options = {} end
+    -- It has something in place of the network already.
+    if type(options) ~= "table" or options.mock ~= nil or options.cassette ~= nil then return make(options) end
+    made = made + 1
+    if made > files.n then
+      fail(format("client %d has no cassette; replay was given %d", made, files.n))
+    end
+    return make(replayed(options, files[made]))
+  end
+  t:cleanup(function() nightjar.client = make end)
 end
 
 -- --- Running one ---

@@ -1,5 +1,6 @@
 import NightjarHTTP
 import NightjarStorage
+import Synchronization
 
 /// How a client shows who it is. It does so to the origin of its base URL and to no other.
 public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable {
@@ -100,7 +101,7 @@ public final class TokenProvider: Sendable {
 
     /// - Parameters:
     ///   - runsOnLoop: true: on the client's loop thread, where it must not block; false: where the handlers of a call run
-    ///     that waits for the token, or was the last to do so.
+    ///     that waits for the token: on the first of their queues that is polled.
     ///   - provide: answers the question, now or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenQuestion) -> Void) {
         self.runsOnLoop = runsOnLoop
@@ -115,8 +116,9 @@ public final class TokenQuestion: Sendable {
     private let loop: ClientLoop
     /// Of the client's logins.
     private let login: Int
-    private let number: UInt64
+    let number: UInt64
     private let birth = Fork.generation
+    private let wasTaken = Atomic<Bool>(false)
 
     /// Whether the client that asks belongs to the parent of this forked process. An answer then reaches nobody.
     public var isOfParentProcess: Bool { Fork.hasHappened(since: birth) }
@@ -128,6 +130,11 @@ public final class TokenQuestion: Sendable {
         self.loop = loop
     }
 
+    /// Whoever gets true, and no other, puts it to the program. Any thread.
+    func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
+
+    var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
+
     /// From any thread; what comes behind the first is dropped. A failure of kind `unauthorized` ends the login, any other
     /// keeps it.
     public func answer(_ token: Result<Token, NightjarError>) { loop.submit(.provided(login, number, token)) }
@@ -138,7 +145,8 @@ public final class LoginHook: Sendable {
     let call: @Sendable () -> Void
     let runsOnLoop: Bool
 
-    /// - Parameter runsOnLoop: as for ``TokenProvider``.
+    /// - Parameter runsOnLoop: true: on the client's loop thread, where it must not block; false: where the handlers of the
+    ///   call run that wanted a token last.
     public init(runsOnLoop: Bool = true, _ call: @escaping @Sendable () -> Void) {
         self.runsOnLoop = runsOnLoop
         self.call = call

@@ -63,6 +63,32 @@ extension Configuration {
         return .login(login)
     }
 
+    /// With ``tokenProviders`` in its ``auth``.
+    ///
+    /// - Throws: `invalid_argument` where that is not by schemes.
+    func knowingItsProviders() throws(NightjarError) -> Configuration {
+        guard !tokenProviders.isEmpty else { return self }
+        var schemes: [String: Authentication] = [:]
+        switch auth {
+        case nil: break
+        case .schemes(let given): schemes = given
+        default:
+            throw NightjarError(
+                .invalidArgument, "there are token providers of schemes, and in auth credentials that are of none")
+        }
+        for (scheme, provider) in tokenProviders {
+            var login = TokenLogin(.provider(provider))
+            if case .login(let described) = schemes[scheme] {
+                login = described
+                login.source = .provider(provider)
+            }
+            schemes[scheme] = .login(login)
+        }
+        var configuration = self
+        configuration.auth = .schemes(schemes)
+        return configuration
+    }
+
     /// With the name of a key of its own among those that are secret.
     var knowingItsSecrets: Configuration {
         var configuration = self

@@ -16,7 +16,7 @@ public enum LoginPrompt: Sendable, Equatable {
 ///
 /// Made for one call and used by it alone.
 final class PersonalLogin: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .ended]
+    override var hooks: StageHooks { [.outgoing, .ended] }
     private let login: TokenLogin
     private let number: Int
     private let issuer: TokenIssuer?
@@ -36,7 +36,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         self.prompt = prompt
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         self.call = call
         guard let issuer, case .oauth2(let server) = login.source else { return askKeeper(call) }
         switch server.grant {
@@ -47,7 +47,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         return .wait
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         listener?.close()
         listener = nil
         self.call = nil
@@ -101,7 +101,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         attempt(OAuthRequest.deviceCode(code, client: server.client), to: nil, issuer) { [weak self] result in
             guard let self else { return }
             let answer = Result { () throws(NightjarError) -> TokenResponse in
-                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent)
+                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent, for: call?.loop)
             }
             guard let actions = device?.answered(answer, now: now) else { return }
             carryOut(actions, server, issuer)
@@ -162,7 +162,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         guard let browser else { return }
         let sent = WallClock.now()
         send(browser.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
-            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent) {
+            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent, for: call?.loop) {
             case .token(let token): signIn(token)
             case .refused(let refusal): throw refusal.error
             }

@@ -99,9 +99,24 @@ enum TokenAnswer {
     case oauth2
     case places(TokenPlaces)
 
+    /// A lifetime of nothing (RFC 6749 section 5.1 has no meaning for it) is what servers say of tokens that never run out, and
+    /// of those in their last second: the token is used until it is refused, and the log tells of it.
+    ///
     /// - Parameter sent: when the exchange began.
     /// - Throws: for an answer that says nothing of the token, whatever its body is: it may come from a gateway.
-    func read(_ response: Response, replacing old: Token?, sent: Timestamp) throws(NightjarError) -> TokenResponse {
+    func read(
+        _ response: Response, replacing old: Token?, sent: Timestamp, for loop: ClientLoop?
+    ) throws(NightjarError) -> TokenResponse {
+        let answer = try read(response, replacing: old, sent: sent)
+        guard case .token(var token) = answer, let expiry = token.expiry, expiry <= sent else { return answer }
+        token.expiry = nil
+        loop?.note(.warning, "the server says that its new token has run out already; it is used until it is refused")
+        return .token(token)
+    }
+
+    private func read(
+        _ response: Response, replacing old: Token?, sent: Timestamp
+    ) throws(NightjarError) -> TokenResponse {
         guard response.status < 500, response.status != 429 else { throw Validate.error(of: response, to: .post) }
         return try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
             switch self {

@@ -39,8 +39,10 @@ final class TokenKeeper: @unchecked Sendable {
     /// When the store was last looked at for a login that somebody else has made.
     private var lastLook: NIODeadline?
     /// What the program is asked for.
-    private var question: (refresh: TokenRefresh.Refresh, number: UInt64)?
+    private var inquiry: TokenInquiry?
     private var lastQuestion: UInt64 = 0
+    /// Who has wanted a token last, while it does.
+    private weak var asker: Call?
 
     init(_ login: TokenLogin, _ number: Int, issuer: TokenIssuer?, on loop: ClientLoop) {
         self.login = login
@@ -48,7 +50,7 @@ final class TokenKeeper: @unchecked Sendable {
         self.issuer = issuer
         self.loop = loop
         store = login.store ?? MemoryTokenStore()
-        machine = TokenRefresh(login.refresh)
+        machine = TokenRefresh(login.refresh, isShared: login.store != nil)
         if login.store == nil, var token = login.token {
             token.lineage = .random(in: .min ... .max)
             try? store.save(StoredLogin(token: token, generation: 1))
@@ -81,7 +83,7 @@ final class TokenKeeper: @unchecked Sendable {
         if let version = machine.versionAtHand(at: WallClock.now()) {
             return attach(version, progress(of: call), call)
         }
-        audience.follow(call)
+        follow(call)
         lookForLogin()
         return perform(machine.wants(progress(of: call).number, at: now()), asking: call)
     }
@@ -121,10 +123,21 @@ final class TokenKeeper: @unchecked Sendable {
     private func refusal(
         of progress: Progress, _ version: TokenRefresh.Version, _ call: Call
     ) -> [TokenRefresh.Action] {
-        audience.follow(call)
+        follow(call)
         let actions = machine.refused(progress.number, sentWith: version, at: now())
         if actions.contains(where: { if case .startRefresh = $0 { true } else { false } }) { wasRefused = true }
         return actions
+    }
+
+    private func follow(_ call: Call) {
+        asker = call
+        audience.follow(call)
+    }
+
+    /// One more waits for what this exchange, which is shared, brings.
+    func joined(_ call: Call, _ exchange: Call) {
+        guard inquiry != nil, let progress = exchange.login, waiting[progress.number] != nil else { return }
+        inquiry?.put(to: call)
     }
 
     func ended(_ call: Call) {
@@ -180,6 +193,7 @@ final class TokenKeeper: @unchecked Sendable {
                 waiting[number] = asking
                 asking.login?.waitsSince = .now()
                 asking.login?.cause = token == nil ? .missing : .expired
+                inquiry?.put(to: asking)
                 verdict = .wait
             case .attach(let number, let version):
                 tell(number, asking, &verdict) { call, progress in attach(version, progress, call) }
@@ -236,21 +250,21 @@ final class TokenKeeper: @unchecked Sendable {
         refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
         begin(isSignedOut ? .look(former: former) : .renew, wasRefused: refused, issuer) { [self] in
-            concluded(refresh, $0)
+            concluded(refresh, $0, wasExchanged: $1)
         }
     }
 
     /// Whatever it is for, the client does not close before it has ended.
     private func begin(
         _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
-        conclude: @escaping (TokenRenewal.Outcome) -> Void
+        conclude: @escaping (TokenRenewal.Outcome, _ wasExchanged: Bool) -> Void
     ) {
         let renewal = TokenRenewal(
             purpose, of: token, initial: isSignedOut ? nil : login.token, wasRefused: wasRefused, in: store, issuer,
             on: loop
         ) { [self] renewal, outcome in
             renewals.remove(renewal)
-            conclude(outcome)
+            conclude(outcome, renewal.wasExchanged)
             beginNext()
             loop.renewalEnded()
         }
@@ -266,9 +280,13 @@ final class TokenKeeper: @unchecked Sendable {
     func mustNotBeCut() -> Bool { renewals.mustNotBeCut() }
 
     /// The loop's last.
-    func shutDown() { renewals.leave() }
+    func shutDown() {
+        renewals.leave()
+        inquiry?.withdraw()
+    }
 
-    private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome) {
+    private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome, wasExchanged: Bool = true)
+    {
         switch outcome {
         case .adopted(let token): took(token, refresh, nil, wasExchanged: false)
         case .renewed(let token, let unsaved):
@@ -277,7 +295,7 @@ final class TokenKeeper: @unchecked Sendable {
         case .failed(let failure, let error):
             self.failure = error
             loop.note(.warning, "the token was not renewed: \(error?.message ?? "a new login is needed")")
-            perform(machine.failed(refresh, failure))
+            perform(machine.failed(refresh, failure, wasExchanged: wasExchanged))
         }
     }
 
@@ -322,16 +340,17 @@ final class TokenKeeper: @unchecked Sendable {
 
     private func ask(_ refresh: TokenRefresh.Refresh, wasRefused: Bool) {
         guard case .provider(let provider) = login.source else { return }
+        inquiry?.withdraw()
         lastQuestion += 1
-        question = (refresh, lastQuestion)
         let question = TokenQuestion(lastQuestion, of: number, wasRefused: wasRefused, loop)
-        audience.tell(.provideToken(provider, question), onLoop: provider.runsOnLoop, loop)
+        inquiry = TokenInquiry(question, to: provider, for: refresh, on: loop)
+        if let asker { inquiry?.put(to: asker) }
     }
 
     /// The program has answered.
     func provided(_ number: UInt64, _ result: Result<Token, NightjarError>) {
-        guard let asked = question, asked.number == number else { return }
-        question = nil
+        guard let asked = inquiry, asked.question.number == number else { return }
+        inquiry = nil
         switch result {
         case .success(let token) where token.authorization != nil:
             concluded(asked.refresh, .renewed(token, nil))
@@ -363,7 +382,7 @@ final class TokenKeeper: @unchecked Sendable {
         let number = logins
         // Until the store has it, whatever that says is older.
         renewals.unsaved = StoredLogin(token: token, generation: .max)
-        begin(.keep(token)) { [self] outcome in
+        begin(.keep(token)) { [self] outcome, _ in
             switch outcome {
             case .renewed(_, nil), .adopted, .failed(_, nil):
                 if logins == number { renewals.unsaved = nil }
@@ -388,7 +407,7 @@ final class TokenKeeper: @unchecked Sendable {
             )
         }
         let number = logins
-        begin(.renew, issuer) { [self] outcome in
+        begin(.renew, issuer) { [self] outcome, _ in
             let unsaved: StoredLogin? = if case .renewed(_, let unsaved) = outcome { unsaved?.login } else { nil }
             switch outcome {
             case .adopted where logins != number, .renewed where logins != number:
@@ -409,7 +428,7 @@ final class TokenKeeper: @unchecked Sendable {
         logins &+= 1
         forget()
         isSignedOut = true
-        begin(.forget) { [self] outcome in
+        begin(.forget) { [self] outcome, _ in
             guard case .failed(_, .some(let error)) = outcome else { return }
             loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
         }

@@ -53,6 +53,8 @@ final class TokenRenewal: @unchecked Sendable {
     private var lock: (any TokenLock)?
     /// Something is on its way that would be lost.
     private(set) var mustNotBeCut: Bool
+    /// The server was asked.
+    private(set) var wasExchanged = false
     private var isAbandoned = false
     private var tries = 0
     /// What the program gave to begin with was tried.
@@ -189,6 +191,7 @@ final class TokenRenewal: @unchecked Sendable {
 
     /// - Parameter kept: what the store holds.
     private func send(_ exchange: TokenIssuer.Exchange, _ old: Token?, _ kept: StoredLogin?, _ sent: Timestamp) {
+        wasExchanged = true
         loop.send(exchange.request, within: TokenRenewal.exchangeLimit) { [self] result in
             switch result {
             case .success(let response): answered(exchange, response, old, kept, sent)
@@ -206,7 +209,7 @@ final class TokenRenewal: @unchecked Sendable {
         _ exchange: TokenIssuer.Exchange, _ response: Response, _ old: Token?, _ kept: StoredLogin?, _ sent: Timestamp
     ) {
         do throws(NightjarError) {
-            switch try exchange.answer.read(response, replacing: old, sent: sent) {
+            switch try exchange.answer.read(response, replacing: old, sent: sent, for: loop) {
             case .token(let token):
                 guard token.authorization != nil else {
                     throw NightjarError(.decoding, "the token endpoint's token cannot stand in a header")

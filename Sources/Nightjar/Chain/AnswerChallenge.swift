@@ -4,7 +4,7 @@ import NightjarHTTP
 /// Answers the Digest challenges of the client's origin (RFC 7616): `DigestAuthentication` computes. A nonce that is known
 /// is used unasked, so that only the first call is sent twice.
 final class AnswerChallenge: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed]
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed] }
     private let origin: Origin
     private let login: Int
     private var machine: DigestAuthentication
@@ -28,7 +28,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         fileprivate var isSigned = false
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         guard call.options.login == login, call.request.origin == origin, !call.credentialsAreDropped else {
             return .proceed
         }
@@ -50,21 +50,24 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         guard call.options.login == login, let progress = call.challenge else { return .proceed }
         // Of an attempt that went on to fail.
         progress.challenges = nil
         guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
         guard head.status == 401 else {
-            if progress.isSigned { machine.accepted(head.headers["Authentication-Info"], from: origin) }
-            return .proceed
+            // What the cache kept of it was for another request.
+            guard progress.isSigned, !call.isReplaying, let answer = call.request.fields["Authorization"],
+                !machine.accepted(head.headers["Authentication-Info"], to: answer, from: origin)
+            else { return .proceed }
+            return .fail(DigestAuthentication.unproven)
         }
         progress.challenges = Challenge.parse(head.headers.values("WWW-Authenticate"))
         call.collectsBody = true
         return .proceed
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         switch refused(call) {
         case nil: .proceed
         case .proceed: .answer(call.settle(response))
@@ -73,7 +76,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     /// The challenge has broken off, or does not end: it has said what matters.
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
         guard call.options.login == login, let progress = call.challenge, let challenges = progress.challenges.take()

@@ -5,12 +5,12 @@ import NightjarHTTP
 ///
 /// A call with an Authorization of its own, or none by its own wish, is left alone.
 final class Authenticate: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     private let origin: Origin
 
     init(_ origin: Origin) { self.origin = origin }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         guard let keeper = call.loop.tokens(call.options.login), call.request.origin == origin,
             !call.credentialsAreDropped
         else { return .proceed }
@@ -21,7 +21,7 @@ final class Authenticate: Stage, @unchecked Sendable {
         return keeper.wants(call)
     }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         guard let login = call.login else { return .proceed }
         login.isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
         guard login.isRefused else { return .proceed }
@@ -29,14 +29,14 @@ final class Authenticate: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard let verdict = refused(call) else { return .proceed }
         if case .proceed = verdict { return .answer(call.settle(response)) }
         return verdict
     }
 
     /// The refusal has broken off, or does not end: it has said what matters.
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
         guard let login = call.login, login.isRefused else { return nil }
@@ -51,7 +51,7 @@ final class Authenticate: Stage, @unchecked Sendable {
         return call.loop.tokens(call.options.login)?.refused(call)
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         if call.login != nil { call.loop.tokens(call.options.login)?.ended(call) }
     }
 }

@@ -10,7 +10,7 @@ import NightjarStorage
 ///
 /// Of those that want the same at the same time one asks the server; the others wait for what it stores.
 final class Cache: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     let storage: CacheStorage
     /// Nil where those above would have a say in what is given.
     let fresh: FreshAnswers?
@@ -30,7 +30,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     // MARK: Down
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         if let progress = call.caching, progress.isDecided {
             progress.isDecided = false
             return send(progress, call)
@@ -150,7 +150,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     // MARK: Up
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         if Invalidation.clearsOrigin(head) { storage.remove(origin: call.request.url.origin.description) }
         guard let progress = call.caching else {
             if !call.request.method.isSafe { invalidate(head, call) }
@@ -231,7 +231,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard let progress = call.caching else { return .proceed }
         let reading = progress.reading
         progress.reading = .nothing
@@ -272,7 +272,7 @@ final class Cache: Stage, @unchecked Sendable {
         release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
     }
 
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.caching else { return .proceed }
         call.request = progress.plain
         if case .replay = progress.reading {
@@ -304,7 +304,7 @@ final class Cache: Stage, @unchecked Sendable {
         return give(answer, progress, call)
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         if let fresh, let entry = call.caching?.plainHit, case .success(let response) = result {
             fresh.keep(response, for: call.task.request, fresh.options(of: call.options), of: entry)
         }

@@ -60,8 +60,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var refreshes: Call?
     /// Tells of the other's end behind the end of this one.
     private var afterwards: (() -> Void)?
-    /// Of an exchange that calls share: one that waits for it.
-    var waiter: (() -> Call?)?
+    /// Of an exchange that calls share: those that wait for it.
+    var waiters: (() -> [Call])?
     /// A redirect has led to another origin: credentials go nowhere any more, not even back.
     var credentialsAreDropped = false
     /// Why it went as it did, so far.
@@ -113,8 +113,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
     var isInner: Bool { conclude != nil }
-    /// Where the program's own code runs that this call needs; nil: on the loop.
-    var audience: CompletionQueue? { (waiter?() ?? self).task.queue }
+    /// Where the program's own code runs that this call needs; nil: on the loop. Of an exchange that calls share, that of one.
+    var audience: CompletionQueue? { (waiters?().first ?? self).task.queue }
+    /// The same for each who waits for it.
+    var audiences: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// - Parameters:
     ///   - chain: nil: the client's.
@@ -150,7 +152,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
         for link in chain.outgoing where link.position >= first {
             asked = link.position
-            switch link.stage.outgoing(self) {
+            switch link.ask({ $0.outgoing(self) }) {
             case .proceed: continue
             case let verdict: return carryOut(verdict, from: link.position)
             }
@@ -254,7 +256,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func ascend(_ response: Response, from below: Int) {
         early = nil
         for link in chain.answered where link.position < below && link.position > above {
-            switch link.stage.answered(response, self) {
+            switch link.ask({ $0.answered(response, self) }) {
             case .proceed: continue
             case .wait:
                 question = (link.position, response, nil)
@@ -268,7 +270,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func ascend(_ error: NightjarError, from below: Int) {
         early = nil
         for link in chain.failed where link.position < below && link.position > above {
-            switch link.stage.failed(error, self) {
+            switch link.ask({ $0.failed(error, self) }) {
             case .proceed: continue
             case .wait:
                 question = (link.position, nil, error)
@@ -298,10 +300,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         question = nil
         early = nil
         let told = explained(result)
-        for link in chain.ended where link.position > above { link.stage.ended(told, self) }
+        for link in chain.ended where link.position > above { link.ask { $0.ended(told, self) } }
         loop.forget(self)
         branchedFrom = nil
-        waiter = nil
+        waiters = nil
         task.call = nil
         task.markFinished()
         if let conclude { return conclude(told) }
@@ -445,23 +447,23 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(informational: ResponseHead) {}
 
-    func exchangeReceived(head: ResponseHead) {
+    func exchangeReceived(head: consuming ResponseHead) {
         state = .receiving
         timing.firstByte = elapsed(until: lastProgress)
         for link in chain.incoming where link.position > above && link.position < spring {
-            switch link.stage.incoming(head, self) {
+            switch link.ask({ $0.incoming(head, self) }) {
             case .proceed: continue
             case let verdict: return carryOut(verdict, from: link.position)
             }
         }
-        let head = caching?.marked(head) ?? head
-        self.head = head
+        if let marked = caching?.marked(head) { head = marked }
         if collectsBody {
             reserve(head)
         } else if task.handlers.head != nil {
             answerIsGone = true
-            loop.post(.head(task, head), to: task.queue)
+            loop.post(.head(task, copy head), to: task.queue)
         }
+        self.head = head
     }
 
     func exchangeReceived(body: ByteBuffer) {

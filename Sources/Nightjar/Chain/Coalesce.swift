@@ -8,7 +8,7 @@ import NightjarHTTP
 /// out alike. The exchange is a call of the client's own, which belongs to none of them: each leaves when it likes, and the
 /// last one ends it.
 final class Coalesce: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .ended]
+    override var hooks: StageHooks { [.outgoing, .ended] }
     private var exchanges: [Key: Shared] = [:]
     /// The one that was joined last: who comes next is often like who came before.
     private var latest: Shared?
@@ -49,7 +49,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         fileprivate let index: Int
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
             call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
         else { return .proceed }
@@ -70,7 +70,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         join(shared, call)
         let exchange = call.branch { [self] in conclude(shared, $0) }
         shared.exchange = exchange
-        exchange.waiter = { [weak shared] in shared?.waiters.lazy.compactMap { $0 }.first }
+        exchange.waiters = { [weak shared] in shared?.waiters.compactMap { $0 } ?? [] }
         exchange.begin()
         return .wait
     }
@@ -80,9 +80,10 @@ final class Coalesce: Stage, @unchecked Sendable {
         call.seat = Seat(shared: shared, index: shared.waiters.count)
         shared.waiters.append(call)
         shared.present += 1
+        if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let seat = call.seat.take() else { return }
         let shared = seat.shared
         // None is left there while they are told.

@@ -5,14 +5,14 @@ import NightjarHTTP
 /// A call with a Cookie field of the caller's is left alone, in both directions. Cookies of the call itself, an endpoint's or
 /// an API key, go beside the jar's.
 final class Cookies: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .incoming]
+    override var hooks: StageHooks { [.outgoing, .incoming] }
     private let storage: CookieStorage
 
     init(_ storage: CookieStorage) {
         self.storage = storage
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         guard call.usesCookies else { return .proceed }
         let field = storage.field(
             for: call.request.url, isSafeMethod: call.request.method.isSafe, firstParty: firstParty(of: call))
@@ -26,7 +26,7 @@ final class Cookies: Stage, @unchecked Sendable {
         }
     }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // What was stored with an answer of the cache was kept when it came.
         guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
             return .proceed

@@ -3,9 +3,9 @@ import NightjarHTTP
 
 /// The limits of time of a call: total for all attempts, idle while bytes should move.
 final class Deadline: Stage, @unchecked Sendable {
-    let hooks: StageHooks = .outgoing
+    override var hooks: StageHooks { .outgoing }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         let limits = call.options.limits
         if call.attempts == 0, let total = limits.total { call.limits.total = call.started + total }
         if let idle = limits.idle { call.limits.idle = idle }

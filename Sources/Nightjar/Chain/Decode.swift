@@ -4,9 +4,9 @@ import NightjarHTTP
 
 /// Takes the content codings off an answer's body (RFC 9110 section 8.4) while it comes in. The headers stay as they came.
 final class Decode: Stage, @unchecked Sendable {
-    let hooks: StageHooks = .incoming
+    override var hooks: StageHooks { .incoming }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // A part of an encoded body (206) cannot be decoded by itself.
         guard call.options.decompresses, head.status != 206, head.headers.firstIndex(of: "Content-Encoding") != nil
         else { return .proceed }

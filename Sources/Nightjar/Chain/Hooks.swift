@@ -2,18 +2,17 @@ import NightjarHTTP
 
 /// Runs the caller's code before each call, which may change or refuse it, and after.
 final class Hooks: Stage, @unchecked Sendable {
-    let hooks: StageHooks
-    private let code: CallHooks
-
-    init(_ code: CallHooks) {
-        self.code = code
+    override var hooks: StageHooks {
         var hooks: StageHooks = []
         if code.before != nil { hooks.insert(.outgoing) }
         if code.after != nil, code.runOnLoop { hooks.insert(.ended) }
-        self.hooks = hooks
+        return hooks
     }
+    private let code: CallHooks
 
-    func outgoing(_ call: Call) -> Verdict {
+    init(_ code: CallHooks) { self.code = code }
+
+    override func outgoing(_ call: Call) -> Verdict {
         guard code.runOnLoop else {
             call.loop.post(.before(call.task, code, call.request), to: call.task.queue)
             return .wait
@@ -26,7 +25,7 @@ final class Hooks: Stage, @unchecked Sendable {
         }
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) { code.after?(result) }
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) { code.after?(result) }
 }
 
 /// Code that runs before and after each call of a client.

@@ -7,7 +7,7 @@ import NightjarHTTP
 ///
 /// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
 final class Limit: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     private let settings: LimitSettings
     private let groups: [String: LimitSettings]
     private let longestWait: Duration
@@ -60,7 +60,7 @@ final class Limit: Stage, @unchecked Sendable {
     }
 
     /// Where a call's present exchange stands.
-    final class Progress {
+    struct Progress {
         fileprivate let gate: Gate
         fileprivate let id: LimitGate.ID
         fileprivate var pass: LimitGate.Pass?
@@ -74,13 +74,13 @@ final class Limit: Stage, @unchecked Sendable {
 
     // MARK: Calls
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         // Of a hop that a redirect has left behind.
         leave(call, .withoutVerdict)
         if isUnlimited, gates.isEmpty { return .proceed }
         guard let gate = gate(for: call) else { return .proceed }
         lastID += 1
-        let progress = Progress(gate, lastID)
+        var progress = Progress(gate, lastID)
         let now = NIODeadline.now()
         let arrival = gate.machine.arrive(
             progress.id, deadline: call.limits.total?.uptimeNanoseconds, now: now.uptimeNanoseconds)
@@ -99,7 +99,7 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         let asksForPause = head.status == 429 || head.status == 503
         guard call.limit != nil || asksForPause else { return .proceed }
         let gate = call.limit?.gate ?? gate(of: scope(of: call))
@@ -112,18 +112,18 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         leave(call, response.status >= 500 ? .failed : .succeeded)
         return .proceed
     }
 
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         leave(call, error.isServersFault ? .failed : .withoutVerdict)
         return .proceed
     }
 
     /// A call that has run out of time on a connection found a server that does not answer.
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard call.limit != nil else { return }
         if case .failure(let error) = result, error.kind == .timeout { return leave(call, .failed) }
         leave(call, .withoutVerdict)

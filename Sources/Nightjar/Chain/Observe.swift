@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// Tells the log what happens, with secrets removed here and nowhere else.
 final class Observe: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .ended]
+    override var hooks: StageHooks { [.outgoing, .ended] }
     private let sink: LogSink
 
     init?(_ sink: LogSink) {
@@ -10,14 +10,14 @@ final class Observe: Stage, @unchecked Sendable {
         self.sink = sink
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         if sink.level >= .debug {
             call.note(.debug, "\(call.request.method) \(call.request.url.redacted) begins")
         }
         return .proceed
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         let what = "\(call.request.method) \(call.request.url.redacted)"
         switch result {
         case .success(let response):

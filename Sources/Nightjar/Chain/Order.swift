@@ -48,13 +48,13 @@ enum StageKind: CaseIterable {
     /// The stages for a client of this configuration; none where the client does not use it, so that it costs nothing.
     ///
     /// - Parameter base: the origin of the base URL.
-    func stages(for configuration: Configuration, base: Origin?) -> [any Stage] {
+    func stages(for configuration: Configuration, base: Origin?) -> [Stage] {
         if case .challenge = self { return challengeStages(configuration, base) }
         return stage(for: configuration, base: base).map { [$0] } ?? []
     }
 
     /// One for each login by a password, which are few.
-    private func challengeStages(_ configuration: Configuration, _ base: Origin?) -> [any Stage] {
+    private func challengeStages(_ configuration: Configuration, _ base: Origin?) -> [Stage] {
         guard let base else { return [] }
         return configuration.logins.enumerated().compactMap { number, login in
             guard case .digest(let user, let password) = login.auth else { return nil }
@@ -62,7 +62,7 @@ enum StageKind: CaseIterable {
         }
     }
 
-    private func stage(for configuration: Configuration, base: Origin?) -> (any Stage)? {
+    private func stage(for configuration: Configuration, base: Origin?) -> Stage? {
         switch self {
         case .deadline: Deadline()
         case .observe: configuration.log.flatMap(Observe.init)

@@ -6,7 +6,7 @@ import NightjarHTTP
 /// The answer that redirects is read to its end where that is near, so that its connection can be used again; and
 /// wherever the caller may want it.
 final class Redirect: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.incoming, .answered, .failed]
+    override var hooks: StageHooks { [.incoming, .answered, .failed] }
     private let settings: RedirectSettings
     private let keepsCookies: Bool
     private let sensitive: [String]
@@ -33,7 +33,7 @@ final class Redirect: Stage, @unchecked Sendable {
         var history: [RedirectPolicy.Visit] { policy.history }
     }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // Of an attempt that went on to fail.
         call.redirects?.hop = nil
         guard 301...308 ~= head.status else { return .proceed }
@@ -59,13 +59,13 @@ final class Redirect: Stage, @unchecked Sendable {
         return Progress(RedirectPolicy(settings))
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard let progress = call.redirects, let hop = progress.hop.take() else { return .proceed }
         return ask(hop, progress, response, call)
     }
 
     /// The answer that redirects has broken off: it has said what matters.
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.redirects, error.kind == .connectionLost || error.kind == .protocol,
             let hop = progress.hop.take()
         else { return .proceed }

@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// Only attempts that were made are judged. What a stage below refuses to send is a decision and not a failure.
 final class Retry: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.answered, .failed]
+    override var hooks: StageHooks { [.answered, .failed] }
     private let settings: RetrySettings
     private var budget: RetryBudget
     private var random = SystemRandomNumberGenerator()
@@ -28,7 +28,7 @@ final class Retry: Stage, @unchecked Sendable {
         fileprivate init(_ policy: RetryPolicy) { self.policy = policy }
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard RetryPolicy.Outcome.isTransient(response.status),
             !Validate.isExpected(response.status, call.options.expectedStatuses)
         else {
@@ -39,7 +39,7 @@ final class Retry: Stage, @unchecked Sendable {
         return judge(error, .init(status: response.status, retryAfter: error.retryAfter), call)
     }
 
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard error.kind != .cancelled, call.attempts > call.retry?.judged ?? 0 else { return .proceed }
         return judge(error, .init(error), call)
     }

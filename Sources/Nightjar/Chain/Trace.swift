@@ -4,7 +4,7 @@ import Synchronization
 
 /// Tells observers of each call and of each exchange. The lowest stage: what it sees is what the wire saw.
 final class Trace: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .incoming, .answered, .failed, .ended]
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     private let observers: [CallObserver]
     private static let calls = Atomic<Int>(0)
 
@@ -30,7 +30,7 @@ final class Trace: Stage, @unchecked Sendable {
         }
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         let progress = progress(of: call)
         // A redirect whose content nobody waited for, or an attempt that was given up.
         end(progress, call)
@@ -39,23 +39,23 @@ final class Trace: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         call.trace?.exchange?.head = head
         return .proceed
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         let isShown = call.collectsBody && !call.bringsTokens
         if let progress = call.trace { end(progress, call, body: isShown ? response.body : nil) }
         return .proceed
     }
 
-    func failed(_ error: NightjarError, _ call: Call) -> Verdict {
+    override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         if let progress = call.trace { end(progress, call, error: error) }
         return .proceed
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         let progress = progress(of: call)
         var error: NightjarError?
         if case .failure(let failure) = result { error = failure }

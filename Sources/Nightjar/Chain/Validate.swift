@@ -3,7 +3,7 @@ import NightjarHTTP
 /// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4), and whether its
 /// content is what the caller's schema says, and what its endpoint does. Of much content a thread finds that out.
 final class Validate: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.incoming, .answered]
+    override var hooks: StageHooks { [.incoming, .answered] }
     /// For calls whose endpoint does not say it.
     private let validation: ResponseValidation
     /// Names of deprecated endpoints that the log has told of.
@@ -11,13 +11,13 @@ final class Validate: Stage, @unchecked Sendable {
 
     init(_ validation: ResponseValidation) { self.validation = validation }
 
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         // The body of an error belongs to the error, also when the caller streams.
         if !Validate.isExpected(head.status, call.options.expectedStatuses) { call.collectsBody = true }
         return .proceed
     }
 
-    func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard Validate.isExpected(response.status, call.options.expectedStatuses) else {
             return .fail(Validate.error(of: response, to: call.request.method))
         }

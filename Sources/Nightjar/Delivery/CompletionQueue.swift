@@ -222,19 +222,20 @@ public final class CompletionQueue: @unchecked Sendable {
 
 /// Something that happened, to be told on the polling thread.
 enum QueueEvent: Sendable {
-    case head(ClientTask, ResponseHead)
+    // What is large and rare lies apart, for events are moved about.
+    indirect case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
     case provideBody(ClientTask, maximum: Int)
     case rewindBody(ClientTask)
     case finished(ClientTask, Result<Response, NightjarError>)
-    case redirect(ClientTask, RedirectHop)
-    case retry(ClientTask, RetryQuestion)
-    case before(ClientTask, CallHooks, PreparedRequest)
-    case provideToken(TokenProvider, TokenQuestion)
+    indirect case redirect(ClientTask, RedirectHop)
+    indirect case retry(ClientTask, RetryQuestion)
+    indirect case before(ClientTask, CallHooks, PreparedRequest)
+    indirect case provideToken(TokenProvider, TokenQuestion)
     case loginRequired(LoginHook)
     case run(@Sendable () -> Void)
-    case log(LogSink, LogLine)
-    case observed(CallObserver, CallEvent)
+    indirect case log(LogSink, LogLine)
+    indirect case observed(CallObserver, CallEvent)
     case wake
 
     /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.
@@ -250,7 +251,7 @@ enum QueueEvent: Sendable {
         case .retry(let task, let question): task.deliver(retry: question)
         case .redirect(let task, let hop): task.deliver(redirect: hop)
         case .before(let task, let hooks, let request): task.deliver(hooks, before: request)
-        case .provideToken(let provider, let question): provider.provide(question)
+        case .provideToken(let provider, let question): if question.take() { provider.provide(question) }
         case .loginRequired(let hook): hook.call()
         case .run(let body): body()
         case .log(let sink, let line): sink.write(line)

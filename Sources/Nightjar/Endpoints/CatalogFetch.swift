@@ -122,7 +122,7 @@ extension RequestURL {
 ///
 /// Made for one call and used by it alone, on the client's loop.
 final class CatalogFetch: Stage, @unchecked Sendable {
-    let hooks: StageHooks = [.outgoing, .ended]
+    override var hooks: StageHooks { [.outgoing, .ended] }
     private weak var client: Client?
     private weak var call: Call?
     private let first: String
@@ -161,14 +161,14 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         loader = CatalogLoader(location)
     }
 
-    func outgoing(_ call: Call) -> Verdict {
+    override func outgoing(_ call: Call) -> Verdict {
         self.call = call
         queue = call.task.queue
         next()
         return .wait
     }
 
-    func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         self.call = nil
         for cancel in cancels { cancel() }
         cancels = []

@@ -12,18 +12,19 @@ final class ClientLoop: @unchecked Sendable {
         case start(ClientTask)
         case cancel(ClientTask)
         case resume(ClientTask)
-        case bodyPart(ClientTask, BodyPart)
+        // What is large lies apart, for messages are moved about.
+        indirect case bodyPart(ClientTask, BodyPart)
         case rewound(ClientTask)
         /// A line for the log.
-        case note(LogLevel, String)
-        case redirect(ClientTask, RedirectAnswer)
-        case retry(ClientTask, RetryAnswer)
-        case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
+        indirect case note(LogLevel, String)
+        indirect case redirect(ClientTask, RedirectAnswer)
+        indirect case retry(ClientTask, RetryAnswer)
+        indirect case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
         /// The program's answer to a ``TokenQuestion``, of this of the client's logins.
-        case provided(Int, UInt64, Result<Token, NightjarError>)
-        case signedIn(Int, Token)
+        indirect case provided(Int, UInt64, Result<Token, NightjarError>)
+        indirect case signedIn(Int, Token)
         /// A call that this stage carries out, in place of the chain.
-        case standIn(ClientTask, any Stage)
+        case standIn(ClientTask, Stage)
         /// Something to do on the loop.
         case run(@Sendable () -> Void)
         case signedOut(Int)
@@ -92,7 +93,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// - Returns: false when the client is closed, or the parent process's.
     @discardableResult
-    func submit(_ message: Message) -> Bool {
+    func submit(_ message: consuming Message) -> Bool {
         guard !Fork.hasHappened(since: birth) else { return false }
         monitor.lock()
         if isClosed {
@@ -284,7 +285,7 @@ final class ClientLoop: @unchecked Sendable {
     /// Sends an event when the loop has done what is at hand, so that one wake-up serves many completions.
     ///
     /// - Parameter queue: nil: the handlers run here, on the loop.
-    func post(_ event: QueueEvent, to queue: CompletionQueue?) {
+    func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
         if outbox.isEmpty {
             thread.loop.execute { self.sendGathered() }
         } else if queue !== addressee {

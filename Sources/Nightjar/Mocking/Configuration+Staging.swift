@@ -3,12 +3,16 @@ import NightjarHTTP
 import NightjarTransport
 
 extension Configuration {
-    /// What carries requests: the network, or what is put in its place. From below: the network, the cassette that records
-    /// or replays it, the mock, and the profile that makes all of it worse. What is not set is not there.
+    /// What carries requests: the network, or what is put in its place. From below: the network, the session or the cassette
+    /// that records it or the one that replays it, the mock, and the profile that makes all of it worse. What is not set is not there.
     func staged(
         _ network: any HTTPTransport, _ cassette: CassetteDeck?, on loop: any EventLoop, base: RequestURL?
     ) -> any HTTPTransport {
         var carrier = network
+        if let recording, cassette == nil, mock == nil {
+            let recorder = recording.recorder(sensitive: sensitiveHeaders, isEphemeral: isEphemeral)
+            carrier = RecordingTransport(recorder, over: carrier)
+        }
         if let cassette { carrier = cassette.transport(over: carrier, on: loop) }
         if let mock { carrier = mock.transport(over: carrier, on: loop, base: base) }
         if let profile = self.network { carrier = ShapedTransport(profile, over: carrier, on: loop) }

@@ -7,7 +7,7 @@ import Synchronization
 /// Records the exchanges of one client to a file, or replays those of it.
 ///
 /// On the client's loop, save for what `Saver` does.
-final class CassetteDeck: @unchecked Sendable {
+final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
     private let options: CassetteOptions
     private let saver: Saver
     private var player: CassettePlayer
@@ -90,8 +90,9 @@ final class CassetteDeck: @unchecked Sendable {
 
     // MARK: Recording
 
-    /// What came of one exchange, its content still coded.
-    func add(_ exchange: ObservedExchange) {
+    var largestBody: Int { Cassette.largestBody }
+
+    func add(_ exchange: ObservedExchange, begun mark: Int) {
         guard !isFull else { return }
         let what = "\(exchange.request.method) \(exchange.request.url.redacted)"
         guard let recorded = exchange.recorded else {

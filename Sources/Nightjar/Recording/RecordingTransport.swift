@@ -2,27 +2,27 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// Tells a cassette of each exchange over a network.
+/// Tells a recorder of each exchange over a network.
 final class RecordingTransport: HTTPTransport {
-    private let deck: CassetteDeck
+    private let recorder: any ExchangeRecorder
     private let network: any HTTPTransport
 
-    init(_ deck: CassetteDeck, over network: any HTTPTransport) {
-        self.deck = deck
+    init(_ recorder: any ExchangeRecorder, over network: any HTTPTransport) {
+        self.recorder = recorder
         self.network = network
     }
 
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        let exchange = RecordingExchange(request, deck, receiver)
+        let exchange = RecordingExchange(request, recorder, receiver)
         exchange.begin(over: network, connectTimeout)
         return exchange
     }
 
     func shutDown() {
         network.shutDown()
-        deck.close()
+        recorder.close()
     }
 }
 
@@ -67,18 +67,21 @@ struct ObservedExchange {
 
 /// One exchange on its way, which it does not change.
 final class RecordingExchange: Exchange, ExchangeReceiver {
-    private let deck: CassetteDeck
+    private let recorder: any ExchangeRecorder
+    /// Of its beginning.
+    private let mark: Int
     private var observed: ObservedExchange
     private var receiver: (any ExchangeReceiver)?
     private var inner: (any Exchange)?
     private var last = NIODeadline.now()
 
-    init(_ request: PreparedRequest, _ deck: CassetteDeck, _ receiver: any ExchangeReceiver) {
-        self.deck = deck
+    init(_ request: PreparedRequest, _ recorder: any ExchangeRecorder, _ receiver: any ExchangeReceiver) {
+        self.recorder = recorder
+        mark = recorder.begin()
         self.receiver = receiver
         observed = ObservedExchange(request)
         if case .bytes(let bytes) = request.body {
-            observed.sent = bytes.readableBytes <= Cassette.largestBody ? bytes : nil
+            observed.sent = bytes.readableBytes <= recorder.largestBody ? bytes : nil
         }
     }
 
@@ -98,7 +101,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     private func end() -> (any ExchangeReceiver)? {
         inner = nil
         guard receiver != nil else { return nil }
-        deck.add(observed)
+        recorder.add(observed, begun: mark)
         return receiver.take()
     }
 
@@ -120,7 +123,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     }
 
     func exchangeReceived(body: ByteBuffer) {
-        if let length = observed.body?.readableBytes, length + body.readableBytes <= Cassette.largestBody {
+        if let length = observed.body?.readableBytes, length + body.readableBytes <= recorder.largestBody {
             observed.body?.writeImmutableBuffer(body)
         } else {
             observed.body = nil
@@ -149,6 +152,8 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         if observed.head != nil {
             observed.isCut = true
             _ = end()
+        } else if receiver != nil {
+            recorder.drop(observed, begun: mark)
         }
         receiver = nil
         inner = nil
@@ -159,7 +164,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     func resume() { inner?.resume() }
 
     func send(_ part: ByteBuffer) {
-        if let length = observed.sent?.readableBytes, length + part.readableBytes <= Cassette.largestBody {
+        if let length = observed.sent?.readableBytes, length + part.readableBytes <= recorder.largestBody {
             observed.sent?.writeImmutableBuffer(part)
         } else {
             observed.sent = nil

@@ -20,15 +20,18 @@ struct DigestAnswer {
         if let protection = challenge.protection {
             text += ", nc=\(counter), cnonce=\(quotedString(clientNonce)), qop=\(protection.rawValue)"
         }
-        text += ", response=\"\(response(method: method, target: target, body: body))\""
+        text += ", response=\"\(response(method.name, target: target, body: body))\""
         if let opaque = challenge.opaque { text += ", opaque=\(quotedString(opaque))" }
         if challenge.hashesUser { text += ", userhash=true" }
         return FieldSyntax.isValue(text.utf8) ? text : nil
     }
 
+    /// What the server proves with that it knows the password, without the body (auth). Section 3.5.
+    func proof(target: String) -> String { response("", target: target, body: []) }
+
     /// Section 3.4.1.
-    private func response(method: Method, target: String, body: [UInt8]) -> String {
-        var request = "\(method.name):\(target)"
+    private func response(_ method: String, target: String, body: [UInt8]) -> String {
+        var request = "\(method):\(target)"
         if challenge.protection == .body { request += ":" + hexadecimal(hash(body)) }
         let what = DigestAnswer.digest(request, hash)
         guard let protection = challenge.protection else { return DigestAnswer.digest("\(key):\(nonce):\(what)", hash) }

@@ -117,16 +117,52 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return authorization(method, url, body: body, random: random)
     }
 
-    /// A request with our answer was accepted.
+    /// A request with our answer was accepted. RFC 7616 section 3.5.
     ///
-    /// - Parameter info: the value of Authentication-Info. RFC 7616 section 3.5.
-    public mutating func accepted(_ info: String?, from origin: Origin) {
-        guard let info, session?.origin == origin, let next = Challenge.parse(["Digest " + info]).first?["nextnonce"],
-            !next.isEmpty, next != session?.nonce
-        else { return }
+    /// - Parameters:
+    ///   - info: the value of Authentication-Info.
+    ///   - answer: the value of Authorization that it was sent with.
+    /// - Returns: false where the server's own proof is wrong: it does not know the password, and nothing that it says counts.
+    public mutating func accepted(_ info: String?, to answer: String, from origin: Origin) -> Bool {
+        guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
+        guard isProof(info, for: answer) else { return false }
+        guard session?.origin == origin, let next = info["nextnonce"], !next.isEmpty, next != session?.nonce else {
+            return true
+        }
         session?.nonce = next
         session?.count = 0
+        return true
     }
+
+    /// Also where there is nothing to check: a server need not prove anything, one of before RFC 2617 cannot, and with auth-int
+    /// it does so by the body, of which nothing has come yet.
+    private func isProof(_ info: Challenge, for answer: String) -> Bool {
+        guard let proof = info["rspauth"], let protection = info["qop"],
+            ASCII.equalIgnoringCase(protection.utf8, DigestChallenge.Protection.auth.rawValue.utf8),
+            let sent = Challenge.parse([answer]).first, let challenge = DigestChallenge(sent),
+            challenge.protection == .auth, let hash = hashes[challenge.algorithm], let target = sent["uri"],
+            let clientNonce = sent["cnonce"], let count = sent["nc"].flatMap({ UInt32($0, radix: 16) })
+        else { return true }
+        let key: String
+        if challenge.isSession {
+            // Of another session by now.
+            guard let known = session?.key, known.clientNonce == clientNonce else { return true }
+            key = known.value
+        } else {
+            key = DigestAnswer.key(challenge, user: user, password: password, clientNonce: clientNonce, hash: hash)
+        }
+        let right = DigestAnswer(
+            challenge: challenge, nonce: challenge.nonce, count: count, clientNonce: clientNonce, user: user, key: key,
+            hash: hash
+        ).proof(target: target)
+        return ASCII.equalIgnoringCase(proof.utf8, right.utf8)
+    }
+
+    /// For a server that has not shown that it knows the password, though it meant to.
+    public static let unproven = NightjarError(
+        .protocol,
+        "the server does not know the password: the proof in its Authentication-Info (rspauth) is wrong",
+        requestMayHaveBeenProcessed: true)
 
     /// Section 3.3: URLs, of which those of other origins are not ours to believe.
     private static func space(_ domain: [Substring], _ origin: Origin) -> [String]? {

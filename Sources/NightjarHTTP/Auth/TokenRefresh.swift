@@ -51,7 +51,7 @@ public struct TokenRefresh: Sendable {
     public enum Action: Sendable, Equatable {
         case attach(Call, Version)
         case wait(Call)
-        /// Tell ``succeeded(_:expiry:canRefresh:at:)`` or ``failed(_:_:)`` with the same refresh.
+        /// Tell ``succeeded(_:expiry:canRefresh:wasExchanged:at:)`` or ``failed(_:_:wasExchanged:)`` with the same refresh.
         case startRefresh(Refresh)
         case replay(Call, Version)
         case fail(Call, Reason)
@@ -71,22 +71,28 @@ public struct TokenRefresh: Sendable {
         public init() {}
     }
 
-    private struct Held {
-        var version: Version
-        var refreshesFrom: Timestamp?
-        var canRefresh: Bool
+    @usableFromInline
+    struct Held: Sendable {
+        @usableFromInline var version: Version
+        @usableFromInline var refreshesFrom: Timestamp?
+        @usableFromInline var canRefresh: Bool
+        /// Whether it may do beyond the time that is known of it: false for one that had run out when it came and is none of a
+        /// refresh.
+        @usableFromInline var mayServe: Bool
         /// Set from the first failure of its refresh on, for good: it is not sent any more.
-        var failure: Reason?
+        @usableFromInline var failure: Reason?
     }
 
-    private struct Running {
+    @usableFromInline
+    struct Running: Sendable {
         var refresh: Refresh
         var deadline: UInt64
     }
 
     private let settings: Settings
-    private var held: Held?
-    private var running: Running?
+    private let isShared: Bool
+    @usableFromInline private(set) var held: Held?
+    @usableFromInline private(set) var running: Running?
     private var lastVersion: Version = 0
     private var lastNumber: UInt64 = 0
     /// Outcomes of refreshes up to this one come too late.
@@ -98,7 +104,12 @@ public struct TokenRefresh: Sendable {
     private var waiting: [Call: Bool] = [:]
     private var replayed: Set<Call> = []
 
-    public init(_ settings: Settings = Settings()) { self.settings = settings }
+    /// - Parameter isShared: others may put a new token where it is kept: a refresh looks there, also for one that cannot be
+    ///   refreshed, once it is refused.
+    public init(_ settings: Settings = Settings(), isShared: Bool = false) {
+        self.settings = settings
+        self.isShared = isShared
+    }
 
     /// The token that calls are sent with; nil when signed out.
     public var version: Version? { held?.version }
@@ -112,7 +123,8 @@ public struct TokenRefresh: Sendable {
     /// A token came from a login, a store or another process. Outcomes of refreshes that run now are void.
     public mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
-        return hold(expiry: expiry, canRefresh: canRefresh, at: now)
+        return hold(
+            expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
     /// The user signed out.
@@ -124,7 +136,8 @@ public struct TokenRefresh: Sendable {
     // MARK: Calls
 
     /// The version to send a call with, where nothing has to be asked or remembered for it: what ``wants(_:at:)`` would
-    /// answer for most, without its array.
+    /// answer for most, without its array. Inlined, or who holds this machine in a class would copy it to ask.
+    @inlinable
     public func versionAtHand(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
         if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
@@ -137,6 +150,8 @@ public struct TokenRefresh: Sendable {
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
         guard held.failure != nil || isDue else { return [.attach(call, held.version)] }
+        // A server that gives tokens of short life: the one there is may do, and says so itself where it does not.
+        if held.failure == nil, held.mayServe, pause(at: now) != nil { return [.attach(call, held.version)] }
         return [join(call, wasSent: false)] + start(at: now)
     }
 
@@ -174,10 +189,12 @@ public struct TokenRefresh: Sendable {
         // One that timed out may still end, and has then replaced the token; of two the later is right.
         guard held != nil, refresh.number > settledNumber else { return [] }
         settledNumber = refresh.number
-        return hold(expiry: expiry, canRefresh: canRefresh, at: now)
+        return hold(expiry: expiry, canRefresh: canRefresh, mayServe: true, at: now)
     }
 
-    public mutating func failed(_ refresh: Refresh, _ failure: Failure) -> [Action] {
+    /// - Parameter wasExchanged: false where the server was not asked, which the limit of refreshes is not for.
+    public mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
+        if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         guard let held, refresh.number > settledNumber, refresh.version == held.version else { return [] }
         if failure == .invalidGrant { return forget() + [.callLoginRequired] }
         guard running?.refresh == refresh else { return [] }
@@ -195,13 +212,8 @@ public struct TokenRefresh: Sendable {
 
     private mutating func start(at now: Moment) -> [Action] {
         guard let held else { return [] }
-        guard held.canRefresh else { return forget() + [.callLoginRequired] }
-        let window = TokenRefresh.nanoseconds(settings.refreshWindow)
-        starts.removeAll { now.steady >= $0 && now.steady - $0 >= window }
-        if starts.count >= max(settings.refreshLimit, 1), let first = starts.first {
-            let passed = now.steady >= first ? now.steady - first : 0
-            return giveUp(.tooManyRefreshes(retryAfter: .nanoseconds(window - min(passed, window))))
-        }
+        guard held.canRefresh || isShared else { return forget() + [.callLoginRequired] }
+        if let pause = pause(at: now) { return giveUp(.tooManyRefreshes(retryAfter: pause)) }
         starts.append(now.steady)
         lastNumber += 1
         let refresh = Refresh(number: lastNumber, version: held.version)
@@ -210,18 +222,27 @@ public struct TokenRefresh: Sendable {
         return [.startRefresh(refresh)]
     }
 
+    /// How long none may start, for there were too many; nil: one may.
+    private mutating func pause(at now: Moment) -> Duration? {
+        let window = TokenRefresh.nanoseconds(settings.refreshWindow)
+        starts.removeAll { now.steady >= $0 && now.steady - $0 >= window }
+        guard starts.count >= max(settings.refreshLimit, 1), let first = starts.first else { return nil }
+        let passed = now.steady >= first ? now.steady - first : 0
+        return .nanoseconds(window - min(passed, window))
+    }
+
     private mutating func join(_ call: Call, wasSent: Bool) -> Action {
         if waiting.updateValue(wasSent, forKey: call) == nil { queue.append(call) }
         return .wait(call)
     }
 
-    private mutating func hold(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
+    private mutating func hold(expiry: Timestamp?, canRefresh: Bool, mayServe: Bool, at now: Moment) -> [Action] {
         running = nil
         lastVersion += 1
         let version = lastVersion
         held = Held(
             version: version, refreshesFrom: expiry.flatMap { refreshTime(expiry: $0, now: now.wall) },
-            canRefresh: canRefresh)
+            canRefresh: canRefresh, mayServe: mayServe)
         return release().map { call, wasSent in
             guard wasSent else { return .attach(call, version) }
             replayed.insert(call)

@@ -18,7 +18,10 @@ struct StatusLine: Sendable, Equatable {
     /// line is complete: a peer that speaks something else may never send an LF.
     static func rejection(of bytes: UnsafeRawBufferPointer) -> NightjarError? {
         let known = UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
-        if zip(bytes, known).allSatisfy({ $0 == $1 }) { return nil }
+        let count = min(bytes.count, known.count)
+        var at = 0
+        while at < count, bytes[at] == known[at] { at += 1 }
+        if at == count { return nil }
         return .malformedResponse("the peer did not answer in HTTP/1: its answer begins with \(quoted(bytes))")
     }
 
@@ -51,7 +54,7 @@ struct StatusLine: Sendable, Equatable {
             throw .malformedResponse("the reason in \(quoted(line)) holds a control character")
         }
         let phrase = UnsafeRawBufferPointer(rebasing: rest[1...])
-        reason = phrase.elementsEqual("OK".utf8) ? "OK" : String(decoding: phrase, as: UTF8.self)
+        reason = ASCII.isSame(phrase, "OK") ? "OK" : String(decoding: phrase, as: UTF8.self)
     }
 }
 

@@ -67,6 +67,27 @@ public enum JSONValue: Sendable, Equatable {
         self = try result.get()
     }
 
+    /// An object of texts: names in the order in which they first come; one that comes again has a list.
+    ///
+    /// - Parameter isSame: whether two names are one.
+    public init(
+        items: some Sequence<(name: String, value: String)>, comparing isSame: (String, String) -> Bool = (==)
+    ) {
+        var members: [Member] = []
+        for (name, value) in items {
+            guard let place = members.firstIndex(where: { isSame($0.name, name) }) else {
+                members.append(Member(name, .string(value)))
+                continue
+            }
+            if case .array(let values) = members[place].value {
+                members[place].value = .array(values + [.string(value)])
+            } else {
+                members[place].value = .array([members[place].value, .string(value)])
+            }
+        }
+        self = .object(members)
+    }
+
     /// The value of the first member of that name; nil also for what is no object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }

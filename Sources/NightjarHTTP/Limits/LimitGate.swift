@@ -138,10 +138,10 @@ public struct LimitGate: Sendable {
     ///   - pass: of the exchange that it answers; nil: one that did not enter here.
     ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
     public mutating func received(
-        _ pass: inout Pass?, status: Int, _ headers: Headers, now: UInt64, wallClock: Double
+        _ pass: inout Pass?, status: Int, _ headers: Headers, now: UInt64, wallClock: @autoclosure () -> Double
     ) -> [Release] {
         let isCounted = limiter.received(
-            status: status, headers, learns: settings.learns, now: now, wallClock: wallClock)
+            status: status, headers, learns: settings.learns, now: now, wallClock: wallClock())
         if pass?.isAnswered == false {
             pass?.isAnswered = true
             limiter.settled(isCounted: isCounted)

@@ -20,7 +20,7 @@ struct RateLimitFields: Equatable {
 
     /// - Parameter now: seconds since 1970, for a server that names the moment and not the time of its answer.
     /// - Returns: nil where nothing, or not enough, is said.
-    init?(_ headers: Headers, now: Double) {
+    init?(_ headers: Headers, now: @autoclosure () -> Double) {
         guard headers.mayTellRateLimit else { return nil }
         if let text = headers["RateLimit"], let read = RateLimitFields(items: text, policy: headers["RateLimit-Policy"])
         {
@@ -33,7 +33,7 @@ struct RateLimitFields: Equatable {
             else { continue }
             self.remaining = Int(clamping: remaining)
             quota = headers[names.quota].flatMap(RateLimitFields.number).map { Int(clamping: $0) }
-            self.reset = RateLimitFields.reset(reset, sentAt: HTTPMoment.of(headers, now: now))
+            self.reset = RateLimitFields.reset(reset, sentAt: HTTPMoment.of(headers, now: now()))
             return
         }
         return nil

@@ -158,15 +158,15 @@ public struct RateLimiter: Sendable {
     /// - Returns: whether it says what is left of a window.
     @discardableResult
     public mutating func received(
-        status: Int, _ headers: Headers, learns: Bool = true, now: UInt64, wallClock: Double,
+        status: Int, _ headers: Headers, learns: Bool = true, now: UInt64, wallClock: @autoclosure () -> Double,
         longestPause: Duration = .seconds(86_400)
     ) -> Bool {
-        if status == 429 || status == 503, let asked = RetryAfter.duration(headers, now: wallClock) {
+        if status == 429 || status == 503, let asked = RetryAfter.duration(headers, now: wallClock()) {
             // An answer that was under way meanwhile does not shorten what a later one has asked for.
             pausedUntil = max(pausedUntil, now.later(by: min(asked, longestPause)))
         }
         guard learns else { return false }
-        return RateLimitFields(headers, now: wallClock).map { learn($0, now: now) } ?? false
+        return RateLimitFields(headers, now: wallClock()).map { learn($0, now: now) } ?? false
     }
 
     private mutating func learn(_ fields: RateLimitFields, now: UInt64) -> Bool {

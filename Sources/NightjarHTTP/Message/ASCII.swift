@@ -38,7 +38,10 @@ public enum ASCII {
 
     /// Whether `bytes` are `text`, which is in lower case, in whatever case.
     static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-        equalIgnoringCase(bytes, UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        guard bytes.count == text.utf8CodeUnitCount else { return false }
+        var at = 0
+        while at < bytes.count, bytes[at] | (isLetter(text.utf8Start[at]) ? 0x20 : 0) == text.utf8Start[at] { at += 1 }
+        return at == bytes.count
     }
 
     @inlinable

@@ -19,13 +19,30 @@ public enum FieldSyntax {
         bytes.allSatisfy(isValueByte)
     }
 
-    /// Where the run of token bytes that begins at `start` ends.
+    /// Where the run of token bytes that begins at `start` ends. Looks at eight bytes at a time, for names are letters and
+    /// hyphens, mostly.
     @inline(__always)
     static func endOfToken(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start
-        // Names are letters and hyphens, mostly.
-        while at < bytes.count, ASCII.isLetter(bytes[at]) || isTokenByte(bytes[at]) { at += 1 }
+        while bytes.count - at >= 8 {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+            at += (letterBytes(word) ^ highBits).trailingZeroBitCount / 8
+            // The one behind the letters, and there the colon most often.
+            guard at < bytes.count, isTokenByte(bytes[at]) else { return at }
+            at += 1
+        }
+        while at < bytes.count, isTokenByte(bytes[at]) { at += 1 }
         return at
+    }
+
+    /// The high bit of each byte of `word` that is a letter.
+    @inline(__always)
+    private static func letterBytes(_ word: UInt64) -> UInt64 {
+        let lower = word | 0x20 &* ones
+        let low = lower & ~highBits
+        let fromA = low &+ (0x80 - UInt64(UInt8(ascii: "a"))) &* ones
+        let beyondZ = low &+ (0x7F - UInt64(UInt8(ascii: "z"))) &* ones
+        return fromA & ~beyondZ & ~word & highBits
     }
 
     /// Where the run of value bytes that begins at `start` ends. Looks at eight bytes at a time, for values are long
@@ -48,12 +65,13 @@ public enum FieldSyntax {
         return at
     }
 
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
     /// The high bit of each byte of `word` below 0x20 or equal to 0x7F. Only the lowest bit set can be relied on: the
     /// borrow of a subtraction may mark bytes above a true one.
     @inline(__always)
     private static func controlBytes(_ word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highBits: UInt64 = 0x8080_8080_8080_8080
         let belowSpace = (word &- 0x20 &* ones) & ~word
         let delete = word ^ (0x7F &* ones)
         return (belowSpace | (delete &- ones) & ~delete) & highBits

@@ -70,22 +70,8 @@ extension RecordedBody {
 }
 
 extension Headers {
-    /// Names in the order in which they first come; those that come again have a list.
     fileprivate var recorded: JSONValue {
-        var members: [JSONValue.Member] = []
-        for (name, value) in self {
-            let place = members.firstIndex { ASCII.equalIgnoringCase($0.name.utf8, name.utf8) }
-            guard let place else {
-                members.append(.init(name, .string(value)))
-                continue
-            }
-            if case .array(let values) = members[place].value {
-                members[place].value = .array(values + [.string(value)])
-            } else {
-                members[place].value = .array([members[place].value, .string(value)])
-            }
-        }
-        return .object(members)
+        JSONValue(items: self) { ASCII.equalIgnoringCase($0.utf8, $1.utf8) }
     }
 }
 

@@ -34,7 +34,7 @@ public struct SecretScrubber: Sendable {
     /// What a name of a scrubbed secret begins with.
     public static let prefix = "scrubbed-"
     /// Bytes of a secret that is looked for elsewhere: what is shorter is found in what is none.
-    private static let shortest = 6
+    public static let shortest = 6
     /// Secrets that are looked for elsewhere. Each costs a search of each body.
     private static let mostSeen = 500
 
@@ -211,9 +211,50 @@ public struct SecretScrubber: Sendable {
         }
     }
 
-    private static let deepest = 200
+    fileprivate static let deepest = 200
 
     // MARK: Secrets
+
+    /// What stands in the place of this secret. From here on it is looked for as one that was seen.
+    public mutating func name(of secret: String) -> String { replace(secret) }
+
+    /// Each secret and what stands in its place, those that are looked for everywhere first.
+    public var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
+        let everywhere = Set(seen.map(\.secret))
+        let others = known.filter { !everywhere.contains($0.key) }.sorted { $0.key < $1.key }
+        return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.key, $0.value, false) }
+    }
+
+    /// Whether a body that is no text has a secret in it, which stays there.
+    public func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
+        func isSecret(_ body: RecordedBody?) -> Bool {
+            guard case .binary(let bytes) = body else { return false }
+            return bytes.withUnsafeReadableBytes { bytes in
+                seen.contains { secret, _ in Array(secret.utf8).withUnsafeBytes { bytes.place(of: $0) != nil } }
+            }
+        }
+        return isSecret(exchange.request.body) || isSecret(exchange.response?.body)
+    }
+
+    /// Whether one of these words, which may be too short to be taken out wherever they stand, is in it.
+    public static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
+        func isPart(_ byte: UInt8?) -> Bool { byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false }
+        guard !words.isEmpty, let text = try? Cassette([exchange]).encoded() else { return false }
+        return text.withUnsafeReadableBytes { text in
+            words.contains { word in
+                Array(word.utf8).withUnsafeBytes { word in
+                    var start = 0
+                    while let found = UnsafeRawBufferPointer(rebasing: text[start...]).place(of: word) {
+                        let (first, end) = (start + found, start + found + word.count)
+                        let before = first > 0 ? text[first - 1] : nil
+                        if !isPart(before), !isPart(end < text.count ? text[end] : nil) { return true }
+                        start = first + 1
+                    }
+                    return false
+                }
+            }
+        }
+    }
 
     private mutating func replace(_ secret: String, always: Bool = false) -> String {
         if isMasking, SecretScrubber.isName(secret) { return Masking.mask }
@@ -275,8 +316,26 @@ extension RecordedBody {
             guard let encoded = try? value.encoded() else { return self }
             let text = String(buffer: encoded)
             let changed = change(text)
-            guard changed != text, let value = try? JSONValue(parsing: changed) else { return self }
-            return .json(value)
+            guard changed != text else { return self }
+            // What stands for a number is none: then its texts are changed one by one.
+            return .json((try? JSONValue(parsing: changed)) ?? value.mapTexts(change))
+        }
+    }
+}
+
+extension JSONValue {
+    /// The same with other names and texts, and a text for each number that is changed.
+    fileprivate func mapTexts(_ change: (String) -> String, depth: Int = 0) -> JSONValue {
+        guard depth < SecretScrubber.deepest else { return self }
+        switch self {
+        case .string(let text): return .string(change(text))
+        case .array(let elements): return .array(elements.map { $0.mapTexts(change, depth: depth + 1) })
+        case .object(let members):
+            return .object(members.map { .init(change($0.name), $0.value.mapTexts(change, depth: depth + 1)) })
+        default:
+            guard let number = numberText else { return self }
+            let changed = change(number)
+            return changed == number ? self : .string(changed)
         }
     }
 }

@@ -272,7 +272,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         case .head(let head):
             try host.checkProxy(head)
             if let context, !carryOut(expectation?.received(status: head.status), context) { return }
-            exchange?.receiver?.exchangeReceived(head: head)
+            exchange?.receiver?.exchangeReceived(head: consume head)
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
         case .end(let trailers):
             guard rest == 0 else {

@@ -9,7 +9,9 @@ import Synchronization
 /// One thread that runs one event loop and takes no signals of the process.
 public final class LoopThread: Sendable {
     public let loop: any EventLoop
+    /// Nil: has ended.
     private let thread: Mutex<pthread_t?>
+    private let isStopping = Atomic<Bool>(false)
 
     /// - Throws: `connect` with the system's number when there is no thread or descriptor left.
     public init(name: String = "nightjar") throws(NightjarError) {
@@ -35,11 +37,18 @@ public final class LoopThread: Sendable {
         self.thread = Mutex(thread)
     }
 
-    /// Stops the loop and returns when its thread has ended; on that thread itself, at once.
+    deinit {
+        if let thread = thread.withLock({ $0.take() }) { pthread_detach(thread) }
+    }
+
+    /// Stops the loop and returns when its thread has ended, also where another has stopped it; on that thread itself, at once.
     public func stop() {
-        guard let thread = self.thread.withLock({ $0.take() }) else { return }
-        loop.shutdownGracefully(queue: LoopThread.farewells) { _ in }
-        if loop.inEventLoop { pthread_detach(thread) } else { pthread_join(thread, nil) }
+        if !isStopping.exchange(true, ordering: .relaxed) {
+            loop.shutdownGracefully(queue: LoopThread.farewells) { _ in }
+        }
+        guard !loop.inEventLoop else { return }
+        // The lock is held meanwhile, so that whoever comes second waits too.
+        thread.withLock { if let thread = $0.take() { pthread_join(thread, nil) } }
     }
 
     /// Where NIO reports that a loop has stopped; nothing else runs there.

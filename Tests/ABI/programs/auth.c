@@ -326,6 +326,29 @@ static void a_provider_answers_now_and_later(void) {
   nj_client_free(client);
 }
 
+static void a_scheme_has_a_provider_of_its_own(void) {
+  provider one = {.manner = NOW, .thread = pthread_self()}, other = {.manner = NEVER, .thread = pthread_self()};
+  static const char auth[] = "{\"schemes\":{\"key\":{\"type\":\"api_key\",\"key\":\"demo-key\"}}}";
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_token_provider_for(config, "other", provide, &other) == NJ_OK);
+  CHECK(nj_config_set_auth_json(config, auth, sizeof auth - 1, NULL) == NJ_OK);
+  CHECK(nj_config_set_token_provider_for(config, "one", provide, &one) == NJ_OK);
+  nj_client *client = client_of(config);
+  static const char scheme[] = "{\"auth\":[\"one\",\"key\"]}", unanswered[] = "{\"auth\":\"other\"}";
+  nj_request *request = nj_request_new("GET", "/echo");
+  CHECK(nj_request_merge_json(request, scheme, sizeof scheme - 1, NULL) == NJ_OK);
+  char *body;
+  CHECK(call(client, request, &body) == 200 && strstr(body, "Bearer now") && strstr(body, "demo-key"));
+  free(body);
+  CHECK(one.asked == 1 && other.asked == 0);
+  CHECK(nj_request_merge_json(request, unanswered, sizeof unanswered - 1, NULL) == NJ_OK);
+  CHECK(call(client, request, &body) == -NJ_UNAUTHORIZED && strstr(body, "unanswered") != NULL);
+  free(body);
+  CHECK(one.asked == 1 && other.asked == 1);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
 static void a_provider_may_have_none(void) {
   provider self = {.manner = NEVER};
   nj_client *client = provided(&self);
@@ -352,6 +375,28 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
   (void)task, (void)error;
   CHECK(response != NULL);
   ++*(int *)context;
+}
+
+/* A queue that nobody polls, before and behind one that is polled. */
+static void whoever_polls_is_asked(void) {
+  for (int idle = 0; idle < 2; idle++) {
+    provider self = {.manner = NOW};
+    nj_client *client = provided(&self);
+    nj_request *request = nj_request_new("GET", "/echo");
+    nj_queue *queues[2] = {nj_queue_new(), nj_queue_new()};
+    int finished[2] = {0, 0};
+    for (int number = 0; number < 2; number++) {
+      nj_task_release(nj_client_start(client, request, queues[number], done, &finished[number], NULL));
+    }
+    while (finished[!idle] < 1 && nj_queue_poll(queues[!idle], 10) > 0) continue;
+    CHECK(finished[!idle] == 1 && finished[idle] == 0 && self.asked == 1);
+    while (finished[idle] < 1 && nj_queue_poll(queues[idle], 10) > 0) continue;
+    CHECK(finished[idle] == 1 && self.asked == 1);
+    nj_queue_free(queues[idle]);
+    nj_request_free(request);
+    nj_client_free(client);
+    nj_queue_free(queues[!idle]);
+  }
 }
 
 /* The call that waits for the token is then one that the others share, and of no queue. */
@@ -539,6 +584,8 @@ int main(int count, char **words) {
   a_login_is_renewed_and_ended();
   a_store_is_shared();
   a_provider_answers_now_and_later();
+  a_scheme_has_a_provider_of_its_own();
+  whoever_polls_is_asked();
   a_provider_may_have_none();
   shared_exchanges_ask_on_the_thread_that_polls();
   people_log_in();

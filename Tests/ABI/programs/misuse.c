@@ -164,6 +164,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_config_set_api_key_query(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_auth_json(NULL, "{}", 2, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_token_provider(NULL, provide, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_token_provider_for(NULL, "one", provide, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_on_login_required(NULL, nobody, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_retry_attempts(NULL, 3) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_retry_backoff(NULL, 1, 1) == NJ_INVALID_ARGUMENT);
@@ -260,6 +261,8 @@ static void logins_are_checked(void) {
   nj_queue_free(queue);
   nj_client_free(client);
   CHECK(nj_config_set_token_provider(config, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_set_token_provider_for(config, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_token_provider_for(config, "one", NULL, NULL) == NJ_OK);
   client = nj_client_new(config, NULL);
   CHECK(nj_client_sign_out(client) == NJ_INVALID_REQUEST);
   nj_client_free(client);

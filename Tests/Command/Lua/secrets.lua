@@ -8,7 +8,8 @@ holds("api:get '/articles'", false)
 holds("print 'password'", false)
 holds("password = os.getenv 'PASSWORD'", false)
 holds("token_url = '/oauth/token'", false)
-holds("auth = { type = 'bearer', token = os.getenv 'T' }", true) -- 'T' stands within auth: rather too much
+holds("auth = { type = 'bearer', token = os.getenv 'T' }", false)
+holds("auth = { type = 'bearer', token = os.getenv('T') }", false)
 holds("auth = { type = 'bearer', store = 'file:x' }", false)
 holds("password = 'moonshine'", true)
 holds("it = 'moonshine'", true) -- seen before

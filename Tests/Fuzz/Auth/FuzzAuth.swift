@@ -42,9 +42,11 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
     for answered in 0..<3 {
         let verdict = login.challenged(challenges, for: url, body: .none, answered: answered)
         guard case .answer = verdict else { return }
+        var last = ""
         for _ in 0..<2 {
             let random = [UInt8](repeating: 7, count: DigestAuthentication.randomByteCount)
             guard let value = login.authorization(.get, url, body: .none, random: random) else { continue }
+            last = value
             require(!value.contains("s3cret"), "the password is sent")
             require(
                 value.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F || $0.value == 9 },
@@ -53,7 +55,8 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
             require((try? headers.set("Authorization", value)) != nil, "a value that is refused: \(value)")
             require(Challenge.parse([value]).first?.scheme == "digest", "a value that is no Digest: \(value)")
         }
-        login.accepted(fields.first, from: url.origin)
+        _ = login.accepted(fields.first, to: last, from: url.origin)
+        _ = login.accepted(fields.first, to: fields.last ?? "", from: url.origin)
     }
 }
 

@@ -216,15 +216,62 @@ import Testing
     @Test func theServerNamesTheNextNonce() throws {
         var login = login()
         #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .answer)
-        #expect(try answer(&login)["nc"] == "00000001")
+        let sent = try #require(login.authorization(.get, try url("/"), body: .none, random: Self.random))
         let origin = try url("/").origin
-        login.accepted("rspauth=\"0\", nextnonce=\"m\", qop=auth", from: try RequestURL("http://other.test/").origin)
-        login.accepted("rspauth=\"0\"", from: origin)
+        let info = "nextnonce=\"m\""
+        let other = try RequestURL("http://other.test/").origin
+        #expect(login.accepted(info, to: sent, from: other) == true)
+        #expect(login.accepted("nc=00000001", to: sent, from: origin) == true)
         #expect(try answer(&login)["nonce"] == "n")
-        login.accepted("rspauth=\"0\", nextnonce=\"m\", qop=auth", from: origin)
+        #expect(login.accepted(info, to: sent, from: origin) == true)
         let next = try answer(&login)
         #expect(next["nonce"] == "m" && next["nc"] == "00000001")
         #expect(try isRight(next, password: "Circle of Life", "GET"))
+    }
+
+    /// The server's side of section 3.5, from the RFC.
+    private func proof(of answer: Challenge, password: String = "Circle of Life", session: String? = nil) throws
+        -> String
+    {
+        var name = answer["algorithm"] ?? "MD5"
+        let isSession = name.hasSuffix("-sess")
+        if isSession { name.removeLast(5) }
+        let algorithm = try #require(DigestAuthentication.Algorithm(rawValue: name.lowercased()))
+        let hash = try #require(TestHashes.all[algorithm])
+        func digest(_ texts: String?...) -> String {
+            hash(Array(texts.compactMap { $0 }.joined(separator: ":").utf8)).map {
+                ($0 < 16 ? "0" : "") + String($0, radix: 16)
+            }.joined()
+        }
+        var key = digest("Mufasa", answer["realm"], password)
+        if isSession { key = digest(key, session ?? answer["nonce"], answer["cnonce"]) }
+        return digest(key, answer["nonce"], answer["nc"], answer["cnonce"], "auth", digest("", answer["uri"]))
+    }
+
+    @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess"])
+    func aServerProvesThatItKnowsThePassword(algorithm: String) throws {
+        var login = login()
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\", algorithm=\(algorithm)") == .answer)
+        let origin = try url("/").origin
+        var sent = try #require(login.authorization(.get, try url("/a"), body: .none, random: Self.random))
+        func info(_ password: String, _ more: String = "", qop: String = "auth") throws -> String {
+            let answer = try #require(Challenge.parse([sent]).first)
+            return "qop=\(qop), rspauth=\"\(try proof(of: answer, password: password, session: "n"))\"" + more
+        }
+        #expect(login.accepted(try info("Circle", ", nextnonce=\"x\""), to: sent, from: origin) == false)
+        #expect(try answer(&login)["nonce"] == "n")
+        #expect(login.accepted(try info("Circle of Life", ", nextnonce=\"m\""), to: sent, from: origin) == true)
+        // Behind the next nonce as well; an answer to an earlier request is none to this.
+        let earlier = try info("Circle of Life")
+        sent = try #require(login.authorization(.get, try url("/a"), body: .none, random: Self.random))
+        #expect(sent.contains("nonce=\"m\""))
+        #expect(login.accepted(try info("Circle of Life").uppercased(), to: sent, from: origin) == true)
+        #expect(login.accepted(try info("Circle of Life"), to: sent, from: origin) == true)
+        #expect(login.accepted(earlier, to: sent, from: origin) == false)
+        // What cannot be checked is not held against it.
+        for text in [try info("wrong", qop: "auth-int"), "rspauth=\"0\"", "qop=auth", "", "\"", "rspauth, qop=auth"] {
+            #expect(login.accepted(text, to: sent, from: origin) == true, "\(text)")
+        }
     }
 
     @Test func theLoginIsShownToNobody() throws {

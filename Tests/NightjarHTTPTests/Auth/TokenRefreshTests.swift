@@ -178,6 +178,44 @@ import Testing
                 == [.wait(1), .clear, .fail(1, .loginRequired), .callLoginRequired])
     }
 
+    @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForWhereOthersKeepTheirs() throws {
+        var machine = TokenRefresh(isShared: true)
+        _ = machine.signedIn(expiry: try Self.expiry(10), canRefresh: false, at: try Self.at(0))
+        #expect(machine.wants(1, at: try Self.at(20)) == [.attach(1, 1)])
+        let look = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(20)))
+        let actions = machine.succeeded(
+            look, expiry: nil, canRefresh: false, wasExchanged: false, at: try Self.at(20))
+        #expect(actions == [.replay(1, 2)])
+        let second = try Self.started(machine.refused(2, sentWith: 2, at: try Self.at(21)))
+        #expect(
+            machine.failed(second, .invalidGrant, wasExchanged: false)
+                == [.clear, .fail(2, .loginRequired), .callLoginRequired])
+    }
+
+    @Test func whatAsksNoServerIsNoRefreshToCount() throws {
+        var machine = TokenRefresh(isShared: true)
+        for call in 0..<20 as Range<UInt64> {
+            _ = machine.signedIn(expiry: try Self.expiry(0), canRefresh: true, at: try Self.at(1))
+            let look = try Self.started(machine.wants(call, at: try Self.at(1)))
+            #expect(machine.failed(look, .invalidGrant, wasExchanged: false).contains(.fail(call, .loginRequired)))
+        }
+    }
+
+    @Test func aServerOfShortLivedTokensIsNotAskedTooOften() throws {
+        var machine = try Self.signedIn(expiry: 4)
+        for call in 0..<5 as Range<UInt64> {
+            let now = try Self.at(4 * Int64(call + 1))
+            let refresh = try Self.started(machine.wants(call, at: now))
+            let end = try Self.expiry(4 * Int64(call + 2))
+            _ = machine.succeeded(refresh, expiry: end, canRefresh: true, at: now)
+        }
+        // What there is may do; where it does not, the server says so.
+        #expect(machine.wants(6, at: try Self.at(24)) == [.attach(6, 6)])
+        let reason = TokenRefresh.Reason.tooManyRefreshes(retryAfter: .seconds(10))
+        #expect(machine.refused(6, sentWith: 6, at: try Self.at(24)) == [.wait(6), .fail(6, reason)])
+        _ = try Self.started(machine.wants(7, at: try Self.at(34)))
+    }
+
     /// Whatever is completed from inside of the loop over the actions finds the machine ready for it.
     @Test func aRefreshMayCompleteAtOnce() throws {
         var machine = try Self.signedIn()

@@ -1,0 +1,193 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// The exchanges of a session in which a person tries things out, step by step: kept in memory, of all its clients, so that
+/// those of the steps that worked can become cassettes afterwards.
+///
+/// What it keeps is bounded, and has its secrets in it until ``cassettes(of:secrets:)`` takes them out. Any thread.
+package final class SessionRecording: Sendable {
+    private struct Entry {
+        let client: Int
+        let step: Int
+        let exchange: ObservedExchange
+    }
+
+    private struct Member {
+        let step: Int
+        let sensitive: [String]
+        /// It leaves nothing on disk.
+        let isEphemeral: Bool
+    }
+
+    private struct State {
+        var step = 0
+        var clients: [Member] = []
+        var entries: [Entry] = []
+        /// Bytes of the bodies.
+        var size = 0
+        /// Exchanges under way, by their steps.
+        var underWay: [Int: Int] = [:]
+        /// Why a step cannot be replayed: the first reason.
+        var losses: [Int: String] = [:]
+        /// The first step of which not all is kept, because there was no room.
+        var firstLost: Int?
+
+        mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
+            guard losses[step] == nil else { return }
+            guard losses.count < SessionRecording.mostLosses else { return loseRest(from: step) }
+            losses[step] = reason()
+        }
+
+        mutating func end(_ step: Int) {
+            guard let count = underWay[step] else { return }
+            underWay[step] = count > 1 ? count - 1 : nil
+        }
+
+        mutating func loseRest(from step: Int) { firstLost = min(firstLost ?? step, step) }
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// From here on exchanges belong to the step of this number, from 1.
+    package func begin(step: Int) { state.withLock { $0.step = step } }
+
+    // MARK: Of clients
+
+    /// What records a client that is made in the present step.
+    func recorder(sensitive: [String], isEphemeral: Bool) -> any ExchangeRecorder {
+        let place = state.withLock { state in
+            guard state.clients.count < SessionRecording.mostClients else {
+                state.loseRest(from: state.step)
+                return state.clients.count - 1
+            }
+            state.clients.append(Member(step: state.step, sensitive: sensitive, isEphemeral: isEphemeral))
+            return state.clients.count - 1
+        }
+        return Recorder(self, place)
+    }
+
+    private final class Recorder: ExchangeRecorder {
+        let largestBody = SessionRecording.largestBody
+        private let recording: SessionRecording
+        private let client: Int
+
+        init(_ recording: SessionRecording, _ client: Int) { (self.recording, self.client) = (recording, client) }
+
+        func begin() -> Int { recording.begin() }
+        func add(_ exchange: ObservedExchange, begun step: Int) { recording.add(exchange, of: client, begun: step) }
+        func drop(_ exchange: ObservedExchange, begun step: Int) { recording.drop(exchange, begun: step) }
+    }
+
+    private func begin() -> Int {
+        state.withLock { state in
+            state.underWay[state.step, default: 0] += 1
+            return state.step
+        }
+    }
+
+    private func add(_ exchange: ObservedExchange, of client: Int, begun step: Int) {
+        let size = exchange.keptBytes
+        state.withLock { state in
+            state.end(step)
+            guard !state.clients[client].isEphemeral else {
+                return state.lose(step, "an ephemeral client leaves nothing on disk")
+            }
+            guard exchange.body != nil, exchange.sent != nil else {
+                return state.lose(
+                    step, "\(exchange.name) has a body that is larger than \(SessionRecording.largestBody >> 20) MiB")
+            }
+            guard state.size + size <= SessionRecording.mostBytes, state.entries.count < SessionRecording.mostExchanges
+            else { return state.loseRest(from: step) }
+            state.size += size
+            state.entries.append(Entry(client: client, step: step, exchange: exchange))
+        }
+    }
+
+    private func drop(_ exchange: ObservedExchange, begun step: Int) {
+        state.withLock { state in
+            state.end(step)
+            state.lose(step, "\(exchange.name) was given up before it was answered")
+        }
+    }
+
+    // MARK: What is kept of it
+
+    /// What of a session can be replayed.
+    package struct Saved: Sendable {
+        /// One for each client that was made in one of the steps, in their order.
+        package var cassettes: [Cassette] = []
+        /// Each secret, and what stands in its place; those that are looked for everywhere first.
+        package var names: [(secret: String, name: String, isEverywhere: Bool)] = []
+        /// Steps of which not all can be replayed, and why. Nothing of them is in the cassettes.
+        package var losses: [(step: Int, reason: String)] = []
+    }
+
+    /// The exchanges of these steps as cassettes, without secrets.
+    package func cassettes(of steps: Set<Int>, secrets: CassetteSecrets, literals: [String]) -> Saved {
+        let state = state.withLock { $0 }
+        var saved = Saved()
+        var recorded: [(client: Int, step: Int, exchange: RecordedExchange)] = []
+        var losses = state.losses
+        for step in state.underWay.keys where losses[step] == nil {
+            losses[step] = "a call of it has not come to its end"
+        }
+        if let first = state.firstLost {
+            let room = SessionRecording.mostBytes >> 20
+            for step in steps where step >= first && losses[step] == nil {
+                losses[step] = "the recording of this session is full (\(room) MiB): begin another session"
+            }
+        }
+        for entry in state.entries where steps.contains(entry.step) && losses[entry.step] == nil {
+            if let exchange = entry.exchange.recorded {
+                recorded.append((entry.client, entry.step, exchange))
+            } else {
+                losses[entry.step] = "\(entry.exchange.name) has a body that is larger than \(Cassette.largestBody >> 20) MiB"
+            }
+        }
+        var secrets = secrets
+        secrets.further += state.clients.flatMap(\.sensitive)
+        var scrubber = SecretScrubber(secrets, .names(after: 0))
+        for literal in literals where !literal.isEmpty { _ = scrubber.name(of: literal) }
+        for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
+        // What a later exchange has told may stand in one before it.
+        for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
+        let short = literals.filter { (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count) }
+        for (_, step, exchange) in recorded where losses[step] == nil {
+            if scrubber.isSecretInBytes(of: exchange) {
+                losses[step] = "\(exchange.request.method) has a body of bytes with a secret in it"
+            } else if SecretScrubber.hasWord(short, in: exchange) {
+                losses[step] = "a secret stands in it that is too short to be told from other words"
+            }
+        }
+        saved.losses = losses.filter { steps.contains($0.key) }.sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value) }
+        for (place, client) in state.clients.enumerated() where steps.contains(client.step) && losses[client.step] == nil {
+            saved.cassettes.append(
+                Cassette(recorded.filter { $0.client == place && losses[$0.step] == nil }.map(\.exchange)))
+        }
+        saved.names = scrubber.replaced
+        return saved
+    }
+
+    /// Bytes of a body: more than anybody reads at a prompt.
+    static let largestBody = 4 << 20
+    /// Bytes of all bodies, beside what the calls in flight have.
+    private static let mostBytes = 32 << 20
+    /// Bytes of what somebody may have typed as a secret: what is shorter keeps nothing secret.
+    private static let shortestWord = 3
+    private static let mostExchanges = 10_000
+    /// Each of which has a thread: no person has made as many.
+    private static let mostClients = 10_000
+    /// Steps that are told apart, of those that cannot be replayed.
+    fileprivate static let mostLosses = 10_000
+}
+
+extension ObservedExchange {
+    /// For messages.
+    fileprivate var name: String { "\(request.method) \(request.url.redacted)" }
+
+    fileprivate var keptBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }
+}

@@ -1,0 +1,64 @@
+import CLua
+import Nightjar
+
+// What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test.
+
+@_cdecl("njl_session_begin") @implementation
+public func njl_session_begin(_ engine: OpaquePointer?) {
+    guard let engine = Handle<Engine>.borrow(engine), engine.recording == nil else { return }
+    engine.recording = SessionRecording()
+}
+
+@_cdecl("njl_session_step") @implementation
+public func njl_session_step(_ engine: OpaquePointer?, _ step: Int64) {
+    Handle<Engine>.borrow(engine)?.recording?.begin(step: Int(clamping: step))
+}
+
+@_cdecl("njl_session_cassettes") @implementation
+public func njl_session_cassettes(
+    _ engine: OpaquePointer?, _ asked: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let recording = Handle<Engine>.borrow(engine)?.recording else {
+            throw NightjarError(.invalidArgument, "no session is recorded")
+        }
+        let asked = try JSONValue(parsing: asked.buffer)
+        var steps: Set<Int> = []
+        if case .array(let numbers)? = asked["steps"] {
+            for case .integer(let number) in numbers { if let step = Int(exactly: number) { steps.insert(step) } }
+        }
+        let saved = recording.cassettes(
+            of: steps, secrets: CassetteSecrets(further: asked.texts("names")), literals: asked.texts("secrets"))
+        return Handle.own(LentText(String(buffer: try saved.told().encoded())))
+    }
+}
+
+extension JSONValue {
+    /// The strings of the list of that name.
+    fileprivate func texts(_ name: String) -> [String] {
+        guard case .array(let values)? = self[name] else { return [] }
+        return values.compactMap { value in
+            if case .string(let text) = value { text } else { nil }
+        }
+    }
+}
+
+extension SessionRecording.Saved {
+    fileprivate func told() throws(NightjarError) -> JSONValue {
+        var files: [JSONValue] = []
+        for cassette in cassettes {
+            files.append(
+                .object([
+                    .init("text", .string(String(buffer: try cassette.encoded()))),
+                    .init("exchanges", .integer(Int64(cassette.exchanges.count))),
+                ]))
+        }
+        return .object([
+            .init("cassettes", .array(files)),
+            .init(
+                "names",
+                .array(names.map { .array([.string($0.secret), .string($0.name), .bool($0.isEverywhere)]) })),
+            .init("losses", .array(losses.map { .array([.integer(Int64($0.step)), .string($0.reason)]) })),
+        ])
+    }
+}

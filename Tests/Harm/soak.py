@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""A script that does all that scripts do, without a pause, and its memory: Tests/Harm/soak.py NIGHTJAR [--long]
+
+An hour with --long. What the process holds at the end is compared with what it held after a tenth of the time, when pools,
+caches and the allocator's arenas have their size.
+"""
+
+import os
+import statistics
+import time
+
+from demo import LONG, Demo, Script, check, eventually, finish
+
+SECONDS = 3600 if LONG else 15
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+
+def held(process):
+    """MiB resident, descriptors, threads."""
+    with open(f"/proc/{process}/status", encoding="ascii") as file:
+        status = dict(line.split(":", 1) for line in file)
+    return int(status["VmRSS"].split()[0]) / 1024, len(os.listdir(f"/proc/{process}/fd")), int(status["Threads"])
+
+
+def soak():
+    with Demo() as demo, open(os.path.join(HERE, "soak.lua"), encoding="utf-8") as file:
+        script = Script(file.read(), demo.url, str(SECONDS))
+        samples = []
+        began = time.monotonic()
+        while script.process.poll() is None and time.monotonic() - began < SECONDS + 60:
+            try:
+                samples.append(held(script.process.pid))
+            except (FileNotFoundError, ProcessLookupError, KeyError):
+                break
+            if len(samples) % 300 == 0:
+                print(f"        {len(samples)} s: {samples[-1]}, {script.texts()[-1:]}", flush=True)
+            time.sleep(1)
+        eventually(lambda: script.process.poll() is not None)
+        status = script.wait(60)
+        check(f"a script under load for {SECONDS} s ends well", status == 0, status, script.errors, script.texts()[-3:])
+        if status != 0:
+            return
+        lua = [int(line.split()[1]) for line in script.texts() if line.split()[1] != "ended"]
+        print(f"        {script.texts()[-1:]}")
+        tenth = max(len(samples) // 10, 1)
+        for name, series, slack in (
+            ("resident memory, MiB", [sample[0] for sample in samples], 0.1),
+            ("descriptors", [sample[1] for sample in samples], 0.25),
+            ("threads", [sample[2] for sample in samples], 0.25),
+            ("what Lua holds, KiB", lua, 0.1),
+        ):
+            early, late = (max(part) for part in (series[tenth:4 * tenth], series[-3 * tenth:]))
+            print(f"        {name}: at most {early:.1f} early, {late:.1f} late, median {statistics.median(series):.1f}")
+            # A few seconds tell of torrents alone.
+            check(f"{name} is flat", late <= early * (1 + (slack if LONG else 0.5)) + (0 if LONG else 8), early, late)
+
+
+soak()
+finish()

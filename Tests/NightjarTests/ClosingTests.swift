@@ -1,0 +1,68 @@
+import Dispatch
+import Glibc
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+@Suite struct ClosingTests {
+    /// The loop has something to do when it is to end.
+    private final class Lingering: HTTPTransport, @unchecked Sendable {
+        let hasEnded = Mutex(false)
+        private let loop: any EventLoop
+
+        init(_ loop: any EventLoop) { self.loop = loop }
+
+        func begin(
+            _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+        ) -> any Exchange {
+            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeReceived(head: ResponseHead(status: 200))
+            receiver.exchangeFinished(trailers: Headers())
+            return ScriptedExchange(ScriptedTransport([]))
+        }
+
+        func shutDown() {
+            loop.execute { [self] in
+                usleep(200_000)
+                hasEnded.withLock { $0 = true }
+            }
+        }
+    }
+
+    private func client() throws -> (Client, Lingering) {
+        let made = Mutex<Lingering?>(nil)
+        let api = try Client(Configuration()) { loop in
+            let transport = Lingering(loop)
+            made.withLock { $0 = transport }
+            return transport
+        }
+        return (api, try #require(made.withLock { $0 }))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whoeverClosesWaitsForTheEnd() throws {
+        let (api, transport) = try client()
+        let seen = Mutex<[Bool]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            api.close()
+            seen.withLock { $0.append(transport.hasEnded.withLock { $0 }) }
+        }
+        #expect(seen.withLock { $0 } == [true, true, true, true])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whoClosesBehindTheLoopItselfWaitsToo() throws {
+        let (api, transport) = try client()
+        let closed = DispatchSemaphore(value: 0)
+        let handlers = TaskHandlers { _, _ in
+            api.close()  // at once: this is the thread that is to end
+            closed.signal()
+        }
+        _ = try api.start(Request(.get, "http://api.test/"), on: nil, handlers)
+        closed.wait()
+        api.close()
+        #expect(transport.hasEnded.withLock { $0 })
+    }
+}

@@ -1,0 +1,83 @@
+import NightjarHTTP
+import NightjarTransport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+/// On which queue the program's own code is asked for a token.
+@Suite struct TokenProviderTests {
+    private static let rounds = 400
+
+    private func client(
+        _ answers: Int, coalesces: Bool = false, _ provide: @escaping @Sendable (TokenQuestion) -> Void
+    ) throws -> Client {
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test/v1"
+        configuration.coalesces = coalesces
+        configuration.auth = .login(TokenLogin(.provider(TokenProvider(runsOnLoop: false, provide))))
+        let transport = ScriptedTransport(Array(repeating: [.head(200), .end], count: answers))
+        return try Client(configuration) { _ in transport }
+    }
+
+    private func poll(_ queue: CompletionQueue, until isDone: () -> Bool) {
+        for _ in 0..<Self.rounds where !isDone() { queue.poll(timeout: .milliseconds(5)) }
+    }
+
+    /// Whether the calls are one exchange or two, and whichever of their queues it is that nobody polls.
+    @Test(arguments: [true, false], [true, false])
+    func whoeverPollsIsAsked(coalesces: Bool, firstIsIdle: Bool) throws {
+        let asked = Mutex(0)
+        let api = try client(2, coalesces: coalesces) { question in
+            asked.withLock { $0 += 1 }
+            question.answer(.success(Token(access: "t")))
+        }
+        let queues = [CompletionQueue(), CompletionQueue()]
+        let ended = Mutex<[Int]>([])
+        for index in 0..<2 {
+            let handlers = TaskHandlers { _, result in
+                ended.withLock { $0.append(((try? result.get())?.status ?? 0) + index) }
+            }
+            _ = try api.start(Request(.get, "/articles"), on: queues[index], handlers)
+        }
+        let (idle, busy) = firstIsIdle ? (0, 1) : (1, 0)
+        poll(queues[busy]) { ended.withLock { !$0.isEmpty } }
+        #expect(ended.withLock { $0 } == [200 + busy])
+        // What is due there still asks nobody.
+        poll(queues[idle]) { ended.withLock { $0.count > 1 } }
+        #expect(ended.withLock { $0 } == [200 + busy, 200 + idle])
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test func whoLeavesTakesNoQuestionAlong() throws {
+        let asked = Mutex(0)
+        let api = try client(2) { question in
+            asked.withLock { $0 += 1 }
+            question.answer(.success(Token(access: "t")))
+        }
+        let ended = Mutex<[Int]>([])
+        let handlers = TaskHandlers { _, result in ended.withLock { $0.append((try? result.get())?.status ?? 0) } }
+        let first = CompletionQueue()
+        let task = try api.start(Request(.get, "/articles"), on: first, handlers)
+        task.cancel()
+        let second = CompletionQueue()
+        _ = try api.start(Request(.get, "/comments"), on: second, handlers)
+        poll(second) { ended.withLock { !$0.isEmpty } }
+        #expect(ended.withLock { $0 } == [200])
+        #expect(asked.withLock { $0 } == 1)
+        first.close()
+        #expect(ended.withLock { $0 } == [200, 0])
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test func aClosedClientAsksNobody() throws {
+        let asked = Mutex(0)
+        let api = try client(1) { _ in asked.withLock { $0 += 1 } }
+        let queue = CompletionQueue()
+        let ended = Mutex(0)
+        _ = try api.start(Request(.get, "/articles"), on: queue, TaskHandlers { _, _ in ended.withLock { $0 += 1 } })
+        api.close()
+        poll(queue) { ended.withLock { $0 > 0 } }
+        #expect(ended.withLock { $0 } == 1 && asked.withLock { $0 } == 0)
+    }
+}
