@@ -24,7 +24,7 @@ final class Trace: Stage, @unchecked Sendable {
         fileprivate struct Exchange {
             let request: PreparedRequest
             let attempt: Int
-            let began = NIODeadline.now()
+            let began: NIODeadline
             let started = WallClock.secondsSince1970()
             var head: ResponseHead?
         }
@@ -35,7 +35,8 @@ final class Trace: Stage, @unchecked Sendable {
         // A redirect whose content nobody waited for, or an attempt that was given up.
         end(progress, call)
         progress.exchange = Progress.Exchange(
-            request: call.bringsTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1)
+            request: call.bringsTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1,
+            began: call.loop.clock.now)
         return .proceed
     }
 
@@ -90,7 +91,7 @@ final class Trace: Stage, @unchecked Sendable {
             head: exchange.head, body: body, receivedBytes: call.receivedBytes,
             phases: ExchangeReport.Phases(
                 timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
-                to: .nanoseconds((NIODeadline.now() - call.started).nanoseconds)),
+                to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds)),
             connection: timing.connection, isReused: timing.reusedConnection, error: error)
         tell(.exchanged(report), call)
     }
