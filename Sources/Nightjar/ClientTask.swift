@@ -197,7 +197,7 @@ public final class ClientTask: @unchecked Sendable {
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
         guard case .success(var response) = consume result else { return }
-        if isKnownUniquelyReferenced(&response) { client.spent.take(response) }
+        if isKnownUniquelyReferenced(&response) { client.giveBack(response) }
     }
 
     func deliver(redirect hop: RedirectHop) {

@@ -36,11 +36,11 @@ final class ClientLoop: @unchecked Sendable {
     private let thread: LoopThread
     private let birth = Fork.generation
     private let monitor = Monitor()
-    let spent = SpentResponses()
     /// Threads that are about to wake the loop, which must not stop before they have.
     private let wakers = Atomic<Int>(0)
     // Under the monitor's lock:
     private var mail: [Message] = []
+    private var spent = SpentResponses()
     private var isScheduled = false
     private var isClosed = false
     private var isShutDown = false
@@ -119,6 +119,9 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
+    /// An answer that nobody holds any more ends on the loop, with its next mail.
+    func giveBack(_ response: Response) { monitor.withLock { spent.take(response) } }
+
     /// Before the first call.
     ///
     /// - Parameter login: nil: one without a token. They are numbered as they come.
@@ -168,7 +171,9 @@ final class ClientLoop: @unchecked Sendable {
         monitor.withLock {
             swap(&batch, &mail)
             isScheduled = false
+            spent.handOut(&spentBefore)
         }
+        spentBefore.removeAll(keepingCapacity: true)
         for index in batch.indices {
             // Of many, those at the end are later.
             if index % ClientLoop.messagesAMoment == 0 { clock.release() }
@@ -176,7 +181,6 @@ final class ClientLoop: @unchecked Sendable {
             carryOut(exchange(&batch[index], with: .nothing))
         }
         clock.release()
-        spent.free(&spentBefore)
         batch.removeAll(keepingCapacity: batch.count <= ClientLoop.largestSpare)
         spareMail = batch
     }
