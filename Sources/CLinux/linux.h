@@ -9,6 +9,7 @@
 #include <sys/select.h>
 #pragma pop_macro("__USE_XOPEN")
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <errno.h>
@@ -25,3 +26,6 @@ static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
 }
+
+/* How much later than asked the system may wake this thread, in nanoseconds; it is 50,000 by default. prctl is variadic. */
+static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

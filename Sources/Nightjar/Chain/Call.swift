@@ -81,7 +81,9 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Begun so far.
     private var exchanges: UInt32 = 0
 
-    private var state = State.preparing
+    private var state = State.preparing {
+        didSet { loop.awaitedAnswers += (state == .sent ? 1 : 0) - (oldValue == .sent ? 1 : 0) }
+    }
     /// An attempt before the present one was on a connection: whatever becomes of this one, a server may have acted.
     private var wasSentBefore = false
     /// The server has said, or it is known otherwise, that it did not act on the present attempt.

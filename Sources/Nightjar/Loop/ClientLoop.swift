@@ -69,8 +69,9 @@ final class ClientLoop: @unchecked Sendable {
     private var outbox: [QueueEvent] = []
     /// Whom ``outbox`` is for.
     private var addressee: CompletionQueue?
-    /// Events in ``outbox`` when it was last looked at.
-    private var gatheredBefore = 0
+    private var moderation = Moderation()
+    /// Calls whose request is with a server, and no part of the answer here yet.
+    var awaitedAnswers = 0
     private var alarm = Alarm()
 
     /// - Parameter innerTimeouts: those of the client's own calls.
@@ -311,16 +312,10 @@ final class ClientLoop: @unchecked Sendable {
         outbox.append(event)
     }
 
-    /// Sends what has gathered, or waits for more: while many calls are in flight and completions keep coming in, one
-    /// more look at the sockets, which does not block, costs less than one more wake-up of the poller.
     private func sendGathered() {
-        let gathered = outbox.count
-        guard gathered > gatheredBefore, gathered < ClientLoop.fullBatch, calls.count > gathered else {
-            gatheredBefore = 0
-            return sendEvents()
-        }
-        gatheredBefore = gathered
-        thread.loop.execute { self.sendGathered() }
+        let events = outbox.count
+        sendEvents()
+        if let rest = moderation.rest(after: events, awaited: awaitedAnswers) { LoopThread.rest(rest) }
     }
 
     private func sendEvents() {
@@ -377,8 +372,6 @@ final class ClientLoop: @unchecked Sendable {
     private static let largestInnerBody = 1 << 20
     /// How long a client that is closed waits for a new token. A server that has not answered by then has lost it.
     private static let farewell = Duration.seconds(15)
-    /// Events that are sent without waiting for more.
-    private static let fullBatch = 32
     /// Some hundred microseconds' worth.
     private static let messagesAMoment = 64
     /// Array storage kept for reuse, in elements.

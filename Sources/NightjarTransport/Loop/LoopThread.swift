@@ -23,6 +23,7 @@ public final class LoopThread: Sendable {
             pthread_create(
                 &thread, nil,
                 { argument in
+                    clinux_set_timer_slack(LoopThread.timerSlack)
                     let start = Unmanaged<Start>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue()
                     MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { start.publish($0) }
                     return nil
@@ -52,6 +53,14 @@ public final class LoopThread: Sendable {
         thread.withLock { if let thread = $0.take() { pthread_join(thread, nil) } }
     }
 
+    /// On the thread of a loop, which does nothing else meanwhile.
+    public static func rest(_ duration: Duration) {
+        var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
+        nanosleep(&length, nil)
+    }
+
+    /// In nanoseconds: a rest is to be as long as it says.
+    private static let timerSlack: UInt = 1000
     /// Where NIO reports that a loop has stopped; nothing else runs there.
     private static let farewells = DispatchQueue(label: "nightjar.farewells")
 

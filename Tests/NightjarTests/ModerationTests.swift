@@ -1,0 +1,68 @@
+import NightjarHTTP
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+/// When the loop rests between its looks at the sockets, and that it knows how many it waits for.
+@Suite struct ModerationTests {
+    @Test func fewCallsAreNotKeptWaiting() {
+        var moderation = Moderation()
+        for awaited in 0..<16 { #expect(moderation.rest(after: 1, awaited: awaited) == nil) }
+    }
+
+    @Test func aRestIsAMicrosecondForEachCallThatIsAwaited() {
+        var moderation = Moderation()
+        #expect(moderation.rest(after: 4, awaited: 16) == .microseconds(16))
+        #expect(moderation.rest(after: 4, awaited: 60) == .microseconds(60))
+        #expect(moderation.rest(after: 4, awaited: 100_000) == .microseconds(100))
+    }
+
+    /// Where a rest brings nothing, one batch is sent without, then two, then four; in the end all but one of 65.
+    @Test func restsInVainBecomeRare() {
+        var moderation = Moderation()
+        func batchesWithoutARest() -> Int {
+            var count = 0
+            while moderation.rest(after: 1, awaited: 50) == nil, count < 1000 { count += 1 }
+            return count
+        }
+        #expect(batchesWithoutARest() == 0)
+        #expect((0..<9).map { _ in batchesWithoutARest() } == [1, 2, 4, 8, 16, 32, 64, 64, 64])
+        // One that brings something makes up for all of them.
+        #expect(moderation.rest(after: 2, awaited: 50) != nil)
+        #expect(moderation.rest(after: 3, awaited: 50) != nil)
+        #expect(batchesWithoutARest() == 1)
+    }
+
+    /// What is awaited is counted by the calls' states, of which there are many ways out.
+    @Test(.timeLimit(.minutes(1))) func allThatIsAwaitedComesToAnEnd() throws {
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test/v1"
+        configuration.retry.maximumAttempts = 2
+        configuration.retry.base = .milliseconds(1)
+        let api = try Client(configuration) { HeldTransport($0) }
+        let queue = CompletionQueue()
+        let ended = Atomic(0)
+        func start(_ path: String) throws -> ClientTask {
+            try api.start(
+                Request(.get, path), on: queue, TaskHandlers { _, _ in ended.add(1, ordering: .relaxed) })
+        }
+        let held = try (0..<20).map { _ in try start("/hold") }
+        for status in [200, 404, 500, 503] { for _ in 0..<10 { _ = try start("/\(status)") } }
+        while ended.load(ordering: .relaxed) < 40 { queue.poll(timeout: .seconds(5)) }
+        #expect(awaited(api) == 20)
+        for task in held.prefix(15) { task.cancel() }
+        while ended.load(ordering: .relaxed) < 55 { queue.poll(timeout: .seconds(5)) }
+        #expect(awaited(api) == 5)
+        api.close()
+        queue.close()
+        #expect(ended.load(ordering: .relaxed) == 60)
+        #expect(api.loop.awaitedAnswers == 0)
+    }
+
+    private func awaited(_ api: Client) -> Int {
+        let count = Mutex<Int?>(nil)
+        api.loop.submit(.run { count.withLock { $0 = api.loop.awaitedAnswers } })
+        while true { if let count = count.withLock({ $0 }) { return count } }
+    }
+}
