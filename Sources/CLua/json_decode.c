@@ -12,6 +12,9 @@ static const char parser_key = 0;
 
 #define PARSER "nightjar.json.parser"
 
+/* Names that a document's objects have in common; few have more. */
+enum { NJL_JSON_NAMES = 64 };
+
 /* The parser's memory is not Lua's, but counts towards the limit of a script. */
 typedef struct owner {
   njs_parser *parser;
@@ -79,8 +82,32 @@ static void push_string(lua_State *L, const njs_document *document, uint64_t wor
   lua_pushlstring(L, (const char *)at + sizeof length, length);
 }
 
+/* Names that came before, each in the slot that its length and its ends lead to: objects of a list have the same ones, and Lua
+ * takes ten times as long to find out that it has a string. */
+typedef struct names {
+  int slots; /* The first one's index on the stack; 0: there are none, for so few names that they would not pay. */
+  const uint8_t *at[NJL_JSON_NAMES]; /* Where a slot's name lies in the document, its length in front; NULL: the slot is free. */
+} names;
+
+static void push_name(lua_State *L, const njs_document *document, names *known, uint64_t word) {
+  const uint8_t *at = document->strings + (word & 0x00ffffffffffffff);
+  uint32_t length;
+  memcpy(&length, at, sizeof length);
+  const uint8_t *bytes = at + sizeof length;
+  if (known->slots == 0 || length == 0) return (void)lua_pushlstring(L, (const char *)bytes, length);
+  unsigned slot = (length * 5u + bytes[0] * 3u + bytes[length / 2] * 7u + bytes[length - 1]) % NJL_JSON_NAMES;
+  const uint8_t *there = known->at[slot];
+  if (there != NULL && memcmp(there, at, sizeof length + length) == 0) {
+    lua_pushvalue(L, known->slots + (int)slot);
+    return;
+  }
+  lua_pushlstring(L, (const char *)bytes, length);
+  lua_copy(L, -1, known->slots + (int)slot);
+  known->at[slot] = at;
+}
+
 /* Tables within each other lie on the Lua stack, each object's pending name behind it. */
-static void push_value(lua_State *L, const njs_document *document, int null, int mark) {
+static void push_value(lua_State *L, const njs_document *document, int null, int mark, names *known) {
   /* Of an array, how many values it has; of an object, OBJECT. */
   enum { OBJECT = -1 };
   int64_t filled[NJS_MAX_DEPTH];
@@ -117,7 +144,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
         lua_createtable(L, 0, (int)(word >> 32 & 0xffffff));
         filled[depth++] = OBJECT;
         if ((char)(tape[at] >> 56) != '}') {
-          push_string(L, document, tape[at++]);
+          push_name(L, document, known, tape[at++]);
           continue;
         }
         at++;
@@ -130,7 +157,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
       if (filled[depth - 1] == OBJECT) {
         lua_rawset(L, -3);
         if ((char)(tape[at] >> 56) != '}') {
-          push_string(L, document, tape[at++]);
+          push_name(L, document, known, tape[at++]);
           break;
         }
       } else {
@@ -143,7 +170,33 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
   }
 }
 
+/* document, null, mark -> value */
+static int build(lua_State *L) {
+  names known = {.slots = lua_gettop(L) + 1};
+  luaL_checkstack(L, NJL_JSON_NAMES, "names");
+  lua_settop(L, lua_gettop(L) + NJL_JSON_NAMES);
+  push_value(L, lua_touserdata(L, 1), 2, 3, &known);
+  return 1;
+}
+
+/* For a document that is worth it: while the collector rests. All that is built is in use until it is whole, so a collector that
+ * goes round meanwhile looks at it again and again and finds nothing to free. It does its part before, for the values that a text
+ * of this length becomes. */
+static void build_in_one_go(lua_State *L, const njs_document *document, size_t length, int null, int mark) {
+  enum { VALUES_OF_A_BYTE = 3 };
+  lua_gc(L, LUA_GCSTEP, (int)(length / 1024 * VALUES_OF_A_BYTE));
+  lua_pushcfunction(L, build);
+  lua_pushlightuserdata(L, (void *)document);
+  lua_pushvalue(L, null);
+  lua_pushvalue(L, mark);
+  lua_gc(L, LUA_GCSTOP);
+  int status = lua_pcall(L, 3, 1, 0);
+  lua_gc(L, LUA_GCRESTART);
+  if (status != LUA_OK) lua_error(L);
+}
+
 void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t length) {
+  enum { LARGE = 32 << 10 };
   luaL_checkstack(L, 8, "JSON");
   owner *self = take_parser(L);
   int index = lua_gettop(L);
@@ -159,7 +212,8 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
   }
   njl_json_push_null(L);
   njl_json_push_array_mark(L);
-  push_value(L, &document, index + 1, index + 2);
+  if (length >= LARGE && lua_gc(L, LUA_GCISRUNNING) == 1) build_in_one_go(L, &document, length, index + 1, index + 2);
+  else push_value(L, &document, index + 1, index + 2, &(names){0});
   give_back(L, index, self);
   lua_replace(L, index);
   lua_settop(L, index);

@@ -117,6 +117,47 @@ for _ = 1, 2000 do
     '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}')
 end
 
+-- A long document becomes the same as its parts: names that come again, more of them than are remembered, long and empty ones.
+do
+  local objects = {}
+  for i = 1, 2000 do
+    local object = {id = i, [""] = -i, ["name" .. i % 100] = "a", ["\u{e4}" .. ("x"):rep(i % 60)] = {i, {}}, list = nightjar.array {}}
+    objects[i] = object
+  end
+  local text = encode(objects)
+  assert(#text > 100000)
+  local whole = decode(text)
+  equal(#whole, 2000)
+  for i = 1, 2000 do equal(encode(whole[i], {sorted = true}), encode(objects[i], {sorted = true})) end
+
+  -- The collector goes on as it was, and a decoded document that nobody keeps does not stay.
+  assert(collectgarbage "isrunning")
+  collectgarbage "stop"
+  decode(text)
+  assert(not collectgarbage "isrunning")
+  collectgarbage "restart"
+  for _, mode in ipairs {"incremental", "generational"} do
+    collectgarbage(mode)
+    collectgarbage()
+    local before = collectgarbage "count"
+    decode(text)
+    local one = collectgarbage "count" - before
+    local most = 0
+    for _ = 1, 30 do
+      decode(text)
+      most = math.max(most, collectgarbage "count" - before)
+    end
+    assert(most < 4 * one, mode)
+  end
+  collectgarbage "incremental"
+
+  -- Also where it is decoded by what the collector runs.
+  local seen
+  setmetatable({}, {__gc = function() seen = #decode(text) end})
+  collectgarbage()
+  equal(seen, 2000)
+end
+
 -- A place in a value. RFC 6901 section 5.
 do
   local document = decode '{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\\\j":5,"k\\"l":6," ":7,"m~n":8,"01":9}'

@@ -54,6 +54,12 @@ import Testing
         local item, _, err = nightjar.json.pointer({a = {1}}, '/a~01/0'), pcall(nightjar.json.decode, '[1,}')
         local _, why = pcall(nightjar.json.encode, {[{}] = 1})
         """,
+        // Long enough for what is done for long documents alone.
+        """
+        local text = '{"pad":"' .. ("x"):rep(40000) .. '","list":[{"name":"a"},{"name":"b","more":{}}]}'
+        local isDecoded, back = pcall(nightjar.json.decode, text)
+        assert(collectgarbage "isrunning")
+        """,
         """
         local input = nightjar.stdin
         local _, why = pcall(input.lines, 0)
