@@ -146,6 +146,8 @@ static int open_state(lua_State *L) {
     njl_open_sandbox(L);
   } else {
     luaL_openlibs(L);
+    /* As lua does: an answer that a script reads and forgets is collected while it is still in the processor's cache. */
+    lua_gc(L, LUA_GCGEN, 0, 0);
   }
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;

@@ -246,7 +246,10 @@ extension Method {
 extension njl_bytes {
     /// - Parameter role: names the bytes in the message, as in "the path".
     func text(_ role: String) throws(NightjarError) -> String {
-        guard let text = String(validating: buffer, as: UTF8.self) else {
+        // Nearly all of them are ASCII, which needs none of the care that is generic over encodings.
+        let bytes = buffer
+        if (bytes.reduce(0) { $0 | $1 }) < 0x80 { return String(decoding: bytes, as: UTF8.self) }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw NightjarError(.invalidRequest, "\(role) is not UTF-8")
         }
         return text

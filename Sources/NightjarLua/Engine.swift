@@ -56,8 +56,9 @@ final class Engine: @unchecked Sendable {
     }
 
     func start(
-        _ request: Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
+        _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
     ) throws(NightjarError) -> Outcome {
+        request = confined(request)
         let outcome = Outcome(wait: wait)
         var handlers = TaskHandlers { [self] task, result in
             if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
@@ -93,17 +94,15 @@ final class Engine: @unchecked Sendable {
                 tell(outcome)
             }
         }
-        outcome.task = try client.start(confined(request), on: queue, handlers)
+        outcome.task = try client.start(request, on: queue, handlers)
         if isFollowed { followed.begin(outcome) }
         add(outcome)
         return outcome
     }
 
     /// The request, that goes nowhere but where the script may.
-    func confined(_ request: Request) -> Request {
-        guard let allowedOrigins else { return request }
-        var request = request
-        request.allowedOrigins = allowedOrigins
+    func confined(_ request: consuming Request) -> Request {
+        if let allowedOrigins { request.allowedOrigins = allowedOrigins }
         return request
     }
 

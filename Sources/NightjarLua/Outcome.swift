@@ -94,6 +94,7 @@ final class Outcome: @unchecked Sendable {
 
     /// Texts that are to be made anew.
     private func forget(_ fields: [njl_field]) {
+        guard !texts.isEmpty else { return }
         let fields = fields.map(\.rawValue)
         for text in texts where fields.contains(text.field) { text.bytes.deallocate() }
         texts.removeAll { fields.contains($0.field) }

@@ -136,6 +136,7 @@ do
   decode(text)
   assert(not collectgarbage "isrunning")
   collectgarbage "restart"
+  local former = collectgarbage "incremental"
   for _, mode in ipairs {"incremental", "generational"} do
     collectgarbage(mode)
     collectgarbage()
@@ -149,7 +150,7 @@ do
     end
     assert(most < 4 * one, mode)
   end
-  collectgarbage "incremental"
+  collectgarbage(former)
 
   -- Also where it is decoded by what the collector runs.
   local seen

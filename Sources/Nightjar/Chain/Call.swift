@@ -600,8 +600,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
     private func reserve(_ head: ResponseHead) {
         guard let announced = head.contentLength, announced > 0 else { return }
-        content = ByteBufferAllocator().buffer(
-            capacity: min(announced, options.maximumBody, Call.largestReserve) + 1)
+        content = loop.spareBodies.take(min(announced, options.maximumBody, Call.largestReserve) + 1)
     }
 
     private func elapsed(until moment: NIODeadline) -> Duration {

@@ -63,6 +63,7 @@ final class ClientLoop: @unchecked Sendable {
     let checkers: WorkerThreads
     private var spareMail: [Message] = []
     private var spentBefore: [Response] = []
+    var spareBodies = SpareBodies()
     private var calls: [Call] = []
     /// Told when the client is closed: what waits and is no call.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
@@ -174,6 +175,7 @@ final class ClientLoop: @unchecked Sendable {
             isScheduled = false
             spent.handOut(&spentBefore)
         }
+        for response in spentBefore { spareBodies.keep(response.body) }
         spentBefore.removeAll(keepingCapacity: true)
         for index in batch.indices {
             // Of many, those at the end are later.

@@ -1,0 +1,64 @@
+import NIOCore
+import Testing
+
+@testable import Nightjar
+
+/// Memory of bodies that are read serves those that come next, and nobody else's is touched.
+@Suite struct SpareBodiesTests {
+    private func body(_ count: Int, of byte: UInt8 = 1) -> ByteBuffer { ByteBuffer(repeating: byte, count: count) }
+
+    private func address(of buffer: ByteBuffer) -> UnsafeRawPointer? {
+        buffer.withVeryUnsafeBytes { $0.baseAddress }
+    }
+
+    @Test func whatWasReadServesTheNext() {
+        var spare = SpareBodies()
+        var first = Optional(body(1000))
+        let place = first.flatMap(address)
+        if let first { spare.keep(first) }
+        first = nil
+        let next = spare.take(900)
+        #expect(address(of: next) == place)
+        #expect(next.readableBytes == 0 && next.writerIndex == 0 && next.writableBytes >= 900)
+        // There is no second one.
+        #expect(address(of: spare.take(900)) != place)
+    }
+
+    @Test func whatSomebodyHoldsStaysHis() {
+        var spare = SpareBodies()
+        let held = body(1000, of: 7)
+        spare.keep(held)
+        var next = spare.take(1000)
+        next.writeRepeatingByte(9, count: 1000)
+        #expect(address(of: next) != address(of: held))
+        #expect(held == body(1000, of: 7))
+    }
+
+    @Test func aShortBodyDoesNotKeepTheRoomOfALongOne() {
+        var spare = SpareBodies()
+        spare.keep(body(40_000))
+        let short = spare.take(100)
+        #expect(short.storageCapacity < 1000)
+        spare.keep(body(100))
+        #expect(spare.take(5000).writableBytes >= 5000)
+        #expect(spare.take(0).readableBytes == 0)
+    }
+
+    /// 128 KiB in all, and nothing above 64.
+    @Test func soMuchIsKeptAndNoMore() {
+        var spare = SpareBodies()
+        spare.keep(ByteBuffer())
+        spare.keep(body(70_000))
+        var held: [UnsafeRawPointer?] = []
+        for _ in 0..<100 {
+            let one = body(4000)
+            held.append(address(of: one))
+            spare.keep(one)
+        }
+        var taken: [ByteBuffer] = []
+        for _ in 0..<100 { taken.append(spare.take(4000)) }
+        let reused = taken.prefix(32).map(address)
+        #expect(reused.allSatisfy(held.contains))
+        #expect(spare.take(1 << 20).writableBytes >= 1 << 20)
+    }
+}
