@@ -55,11 +55,13 @@ public func njl_call_start(
         if request.is_look_up {
             return Handle<Outcome>.own(try engine.lookUp(try Request(request), on: client, for: wait))
         }
-        var asked = try Request(request, for: client)
+        // Changed in place and handed on: a copy of a request costs as much as a stage of a call.
+        var asked = try Request(methodAndTarget: request)
+        try asked.read(request, for: client)
         let errand = Handle<Errand>.borrow(request.errand)
         try errand?.settle(&asked, request, for: client)
         let outcome = try engine.start(
-            asked, on: client, for: wait,
+            consume asked, on: client, for: wait,
             Engine.Wishes(
                 isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
                 asksRetries: request.asks_retries, restartsBody: request.restarts_body,
@@ -160,7 +162,16 @@ func refusing(
 
 extension Request {
     init(_ source: njl_request) throws(NightjarError) {
+        try self.init(methodAndTarget: source)
+        try read(source)
+    }
+
+    init(methodAndTarget source: njl_request) throws(NightjarError) {
         self.init(try Method(source.method), try source.target.text("the path"))
+    }
+
+    /// The rest of it.
+    mutating func read(_ source: njl_request) throws(NightjarError) {
         query = try source.queryItems
         parameters = try source.parameters
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {

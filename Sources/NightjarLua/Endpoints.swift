@@ -76,10 +76,12 @@ public func njl_catalog_has_parameter(
 extension Request {
     /// What a script asks of a client, an endpoint's values in their places.
     init(_ source: njl_request, for client: Client) throws(NightjarError) {
-        guard let operation = try source.operation else {
-            try self.init(source)
-            return
-        }
+        try self.init(methodAndTarget: source)
+        try read(source, for: client)
+    }
+
+    mutating func read(_ source: njl_request, for client: Client) throws(NightjarError) {
+        guard let operation = try source.operation else { return try read(source) }
         var arguments = Arguments()
         switch try source.arguments.length == 0 ? .object([]) : JSONValue(parsing: source.arguments.buffer) {
         case .object(let members): arguments.values = members.map { (name: $0.name, value: $0.value) }
@@ -91,7 +93,7 @@ extension Request {
                 "endpoint \(quoted(operation.name)): parameters have names, as in { id = 42 }, and a list was given")
         }
         if source.value.data != nil { arguments.body = .value(try JSONValue(parsing: source.value.buffer)) }
-        try self.init(source)
+        try read(source)
         try client.apply(operation, arguments, to: &self)
     }
 }

@@ -58,7 +58,7 @@ final class Engine: @unchecked Sendable {
     func start(
         _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
     ) throws(NightjarError) -> Outcome {
-        request = confined(request)
+        if let allowedOrigins { request.allowedOrigins = allowedOrigins }
         let outcome = Outcome(wait: wait)
         var handlers = TaskHandlers { [self] task, result in
             if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
