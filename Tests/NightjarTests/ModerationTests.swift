@@ -6,32 +6,56 @@ import Testing
 
 /// When the loop rests between its looks at the sockets, and that it knows how many it waits for.
 @Suite struct ModerationTests {
-    @Test func fewCallsAreNotKeptWaiting() {
+    /// One of which so many calls are awaited.
+    private func moderation(awaiting count: Int) -> Moderation {
         var moderation = Moderation()
-        for awaited in 0..<16 { #expect(moderation.rest(after: 1, awaited: awaited) == nil) }
+        for _ in 0..<count { moderation.began() }
+        return moderation
     }
 
-    @Test func aRestIsAMicrosecondForEachCallThatIsAwaited() {
-        var moderation = Moderation()
-        #expect(moderation.rest(after: 4, awaited: 16) == .microseconds(16))
-        #expect(moderation.rest(after: 4, awaited: 60) == .microseconds(60))
-        #expect(moderation.rest(after: 4, awaited: 100_000) == .microseconds(100))
+    /// So many answers come, and as many calls follow on them.
+    private func rest(_ moderation: inout Moderation, after answers: Int) -> Duration? {
+        for _ in 0..<answers { moderation.ended() }
+        for _ in 0..<answers { moderation.began() }
+        return moderation.rest()
+    }
+
+    @Test func fewCallsAreNotKeptWaiting() {
+        for awaited in 1..<16 {
+            var moderation = moderation(awaiting: awaited)
+            #expect(rest(&moderation, after: 1) == nil)
+        }
+    }
+
+    @Test(arguments: [(16, 16), (60, 60), (100, 100), (100_000, 100)])
+    func aRestIsAMicrosecondForEachCallThatIsAwaited(awaited: Int, microseconds: Int) {
+        var moderation = moderation(awaiting: awaited)
+        #expect(rest(&moderation, after: 4) == .microseconds(microseconds))
     }
 
     /// Where a rest brings nothing, one batch is sent without, then two, then four; in the end all but one of 65.
     @Test func restsInVainBecomeRare() {
-        var moderation = Moderation()
+        var moderation = moderation(awaiting: 50)
         func batchesWithoutARest() -> Int {
             var count = 0
-            while moderation.rest(after: 1, awaited: 50) == nil, count < 1000 { count += 1 }
+            while rest(&moderation, after: 1) == nil, count < 1000 { count += 1 }
             return count
         }
         #expect(batchesWithoutARest() == 0)
         #expect((0..<9).map { _ in batchesWithoutARest() } == [1, 2, 4, 8, 16, 32, 64, 64, 64])
         // One that brings something makes up for all of them.
-        #expect(moderation.rest(after: 2, awaited: 50) != nil)
-        #expect(moderation.rest(after: 3, awaited: 50) != nil)
+        #expect(rest(&moderation, after: 2) != nil)
+        #expect(rest(&moderation, after: 3) != nil)
         #expect(batchesWithoutARest() == 1)
+    }
+
+    /// Who reads an answer part by part is not kept waiting for those who have none yet.
+    @Test func partsOfAnswersBringNoRest() {
+        var moderation = moderation(awaiting: 50)
+        #expect(rest(&moderation, after: 0) == nil)
+        #expect(rest(&moderation, after: 1) != nil)
+        #expect(rest(&moderation, after: 0) == nil)
+        #expect(rest(&moderation, after: 2) != nil)
     }
 
     /// What is awaited is counted by the calls' states, of which there are many ways out.
@@ -57,12 +81,12 @@ import Testing
         api.close()
         queue.close()
         #expect(ended.load(ordering: .relaxed) == 60)
-        #expect(api.loop.awaitedAnswers == 0)
+        #expect(api.loop.moderation.awaited == 0)
     }
 
     private func awaited(_ api: Client) -> Int {
         let count = Mutex<Int?>(nil)
-        api.loop.submit(.run { count.withLock { $0 = api.loop.awaitedAnswers } })
+        api.loop.submit(.run { count.withLock { $0 = api.loop.moderation.awaited } })
         while true { if let count = count.withLock({ $0 }) { return count } }
     }
 }

@@ -82,7 +82,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var exchanges: UInt32 = 0
 
     private var state = State.preparing {
-        didSet { loop.awaitedAnswers += (state == .sent ? 1 : 0) - (oldValue == .sent ? 1 : 0) }
+        didSet {
+            guard (state == .sent) != (oldValue == .sent) else { return }
+            if state == .sent { loop.moderation.began() } else { loop.moderation.ended() }
+        }
     }
     /// An attempt before the present one was on a connection: whatever becomes of this one, a server may have acted.
     private var wasSentBefore = false

@@ -70,9 +70,7 @@ final class ClientLoop: @unchecked Sendable {
     private var outbox: [QueueEvent] = []
     /// Whom ``outbox`` is for.
     private var addressee: CompletionQueue?
-    private var moderation = Moderation()
-    /// Calls whose request is with a server, and no part of the answer here yet.
-    var awaitedAnswers = 0
+    var moderation = Moderation()
     private var alarm = Alarm()
 
     /// - Parameter innerTimeouts: those of the client's own calls.
@@ -315,9 +313,8 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func sendGathered() {
-        let events = outbox.count
         sendEvents()
-        if let rest = moderation.rest(after: events, awaited: awaitedAnswers) { LoopThread.rest(rest) }
+        if let rest = moderation.rest() { LoopThread.rest(rest) }
     }
 
     private func sendEvents() {

@@ -13,8 +13,9 @@ struct SpareBodies {
     /// - Parameter body: of an answer that ends. Whoever else holds it keeps it.
     mutating func keep(_ body: ByteBuffer) {
         let size = body.storageCapacity
-        guard size > 0, size <= SpareBodies.largest, bytes + size <= SpareBodies.mostBytes else { return }
-        bytes += size
+        guard size > 0, size <= SpareBodies.largest, bytes + size + SpareBodies.overhead <= SpareBodies.mostBytes
+        else { return }
+        bytes += size + SpareBodies.overhead
         bodies.append(body)
     }
 
@@ -24,7 +25,7 @@ struct SpareBodies {
             return ByteBufferAllocator().buffer(capacity: room)
         }
         let size = body.storageCapacity
-        bytes -= size
+        bytes -= size + SpareBodies.overhead
         // A short body in the room of a long one would keep it for as long as somebody keeps the answer.
         guard size >= room, size / 4 < room else { return ByteBufferAllocator().buffer(capacity: room) }
         // Where somebody else holds it, this takes other memory.
@@ -34,6 +35,8 @@ struct SpareBodies {
 
     /// In bytes; what takes longer to fill than to get is not kept.
     private static let largest = 64 * 1024
+    /// Of one that is kept, beside its bytes.
+    private static let overhead = 128
     /// A client that rests keeps so much.
     private static let mostBytes = 128 * 1024
 }
