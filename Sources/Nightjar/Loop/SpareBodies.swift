@@ -2,8 +2,8 @@ import NIOCore
 
 /// Memory of bodies that nobody reads any more, for those that come next.
 ///
-/// What is larger than a kibibyte is beyond what malloc keeps at hand for a thread: taking and giving it back costs a small call a
-/// tenth of its instructions, and what was read last is still in the processor's cache.
+/// What is larger than a kibibyte is beyond what malloc keeps at hand for a thread: taking it and giving it back costs a small call
+/// a twentieth of its time. What was read last is still in the processor's cache.
 ///
 /// Belongs to the loop.
 struct SpareBodies {
