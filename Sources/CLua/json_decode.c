@@ -75,35 +75,38 @@ static void give_back(lua_State *L, int index, owner *self) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &parser_key);
 }
 
-static void push_string(lua_State *L, const njs_document *document, uint64_t word) {
+/* Where a string lies in the document: its length, then its bytes. */
+static const uint8_t *string_at(const njs_document *document, uint64_t word, uint32_t *length) {
   const uint8_t *at = document->strings + (word & 0x00ffffffffffffff);
+  memcpy(length, at, sizeof *length);
+  return at;
+}
+
+static void push_string(lua_State *L, const njs_document *document, uint64_t word) {
   uint32_t length;
-  memcpy(&length, at, sizeof length);
+  const uint8_t *at = string_at(document, word, &length);
   lua_pushlstring(L, (const char *)at + sizeof length, length);
 }
 
-/* Names that came before, each in the slot that its length and its ends lead to: objects of a list have the same ones, and Lua
- * takes ten times as long to find out that it has a string. */
+/* Names that came before, each in the slot that its length and some of its bytes lead to: objects of a list have the same ones,
+ * and Lua looks for each among all its strings, which is a tenth of the time that decoding takes. */
 typedef struct names {
   int slots; /* The first one's index on the stack; 0: there are none, for so few names that they would not pay. */
-  const uint8_t *at[NJL_JSON_NAMES]; /* Where a slot's name lies in the document, its length in front; NULL: the slot is free. */
+  const uint8_t *at[NJL_JSON_NAMES]; /* As string_at says it; NULL: the slot is free. */
 } names;
 
 static void push_name(lua_State *L, const njs_document *document, names *known, uint64_t word) {
-  const uint8_t *at = document->strings + (word & 0x00ffffffffffffff);
   uint32_t length;
-  memcpy(&length, at, sizeof length);
-  const uint8_t *bytes = at + sizeof length;
-  if (known->slots == 0 || length == 0) return (void)lua_pushlstring(L, (const char *)bytes, length);
-  unsigned slot = (length * 5u + bytes[0] * 3u + bytes[length / 2] * 7u + bytes[length - 1]) % NJL_JSON_NAMES;
-  const uint8_t *there = known->at[slot];
-  if (there != NULL && memcmp(there, at, sizeof length + length) == 0) {
-    lua_pushvalue(L, known->slots + (int)slot);
-    return;
-  }
-  lua_pushlstring(L, (const char *)bytes, length);
-  lua_copy(L, -1, known->slots + (int)slot);
-  known->at[slot] = at;
+  const uint8_t *at = string_at(document, word, &length), *bytes = at + sizeof length;
+  if (known->slots == 0 || length == 0) return push_string(L, document, word);
+  unsigned place = (length * 5u + bytes[0] * 3u + bytes[length / 2] * 7u + bytes[length - 1]) % NJL_JSON_NAMES;
+  int slot = known->slots + (int)place;
+  /* It lies before this one, so there is as much to compare. */
+  const uint8_t *there = known->at[place];
+  if (there != NULL && memcmp(there, at, sizeof length + length) == 0) return lua_pushvalue(L, slot);
+  push_string(L, document, word);
+  lua_copy(L, -1, slot);
+  known->at[place] = at;
 }
 
 /* Tables within each other lie on the Lua stack, each object's pending name behind it. */

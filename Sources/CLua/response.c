@@ -128,14 +128,9 @@ enum {
   IDEMPOTENCY_KEY, REFRESHED
 };
 
-/* res.field, by the upvalues: numbers of the fields, the metatable of responses */
 static int response_index(lua_State *L) {
   njl_response response;
-  njl_reply *reply = lua_touserdata(L, 1);
-  /* As check_response does, without a look-up by its name: each field that a script reads comes this way. */
-  bool is_response = reply != NULL && lua_getmetatable(L, 1) && lua_rawequal(L, -1, lua_upvalueindex(2));
-  if (!is_response || !njl_outcome_response(reply->wait.call, &response)) check_response(L, 1, &response);
-  njl_outcome *outcome = reply->wait.call;
+  njl_outcome *outcome = check_response(L, 1, &response);
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
@@ -262,8 +257,7 @@ void njl_open_response(lua_State *L) {
       {"__index", headers_index}, {"__pairs", headers_pairs}, {"__len", headers_length}, {NULL, NULL}};
   njl_push_metatable(L, NJL_RESPONSE, response);
   njl_push_field_numbers(L, field_names);
-  lua_pushvalue(L, -2);
-  lua_pushcclosure(L, response_index, 2);
+  lua_pushcclosure(L, response_index, 1);
   lua_setfield(L, -2, "__index");
   njl_push_metatable(L, NJL_HEADERS, headers);
   lua_pop(L, 2);

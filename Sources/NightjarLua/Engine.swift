@@ -58,7 +58,7 @@ final class Engine: @unchecked Sendable {
     func start(
         _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
     ) throws(NightjarError) -> Outcome {
-        if let allowedOrigins { request.allowedOrigins = allowedOrigins }
+        confine(&request)
         let outcome = Outcome(wait: wait)
         var handlers = TaskHandlers { [self] task, result in
             if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
@@ -102,8 +102,12 @@ final class Engine: @unchecked Sendable {
 
     /// The request, that goes nowhere but where the script may.
     func confined(_ request: consuming Request) -> Request {
-        if let allowedOrigins { request.allowedOrigins = allowedOrigins }
+        confine(&request)
         return request
+    }
+
+    private func confine(_ request: inout Request) {
+        if let allowedOrigins { request.allowedOrigins = allowedOrigins }
     }
 
     private func add(_ outcome: Outcome) {

@@ -149,7 +149,7 @@ final class Errand: @unchecked Sendable {
     ///
     /// - Parameter request: made of `source`, whose path is the wanted one as ``json`` has it.
     func settle(_ request: inout Request, _ source: njl_request, for client: Client) throws(NightjarError) {
-        var asked = Request(try Method(source.method), try source.target.text("the path"))
+        var asked = try Request(methodAndTarget: source)
         asked.query = try source.queryItems
         asked.parameters = try source.parameters
         asked.usesAuth = request.usesAuth && sent.carriesCredentials

@@ -64,7 +64,7 @@ end
 
 -- --- Objects ---
 
--- Names that an __index knows: those of a table, or of the tables that a function of C has as upvalues, save for metatables.
+-- Names that an __index knows: those of a table, or of the tables that a function of C has as upvalues.
 local function names_in(index)
   local found = {}
   local function add(table) for name in pairs(table) do found[name] = true end end
@@ -72,7 +72,7 @@ local function names_in(index)
   if type(index) == "function" then
     for place = 1, 8 do
       local _, value = debug.getupvalue(index, place)
-      if type(value) == "table" and value.__name == nil then add(value) end
+      if type(value) == "table" then add(value) end
     end
   end
   return found

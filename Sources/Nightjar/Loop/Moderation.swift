@@ -1,5 +1,3 @@
-import NightjarHTTP
-
 /// When the loop rests for a moment before it looks at its sockets again: interrupt moderation, as network cards have it.
 ///
 /// Answers of a busy server on a near network come one by one, each a few microseconds behind the other. A loop that takes each

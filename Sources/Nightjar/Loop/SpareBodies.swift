@@ -8,7 +8,8 @@ import NIOCore
 /// Belongs to the loop.
 struct SpareBodies {
     private var bodies: [ByteBuffer] = []
-    private var bytes = 0
+    /// What they take.
+    private(set) var bytes = 0
 
     /// - Parameter body: of an answer that ends. Whoever else holds it keeps it.
     mutating func keep(_ body: ByteBuffer) {
