@@ -40,8 +40,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var isReused = false
     private var requestIsComplete = false
     private var answerHasBegun = false
-    /// What is left to write of a request's body.
-    private var outgoing = OutgoingBody.none
+    /// What is left to write of a request's body; nil where it has none.
+    private var outgoing: OutgoingBody?
     /// Nil for a request that does not ask before it sends its body.
     private var expectation: ExpectContinue?
     /// Runs out when the server has not answered the expectation.
@@ -119,9 +119,14 @@ final class HTTP1Connection: ChannelInboundHandler {
         decoder.expectResponse(to: request.method)
 
         var head = host.wireHead(of: request)
-        outgoing = OutgoingBody(
-            request.body, request.framing, asksFirst: request.expectsContinue, inlinedInto: &head)
-        requestIsComplete = outgoing.isComplete
+        if case .none = request.body {
+            requestIsComplete = true
+        } else {
+            let body = OutgoingBody(
+                request.body, request.framing, asksFirst: request.expectsContinue, inlinedInto: &head)
+            requestIsComplete = body.isComplete
+            outgoing = body
+        }
         writeHead(head, context)
         if request.expectsContinue {
             ask(ExpectContinue(bodyIsReplayable: request.body.isReplayable), context)
@@ -145,7 +150,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         var isUnflushed = false
         defer { if isUnflushed { context.flush() } }
         while phase == .busy, !requestIsComplete, expectation?.letsBodyPass ?? true, context.channel.isWritable {
-            switch outgoing.next() {
+            switch outgoing?.next() ?? .complete {
             case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)
                 isUnflushed = true
@@ -172,7 +177,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func send(_ part: ByteBuffer) {
         guard phase == .busy, let context else { return }
         do throws(NightjarError) {
-            try outgoing.receive(part)
+            try outgoing?.receive(part)
         } catch {
             return fail(error)
         }
@@ -182,7 +187,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func endBody() {
         guard phase == .busy, let context else { return }
         do throws(NightjarError) {
-            try outgoing.end()
+            try outgoing?.end()
         } catch {
             return fail(error)
         }
@@ -197,7 +202,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     /// Bytes of the request's content that the channel was given.
-    var sentBytes: Int { outgoing.sentBytes }
+    var sentBytes: Int { outgoing?.sentBytes ?? 0 }
 
     // MARK: Asking before the body
 
@@ -217,7 +222,7 @@ final class HTTP1Connection: ChannelInboundHandler {
                 in: .nanoseconds(patience.nanosecondsClamped)
             ) { self.patienceEnded() }
         case .sendBody: continueBody(context)
-        case .dropBody: outgoing = .none
+        case .dropBody: outgoing = nil
         case .repeatWithoutExpectation:
             let exchange = exchange
             abandon()
@@ -291,7 +296,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func finish(trailers: Headers) {
         guard let exchange else { return }
         self.exchange = nil
-        outgoing = .none
+        outgoing = nil
         forgetExpectation()
         let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
         isReading = true
@@ -360,7 +365,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         guard phase == .busy else { return }
         phase = .closed
         exchange = nil
-        outgoing = .none
+        outgoing = nil
         forgetExpectation()
         context?.close(promise: nil)
         transport.lost(self)

@@ -27,12 +27,6 @@ struct OutgoingBody {
     /// Encoded and not yet written.
     private var pending = Deque<ByteBuffer>()
 
-    static let none = OutgoingBody()
-
-    private init() {
-        encoder = HTTP1BodyEncoder(.absent)
-    }
-
     /// Small content goes into the same write as the head, unless the server is asked for it first.
     init(_ body: RequestBody, _ framing: BodyFraming, asksFirst: Bool = false, inlinedInto head: inout ByteBuffer) {
         encoder = HTTP1BodyEncoder(framing)
