@@ -12,7 +12,7 @@ typedef struct cache {
 } cache;
 
 static cache *check_cache(lua_State *L) {
-  cache *self = luaL_testudata(L, 1, NJL_CACHE);
+  cache *self = njl_test(L, 1, NJL_CACHE);
   if (self != NULL && self->handle != NULL) return self;
   luaL_error(L, "cache expected, got %s; call it with a colon, as in api.cache:get(\"/path\")", luaL_typename(L, 1));
   return NULL;
@@ -22,7 +22,7 @@ int njl_cache_push(lua_State *L) {
   njl_client *client = njl_check_client(L);
   cache *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (cache){0};
-  luaL_setmetatable(L, NJL_CACHE);
+  njl_set_type(L, NJL_CACHE);
   njl_own(L);
   self->handle = njl_client_cache(client);
   if (self->handle == NULL) {

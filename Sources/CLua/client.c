@@ -13,7 +13,7 @@ typedef struct client {
 } client;
 
 static client *check_client(lua_State *L) {
-  client *self = luaL_testudata(L, 1, NJL_CLIENT);
+  client *self = njl_test(L, 1, NJL_CLIENT);
   if (self == NULL) {
     luaL_error(L, "client expected, got %s; call it with a colon, as in api:get(\"/path\")", luaL_typename(L, 1));
     return NULL;
@@ -61,7 +61,7 @@ bool njl_push_numbered(lua_State *L, lua_Integer number) {
 static client *push_client(lua_State *L, njl_host *host) {
   client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
   *self = (client){.host = host};
-  luaL_setmetatable(L, NJL_CLIENT);
+  njl_set_type(L, NJL_CLIENT);
   njl_own(L);
   return self;
 }
@@ -193,6 +193,7 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
   if (host->follows && njl_is_followed(host)) {
     followed = *request;
     followed.is_followed = true;
+    followed.is_bare = false;
     request = &followed;
   }
   njl_outcome *refusal = NULL;
@@ -265,6 +266,7 @@ static int verb(lua_State *L) {
   njl_request request = {0};
   request.target.data = lua_tolstring(L, 2, &request.target.length);
   request.method.data = lua_tolstring(L, lua_upvalueindex(1), &request.method.length);
+  request.is_bare = lua_isnil(L, 3);
   njl_bytes method = request.method, target = request.target;
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
   if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
@@ -291,7 +293,7 @@ int njl_send_request(lua_State *L) {
 
 /* api:close(), also as <close> and by the collector: cancels what is in flight. Twice is once. */
 static int close(lua_State *L) {
-  client *self = luaL_checkudata(L, 1, NJL_CLIENT);
+  client *self = njl_check(L, 1, NJL_CLIENT);
   njl_client *handle = self->handle;
   self->handle = NULL;
   if (handle != NULL && !self->is_shared) njl_client_close(handle);
@@ -300,7 +302,7 @@ static int close(lua_State *L) {
 }
 
 static int describe(lua_State *L) {
-  client *self = luaL_checkudata(L, 1, NJL_CLIENT);
+  client *self = njl_check(L, 1, NJL_CLIENT);
   lua_pushfstring(L, "%s: %p%s", NJL_CLIENT, (void *)self, self->handle == NULL ? " (closed)" : "");
   return 1;
 }

@@ -16,7 +16,7 @@ struct njl_clock {
 };
 
 static njl_clock *check_clock(lua_State *L) {
-  njl_clock *self = luaL_checkudata(L, 1, NJL_CLOCK);
+  njl_clock *self = njl_check(L, 1, NJL_CLOCK);
   if (self->host == NULL) luaL_error(L, "the clock is closed");
   return self;
 }
@@ -87,14 +87,14 @@ static void close_it(lua_State *L, njl_clock *self) {
 
 /* clock:close(), also as <close>: from here on real time passes for those that wait, who have as long to wait as before. */
 static int close_clock(lua_State *L) {
-  close_it(L, luaL_checkudata(L, 1, NJL_CLOCK));
+  close_it(L, njl_check(L, 1, NJL_CLOCK));
   return 0;
 }
 
 static int describe(lua_State *L) {
-  const njl_clock *self = luaL_checkudata(L, 1, NJL_CLOCK);
-  if (self->host == NULL) lua_pushliteral(L, NJL_CLOCK ": closed");
-  else lua_pushfstring(L, NJL_CLOCK ": %f s", (lua_Number)(self->now - self->start) / 1e9);
+  const njl_clock *self = njl_check(L, 1, NJL_CLOCK);
+  if (self->host == NULL) lua_pushfstring(L, "%s: closed", NJL_CLOCK);
+  else lua_pushfstring(L, "%s: %f s", NJL_CLOCK, (lua_Number)(self->now - self->start) / 1e9);
   return 1;
 }
 
@@ -128,7 +128,7 @@ static int make(lua_State *L) {
   *self = (njl_clock){.is_auto = is_auto};
   njl_wait_init(&self->wait, host);
   self->wait.state = NJL_DONE;
-  luaL_setmetatable(L, NJL_CLOCK);
+  njl_set_type(L, NJL_CLOCK);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &clock_key);
   self->host = host;

@@ -9,7 +9,7 @@ typedef struct cookies {
 } cookies;
 
 static cookies *check_cookies(lua_State *L) {
-  cookies *self = luaL_testudata(L, 1, NJL_COOKIES);
+  cookies *self = njl_test(L, 1, NJL_COOKIES);
   if (self != NULL && self->handle != NULL) return self;
   luaL_error(L, "cookies expected, got %s; call it with a colon, as in api.cookies:list()", luaL_typename(L, 1));
   return NULL;
@@ -18,7 +18,7 @@ static cookies *check_cookies(lua_State *L) {
 int njl_cookies_push(lua_State *L, njl_client *client) {
   cookies *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (cookies){0};
-  luaL_setmetatable(L, NJL_COOKIES);
+  njl_set_type(L, NJL_COOKIES);
   njl_own(L);
   self->handle = njl_client_cookies(client);
   if (self->handle == NULL) {
@@ -31,7 +31,7 @@ int njl_cookies_push(lua_State *L, njl_client *client) {
 njl_loan *njl_loan_push(lua_State *L) {
   njl_loan *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (njl_loan){0};
-  luaL_setmetatable(L, NJL_LOAN);
+  njl_set_type(L, NJL_LOAN);
   njl_own(L);
   return self;
 }

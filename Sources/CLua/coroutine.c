@@ -54,7 +54,7 @@ static int finish_wrap(lua_State *L, bool succeeded, int results) {
 
 /* --- A generator that waits is closed with whoever waits in it --- */
 
-#define NJL_GUARD "nightjar.guard"
+static const char NJL_GUARD[] = "nightjar.guard";
 
 /* What lies at index 2 while a token passes; its user value is the coroutine. */
 typedef struct guard {
@@ -63,7 +63,7 @@ typedef struct guard {
 } guard;
 
 static int guard_close(lua_State *L) {
-  guard *self = luaL_checkudata(L, 1, NJL_GUARD);
+  guard *self = njl_check(L, 1, NJL_GUARD);
   if (!self->is_armed) return 0;
   self->is_armed = false;
   lua_getiuservalue(L, 1, 1);

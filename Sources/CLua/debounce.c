@@ -21,8 +21,8 @@ typedef struct limiter {
 } limiter;
 
 static limiter *check_limiter(lua_State *L) {
-  limiter *self = luaL_testudata(L, 1, NJL_DEBOUNCED);
-  if (self == NULL) self = luaL_testudata(L, 1, NJL_THROTTLED);
+  limiter *self = njl_test(L, 1, NJL_DEBOUNCED);
+  if (self == NULL) self = njl_test(L, 1, NJL_THROTTLED);
   if (self == NULL) luaL_error(L, "debounced function expected, got %s; call it with a colon", luaL_typename(L, 1));
   return self;
 }
@@ -170,7 +170,7 @@ static int make(lua_State *L, bool leads, const char *name) {
   njl_check_callable(L, 2, "function");
   limiter *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (limiter){.host = njl_host_of(L), .leads = leads, .span = (njl_moment)(seconds * 1e9)};
-  luaL_setmetatable(L, name);
+  njl_set_type(L, name);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, FUNCTION);
   return 1;

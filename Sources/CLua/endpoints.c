@@ -14,7 +14,7 @@ typedef struct endpoints {
 } endpoints;
 
 static endpoints *check_endpoints(lua_State *L, int index) {
-  endpoints *self = luaL_testudata(L, index, NJL_ENDPOINTS);
+  endpoints *self = njl_test(L, index, NJL_ENDPOINTS);
   if (self != NULL && self->handle != NULL) return self;
   luaL_error(L, "endpoints expected, got %s", luaL_typename(L, index));
   return NULL;
@@ -24,7 +24,7 @@ static endpoints *check_endpoints(lua_State *L, int index) {
 static endpoints *push_endpoints(lua_State *L) {
   endpoints *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (endpoints){0};
-  luaL_setmetatable(L, NJL_ENDPOINTS);
+  njl_set_type(L, NJL_ENDPOINTS);
   njl_own(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
@@ -49,7 +49,7 @@ int njl_endpoints_push(lua_State *L) {
 
 const njl_catalog *njl_endpoints_of(lua_State *L) {
   njl_endpoints_push(L);
-  const endpoints *self = luaL_testudata(L, -1, NJL_ENDPOINTS);
+  const endpoints *self = njl_test(L, -1, NJL_ENDPOINTS);
   lua_pop(L, 1);
   return self == NULL ? NULL : self->handle;
 }
@@ -58,7 +58,7 @@ const njl_catalog *njl_endpoints_of(lua_State *L) {
 static void become_endpoint(lua_State *L, int index) {
   index = lua_absindex(L, index);
   lua_newuserdatauv(L, 0, DESCRIPTION);
-  luaL_setmetatable(L, NJL_ENDPOINT);
+  njl_set_type(L, NJL_ENDPOINT);
   lua_pushvalue(L, index);
   lua_setiuservalue(L, -2, ENDPOINTS);
   lua_insert(L, -2);
@@ -138,7 +138,7 @@ static int describe(lua_State *L) {
 
 /* Pushes the endpoints of the endpoint at index 1, then its name. */
 static endpoints *push_parts(lua_State *L) {
-  luaL_checkudata(L, 1, NJL_ENDPOINT);
+  njl_check(L, 1, NJL_ENDPOINT);
   lua_getiuservalue(L, 1, ENDPOINTS);
   lua_getiuservalue(L, 1, NAME);
   return check_endpoints(L, -2);
@@ -158,7 +158,7 @@ static int paginate(lua_State *L);
 
 /* api.endpoints.article.path: what is said of it, by the names of nj_catalog_endpoint_json; and its method, paginate */
 static int detail(lua_State *L) {
-  luaL_checkudata(L, 1, NJL_ENDPOINT);
+  njl_check(L, 1, NJL_ENDPOINT);
   lua_settop(L, 2);
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "paginate") == 0) {
     lua_pushcfunction(L, paginate);

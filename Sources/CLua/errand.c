@@ -45,12 +45,12 @@ lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
 }
 
 lua_Integer njl_caller_number(lua_State *L, int index) {
-  const caller *self = luaL_testudata(L, index, NJL_CALLER);
+  const caller *self = njl_test(L, index, NJL_CALLER);
   return self == NULL ? 0 : self->number;
 }
 
 bool njl_caller_is_running(lua_State *L, int index, const njl_host *host) {
-  const caller *self = luaL_testudata(L, index, NJL_CALLER);
+  const caller *self = njl_test(L, index, NJL_CALLER);
   if (self == NULL) return false;
   for (const njl_task *task = host->current; task != NULL; task = task->parent) {
     if (task->errand != NULL && njl_errand_caller(task->errand) == self->number) return true;
@@ -62,9 +62,9 @@ bool njl_caller_is_running(lua_State *L, int index, const njl_host *host) {
 
 int njl_caller_raise(lua_State *L, int index) {
   index = lua_absindex(L, index);
-  const njl_reply *error = luaL_testudata(L, -1, NJL_ERROR);
+  const njl_reply *error = njl_test(L, -1, NJL_ERROR);
   njl_failure failure = {0};
-  if (error == NULL || luaL_testudata(L, index, NJL_CALLER) == NULL) return lua_error(L);
+  if (error == NULL || njl_test(L, index, NJL_CALLER) == NULL) return lua_error(L);
   size_t length = 0;
   const char *kind = njl_outcome_text(error->wait.call, NJL_KIND, &length);
   if (kind == NULL || strcmp(kind, "script") != 0) return lua_error(L);
@@ -87,7 +87,7 @@ static void fail(lua_State *L, njl_errand *errand) {
     lua_rawseti(L, -2, number - MOST_RAISED);
   }
   /* The URL that an error object tells of is that of another call. */
-  if (luaL_testudata(L, value, NJL_ERROR) != NULL) lua_getfield(L, value, "message");
+  if (njl_test(L, value, NJL_ERROR) != NULL) lua_getfield(L, value, "message");
   else luaL_tolstring(L, value, NULL);
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
@@ -181,7 +181,7 @@ static int send(lua_State *L) {
 static int sent(lua_State *L, int status, lua_KContext context) {
   njl_errand *errand = ((njl_task *)context)->errand;
   bool succeeded = status == LUA_OK || status == LUA_YIELD;
-  const njl_reply *reply = luaL_testudata(L, -1, succeeded ? NJL_RESPONSE : NJL_ERROR);
+  const njl_reply *reply = njl_test(L, -1, succeeded ? NJL_RESPONSE : NJL_ERROR);
   if (reply != NULL && njl_errand_finish(errand, reply->wait.call)) return 0;
   if (!succeeded) fail(L, errand);
   return 0;

@@ -5,13 +5,13 @@
 
 /* res:explain(), err:explain() -> {{decision =, attempt =, at =, text =, ...}, ...}, which prints as a sentence a line */
 int njl_explain(lua_State *L) {
-  njl_reply *reply = luaL_testudata(L, 1, NJL_RESPONSE);
-  if (reply == NULL) reply = luaL_checkudata(L, 1, NJL_ERROR);
+  njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
+  if (reply == NULL) reply = njl_check(L, 1, NJL_ERROR);
   size_t length = 0;
   const char *json = njl_outcome_text(reply->wait.call, NJL_DECISIONS, &length);
   if (json == NULL) lua_newtable(L);
   else njl_json_decode(L, "what was decided", json, length);
-  luaL_setmetatable(L, NJL_DECISION_LIST);
+  njl_set_type(L, NJL_DECISION_LIST);
   return 1;
 }
 

@@ -13,7 +13,7 @@ njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_wait_init(&reply->wait, host);
   reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = reply->hears_of_progress = false;
   reply->place = 0;
-  luaL_setmetatable(L, NJL_REPLY);
+  njl_set_type(L, NJL_REPLY);
   njl_own(L);
   return &reply->wait;
 }
@@ -38,18 +38,18 @@ int njl_reply_finish(lua_State *L, int index) {
   lua_pushvalue(L, index);
   njl_response response;
   if (njl_outcome_response(reply->wait.call, &response)) {
-    luaL_setmetatable(L, NJL_RESPONSE);
+    njl_set_type(L, NJL_RESPONSE);
     njl_account(L, response.is_streamed ? STREAM_COST : response.body.length);
     return 1;
   }
-  luaL_setmetatable(L, NJL_ERROR);
+  njl_set_type(L, NJL_ERROR);
   return lua_error(L);
 }
 
 njl_reply *njl_error_push(lua_State *L) {
   njl_wait *wait = njl_reply_push(L, NULL);
   wait->state = NJL_DONE;
-  luaL_setmetatable(L, NJL_ERROR);
+  njl_set_type(L, NJL_ERROR);
   return (njl_reply *)wait;
 }
 
@@ -70,7 +70,7 @@ int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) {
 #define BATCH_PREFIX "request %I of the batch: "
 
 void njl_number_error(lua_State *L, lua_Integer place) {
-  njl_reply *reply = luaL_testudata(L, -1, NJL_ERROR);
+  njl_reply *reply = njl_test(L, -1, NJL_ERROR);
   if (reply != NULL) {
     reply->place = place;
   } else if (lua_type(L, -1) == LUA_TSTRING) {
@@ -98,7 +98,7 @@ static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
   njl_wait *wait = njl_reply_push(L, NULL);
   wait->state = NJL_DONE;
   wait->call = njl_outcome_error_response(outcome);
-  luaL_setmetatable(L, NJL_RESPONSE);
+  njl_set_type(L, NJL_RESPONSE);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_RESPONSE);
   return 1;
@@ -155,7 +155,7 @@ enum {
 
 /* A name that it does not have is nil: whoever caught something may ask it anything. */
 static int error_index(lua_State *L) {
-  njl_reply *reply = luaL_checkudata(L, 1, NJL_ERROR);
+  njl_reply *reply = njl_check(L, 1, NJL_ERROR);
   njl_outcome *outcome = reply->wait.call;
   njl_failure failure = {0};
   njl_outcome_failure(outcome, &failure);
@@ -197,7 +197,7 @@ static int error_index(lua_State *L) {
 }
 
 static int error_describe(lua_State *L) {
-  njl_reply *reply = luaL_checkudata(L, 1, NJL_ERROR);
+  njl_reply *reply = njl_check(L, 1, NJL_ERROR);
   if (reply->place == 0) return push_text(L, reply->wait.call, NJL_SENTENCE);
   lua_pushfstring(L, BATCH_PREFIX, (LUAI_UACINT)reply->place);
   push_text(L, reply->wait.call, NJL_SENTENCE);

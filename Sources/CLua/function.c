@@ -8,7 +8,7 @@ typedef struct results {
   njl_results *handle;
 } results;
 
-#define NJL_RESULTS "nightjar.results"
+static const char NJL_RESULTS[] = "nightjar.results";
 
 static int results_gc(lua_State *L) {
   results *self = lua_touserdata(L, 1);

@@ -7,7 +7,7 @@
  * Beside it what such code has no other way to: the time that waits go by, and errors of our kinds. */
 #include "njl.h"
 
-static njl_wait *check_gate(lua_State *L) { return luaL_checkudata(L, 1, NJL_GATE); }
+static njl_wait *check_gate(lua_State *L) { return njl_check(L, 1, NJL_GATE); }
 
 static int waited(lua_State *L, int status, lua_KContext context) {
   (void)status;
@@ -49,7 +49,7 @@ static int make(lua_State *L) {
   njl_wait *gate = lua_newuserdatauv(L, sizeof *gate, 0);
   njl_wait_init(gate, njl_host_of(L));
   gate->needs_tasks = true;
-  luaL_setmetatable(L, NJL_GATE);
+  njl_set_type(L, NJL_GATE);
   njl_own(L);
   return 1;
 }

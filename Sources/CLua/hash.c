@@ -51,7 +51,7 @@ static njl_bytes check_bytes(lua_State *L, int index) {
 static running *push_running(lua_State *L, njl_hash_function function, const njl_bytes *key) {
   running *new = lua_newuserdatauv(L, sizeof *new, 0);
   new->hash = NULL;
-  luaL_setmetatable(L, NJL_DIGEST);
+  njl_set_type(L, NJL_DIGEST);
   if (!njl_charge_memory(L, COST)) {
     lua_gc(L, LUA_GCCOLLECT); /* Hashes that nobody holds any more give theirs back. */
     if (!njl_charge_memory(L, COST)) luaL_error(L, "not enough memory");
@@ -110,7 +110,7 @@ static int begin(lua_State *L) {
 }
 
 static running *check_running(lua_State *L) {
-  running *running = luaL_checkudata(L, 1, NJL_DIGEST);
+  running *running = njl_check(L, 1, NJL_DIGEST);
   if (running->hash == NULL) luaL_argerror(L, 1, "the hash is finished");
   return running;
 }

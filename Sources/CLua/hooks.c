@@ -55,7 +55,7 @@ static int answered(lua_State *L, int status, lua_KContext context) {
   (void)context;
   lua_KContext succeeded = status == LUA_OK || status == LUA_YIELD;
   /* Misuse is no outcome of a call. */
-  bool is_outcome = luaL_testudata(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
+  bool is_outcome = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
   if (!is_outcome || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
   lua_pushvalue(L, OUTCOME);
   lua_pushvalue(L, REQUEST);

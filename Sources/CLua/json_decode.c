@@ -10,7 +10,7 @@
  * a finalizer that decodes must not overwrite a tape that is being read. */
 static const char parser_key = 0;
 
-#define PARSER "nightjar.json.parser"
+static const char PARSER[] = "nightjar.json.parser";
 
 /* Names that a document's objects have in common; few have more. */
 enum { NJL_JSON_NAMES = 64 };
@@ -22,7 +22,7 @@ typedef struct owner {
 } owner;
 
 static int free_parser(lua_State *L) {
-  owner *self = luaL_checkudata(L, 1, PARSER);
+  owner *self = njl_check(L, 1, PARSER);
   if (self->parser != NULL) njs_parser_free(self->parser);
   self->parser = NULL;
   njl_discharge_memory(L, self->charged);
@@ -46,7 +46,7 @@ static owner *take_parser(lua_State *L) {
   lua_pop(L, 1);
   owner *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (owner){0};
-  luaL_setmetatable(L, PARSER);
+  njl_set_type(L, PARSER);
   njl_own(L);
   self->parser = njs_parser_new();
   if (self->parser == NULL) luaL_error(L, "not enough memory");

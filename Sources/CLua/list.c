@@ -56,7 +56,7 @@ typedef struct turn {
 static int refuse_closed(lua_State *L) { return njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed"); }
 
 static list *check_list(lua_State *L) {
-  list *self = luaL_checkudata(L, LIST, NJL_LIST);
+  list *self = njl_check(L, LIST, NJL_LIST);
   if (self->handle == NULL) refuse_closed(L);
   return self;
 }
@@ -84,7 +84,7 @@ static page_box *push_page_box(lua_State *L) {
 void njl_list_push(lua_State *L, njl_host *host) {
   list *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (list){.host = host};
-  luaL_setmetatable(L, NJL_LIST);
+  njl_set_type(L, NJL_LIST);
   njl_own(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, CLIENT);
@@ -161,7 +161,7 @@ static void push_table(lua_State *L, list *self, size_t first) {
   njl_wait *wait = njl_reply_push(L, NULL);
   wait->state = NJL_DONE;
   wait->call = njl_page_response(page);
-  luaL_setmetatable(L, NJL_RESPONSE);
+  njl_set_type(L, NJL_RESPONSE);
   lua_setfield(L, -2, "response");
   njl_response response;
   if (njl_outcome_response(wait->call, &response)) njl_account(L, response.body.length);
@@ -487,7 +487,7 @@ static int refresh(lua_State *L) {
 
 /* list:close(), also as <close> and by the collector: what is loaded is given up. Twice is once. */
 static int close(lua_State *L) {
-  list *self = luaL_checkudata(L, LIST, NJL_LIST);
+  list *self = njl_check(L, LIST, NJL_LIST);
   njl_pages *handle = self->handle;
   self->handle = NULL;
   if (self->page != NULL) drop_page(L, self);
@@ -497,7 +497,7 @@ static int close(lua_State *L) {
 }
 
 static int describe(lua_State *L) {
-  list *self = luaL_checkudata(L, LIST, NJL_LIST);
+  list *self = njl_check(L, LIST, NJL_LIST);
   lua_pushfstring(L, "%s: %p%s", NJL_LIST, (void *)self, self->handle == NULL ? " (closed)" : "");
   return 1;
 }
@@ -506,7 +506,7 @@ static int describe(lua_State *L) {
 static int field(lua_State *L) {
   static const char *const names[] = {"pages",   "take",  "collect",     "state", "resume",
                                       "refresh", "close", "explanation", NULL};
-  luaL_checkudata(L, LIST, NJL_LIST);
+  njl_check(L, LIST, NJL_LIST);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "explanation") != 0) {

@@ -144,7 +144,7 @@ static int provided(lua_State *L, int status, lua_KContext context) {
   njl_question *question = ((njl_task *)context)->question;
   if (status != LUA_OK && status != LUA_YIELD) {
     /* The URL that an error object tells of is that of another call. */
-    if (luaL_testudata(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
+    if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
     else luaL_tolstring(L, -1, NULL);
     fail(L, question);
     return 0;

@@ -59,7 +59,7 @@ void njl_mock_push(lua_State *L, njl_host *host, int index) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   mock *self = lua_newuserdatauv(L, sizeof *self, 1);
   *self = (mock){0};
-  luaL_setmetatable(L, NJL_MOCK);
+  njl_set_type(L, NJL_MOCK);
   njl_own(L);
   int place = lua_gettop(L);
   lua_newtable(L);
@@ -87,7 +87,7 @@ int njl_mock_open(lua_State *L) {
 }
 
 const njl_mock *njl_mock_at(lua_State *L, int index) {
-  const mock *self = luaL_testudata(L, index, NJL_MOCK);
+  const mock *self = njl_test(L, index, NJL_MOCK);
   return self == NULL ? NULL : self->handle;
 }
 
@@ -122,7 +122,7 @@ static int deliver(lua_State *L) {
 }
 
 static void fail(lua_State *L, njl_question *question) {
-  if (luaL_testudata(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
+  if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
   else luaL_tolstring(L, -1, NULL);
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
@@ -173,7 +173,7 @@ int njl_mock_push_call(lua_State *L, njl_question *question) {
 /* --- What was asked --- */
 
 static njl_mock *check_mock(lua_State *L) {
-  mock *self = luaL_testudata(L, 1, NJL_MOCK);
+  mock *self = njl_test(L, 1, NJL_MOCK);
   if (self == NULL || self->handle == NULL) {
     luaL_error(L, "mock expected, got %s; call it with a colon, as in mock:calls()", luaL_typename(L, 1));
     return NULL;
@@ -230,7 +230,7 @@ static int verify(lua_State *L) {
 }
 
 static int release(lua_State *L) {
-  mock *self = luaL_checkudata(L, 1, NJL_MOCK);
+  mock *self = njl_check(L, 1, NJL_MOCK);
   njl_mock *handle = self->handle;
   self->handle = NULL;
   njl_mock_release(handle);
@@ -238,7 +238,7 @@ static int release(lua_State *L) {
 }
 
 static int describe(lua_State *L) {
-  lua_pushfstring(L, "%s: %p", NJL_MOCK, luaL_checkudata(L, 1, NJL_MOCK));
+  lua_pushfstring(L, "%s: %p", NJL_MOCK, njl_check(L, 1, NJL_MOCK));
   return 1;
 }
 

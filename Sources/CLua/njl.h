@@ -38,6 +38,7 @@
  *   failure.c    error objects, try
  *   json.c       nightjar.json, null and array; json.h tells how values map
  *   json_pointer.c nightjar.json.pointer
+ *   blocks.c     memory that a script has let go of
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   session.c    a program that people talk to, and what Ctrl-C ends there
@@ -395,10 +396,24 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
 /* Raises a name in the option table at `options` that is none of a call. */
 void njl_check_option_names(lua_State *L, int options, const char *function);
 
-/* metatable.c */
-void njl_push_metatable(lua_State *L, const char *name, const luaL_Reg *meta); /* made with `meta` at the first call */
-/* Makes the metatable `name`, once. What is none of its methods is asked of `unknown`, which says so; NULL: it is nil. */
-void njl_add_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods, lua_CFunction unknown);
+/* blocks.c */
+enum { NJL_BLOCK_CLASSES = 64 };
+typedef struct njl_block njl_block;
+typedef struct njl_blocks {
+  njl_block *kept[NJL_BLOCK_CLASSES];
+  size_t bytes, most; /* that are kept; where there are so many, no more are */
+} njl_blocks;
+/* What realloc does, and free where `size` is 0, with what is kept. `memory` is NULL or of this function. */
+void *njl_blocks_resize(njl_blocks *blocks, void *memory, size_t old_size, size_t size);
+void njl_blocks_free(njl_blocks *blocks); /* what is kept */
+
+/* metatable.c. A type is the address of its name: what is given as one must be that, and not an equal text. */
+void njl_set_type(lua_State *L, const char *type); /* of the userdata on top */
+void *njl_test(lua_State *L, int index, const char *type);  /* NULL: it is none of these */
+void *njl_check(lua_State *L, int index, const char *type); /* the same for an argument; raises */
+void njl_push_metatable(lua_State *L, const char *type, const luaL_Reg *meta); /* made with `meta` at the first call */
+/* Makes the metatable of a type, once. What is none of its methods is asked of `unknown`, which says so; NULL: it is nil. */
+void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const luaL_Reg *methods, lua_CFunction unknown);
 /* Adds functions to the table at the index `table`, for which njl_host_of has the host. */
 void njl_add_functions(lua_State *L, int table, const luaL_Reg *functions);
 
@@ -611,33 +626,10 @@ int luaopen_nightjar(lua_State *L);
 
 #define NJL_VERSION "0.1.0"
 
-/* Names of the metatables, as messages show them. */
-#define NJL_CLIENT "nightjar.client"
-#define NJL_CALLER "nightjar.caller"
-#define NJL_LIST "nightjar.list"
-#define NJL_PAGE "nightjar.page"
-#define NJL_DECISION "nightjar.decision"
-#define NJL_COOKIES "nightjar.cookies"
-#define NJL_MOCK "nightjar.mock"
-#define NJL_CACHE "nightjar.cache"
-#define NJL_ENDPOINTS "nightjar.endpoints"
-#define NJL_ENDPOINT "nightjar.endpoint"
-#define NJL_LOAN "nightjar.loan"
-#define NJL_REPLY "nightjar.reply"
-#define NJL_DECISION_LIST "nightjar.decisions"
-#define NJL_DEBOUNCED "nightjar.debounced"
-#define NJL_THROTTLED "nightjar.throttled"
-#define NJL_RESPONSE "nightjar.response"
-#define NJL_HEADERS "nightjar.headers"
-#define NJL_ERROR "nightjar.error"
-#define NJL_TASK "nightjar.task"
-#define NJL_WAIT "nightjar.wait"
-#define NJL_GROUP "nightjar.group"
-#define NJL_DIGEST "nightjar.digest"
-#define NJL_GATE "nightjar.gate"
-#define NJL_CLOCK "nightjar.clock"
-#define NJL_PIPE "nightjar.pipe"
-#define NJL_PROCESS "nightjar.child"
-#define NJL_RESOURCE "nightjar.resource"
+/* The types of userdata: their names, as messages show them. */
+extern const char NJL_CLIENT[], NJL_CALLER[], NJL_LIST[], NJL_PAGE[], NJL_DECISION[], NJL_COOKIES[], NJL_MOCK[],
+    NJL_CACHE[], NJL_ENDPOINTS[], NJL_ENDPOINT[], NJL_LOAN[], NJL_REPLY[], NJL_DECISION_LIST[], NJL_DEBOUNCED[],
+    NJL_THROTTLED[], NJL_RESPONSE[], NJL_HEADERS[], NJL_ERROR[], NJL_TASK[], NJL_WAIT[], NJL_GROUP[], NJL_DIGEST[],
+    NJL_GATE[], NJL_CLOCK[], NJL_PIPE[], NJL_PROCESS[], NJL_RESOURCE[];
 
 #endif

@@ -38,7 +38,7 @@ typedef struct pipe_end {
 } pipe_end;
 
 static pipe_end *check_pipe(lua_State *L) {
-  pipe_end *self = luaL_checkudata(L, 1, NJL_PIPE);
+  pipe_end *self = njl_check(L, 1, NJL_PIPE);
   if (self->descriptor < 0) njl_raise(L, NJL_KIND_CLOSED, 0, "the pipe is closed");
   return self;
 }
@@ -214,7 +214,7 @@ static void end_wait(lua_State *L, int place) {
 }
 
 static int close_pipe(lua_State *L) {
-  pipe_end *self = luaL_checkudata(L, 1, NJL_PIPE);
+  pipe_end *self = njl_check(L, 1, NJL_PIPE);
   int descriptor = self->descriptor;
   if (descriptor < 0) return 0;
   end_wait(L, READER);
@@ -236,7 +236,7 @@ static int pipe_gc(lua_State *L) {
 void njl_pipe_push(lua_State *L, njl_host *host) {
   pipe_end *self = lua_newuserdatauv(L, sizeof *self, VALUES);
   *self = (pipe_end){.host = host, .descriptor = -1, .is_ours = true};
-  luaL_setmetatable(L, NJL_PIPE);
+  njl_set_type(L, NJL_PIPE);
   njl_own(L);
 }
 

@@ -40,7 +40,7 @@ typedef struct child {
 /* Registry key: a table whose weak keys are the processes that a state has, some of which have ended. */
 static const char children_key = 0;
 
-static child *check_child(lua_State *L) { return luaL_checkudata(L, 1, NJL_PROCESS); }
+static child *check_child(lua_State *L) { return njl_check(L, 1, NJL_PROCESS); }
 
 /* Whether it has ended; takes its status, once. */
 static bool reap(child *self) {
@@ -320,7 +320,7 @@ static int spawn(lua_State *L) {
   lua_settop(L, CHILD - 1);
   child *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (child){.host = host, .handle = -1, .owner = getpid()};
-  luaL_setmetatable(L, NJL_PROCESS);
+  njl_set_type(L, NJL_PROCESS);
   njl_own(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key);
   lua_pushvalue(L, CHILD);

@@ -10,7 +10,7 @@ static int push_fresh(lua_State *L, int index) {
   lua_pushnil(L);
   if (!njl_outcome_failure(reply->wait.call, &failure)) return 1;
   lua_pushvalue(L, index);
-  luaL_setmetatable(L, NJL_ERROR);
+  njl_set_type(L, NJL_ERROR);
   return 2;
 }
 
@@ -37,7 +37,7 @@ static int came(lua_State *L, int status, lua_KContext context) {
 
 /* res:refreshed() -> the fresh answer, once it is there; nil and the error; nil where none is fetched */
 int njl_refreshed(lua_State *L) {
-  njl_reply *reply = luaL_checkudata(L, 1, NJL_RESPONSE);
+  njl_reply *reply = njl_check(L, 1, NJL_RESPONSE);
   njl_host *host = njl_host_open(L);
   lua_settop(L, 1);
   if (!push_wait(L, host, reply->wait.call)) {

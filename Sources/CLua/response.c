@@ -12,7 +12,7 @@ enum { CACHED_JSON = 1, CACHED_HEADERS, CACHED_BODY };
 enum { OWNER = 1 };
 
 static njl_outcome *check_response(lua_State *L, int index, njl_response *response) {
-  njl_reply *reply = luaL_checkudata(L, index, NJL_RESPONSE);
+  njl_reply *reply = njl_check(L, index, NJL_RESPONSE);
   if (!njl_outcome_response(reply->wait.call, response)) luaL_argerror(L, index, "response has no answer");
   return reply->wait.call;
 }
@@ -51,7 +51,7 @@ static int push_json(lua_State *L, const njl_response *response) {
 static int push_headers(lua_State *L) {
   if (push_cached(L, CACHED_HEADERS)) return 1;
   lua_newuserdatauv(L, 0, 1);
-  luaL_setmetatable(L, NJL_HEADERS);
+  njl_set_type(L, NJL_HEADERS);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, OWNER);
   lua_pushvalue(L, -1);
@@ -68,8 +68,8 @@ static void set_seconds(lua_State *L, const char *name, double seconds) {
 /* res:curl{ show_secrets = true }, err:curl() -> the command line, or nil where nothing was to be sent */
 int njl_curl(lua_State *L) {
   static const char *const known[] = {"show_secrets", NULL};
-  njl_reply *reply = luaL_testudata(L, 1, NJL_RESPONSE);
-  if (reply == NULL) reply = luaL_checkudata(L, 1, NJL_ERROR);
+  njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
+  if (reply == NULL) reply = njl_check(L, 1, NJL_ERROR);
   bool shows_secrets = false;
   if (!lua_isnoneornil(L, 2)) {
     if (!lua_istable(L, 2)) return luaL_error(L, "curl: options must be a table, got %s", luaL_typename(L, 2));
@@ -179,7 +179,7 @@ static int response_gc(lua_State *L) {
 /* --- Headers --- */
 
 static njl_outcome *check_headers(lua_State *L, njl_response *response) {
-  luaL_checkudata(L, 1, NJL_HEADERS);
+  njl_check(L, 1, NJL_HEADERS);
   lua_getiuservalue(L, 1, OWNER);
   njl_outcome *outcome = check_response(L, -1, response);
   lua_pop(L, 1);
@@ -236,7 +236,7 @@ static int headers_next(lua_State *L) {
 
 /* pairs(res.headers): each line in the order it came, names in lower case */
 static int headers_pairs(lua_State *L) {
-  luaL_checkudata(L, 1, NJL_HEADERS);
+  njl_check(L, 1, NJL_HEADERS);
   lua_pushinteger(L, 0);
   lua_pushcclosure(L, headers_next, 1);
   lua_pushvalue(L, 1);
@@ -245,8 +245,8 @@ static int headers_pairs(lua_State *L) {
 
 static int headers_length(lua_State *L) {
   njl_response response;
-  check_headers(L, &response);
-  lua_pushinteger(L, (lua_Integer)response.header_count);
+  njl_outcome *outcome = check_headers(L, &response);
+  lua_pushinteger(L, (lua_Integer)njl_outcome_header_count(outcome));
   return 1;
 }
 

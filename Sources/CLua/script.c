@@ -8,6 +8,7 @@ struct njl_script {
   lua_State *L;
   njl_host *host;
   njl_script_options options;
+  njl_blocks blocks;    /* no longer in use */
   size_t memory;        /* in use */
   uint64_t allocations; /* made */
   bool has_arguments;   /* the table `arg` was set */
@@ -30,6 +31,12 @@ static bool has_room(const njl_script *script, size_t bytes) {
   return options->failures != 0 && script->allocations - options->allocations > options->failures;
 }
 
+/* Bytes, kept beside those in use: about what a young collection frees, and little beside a limit. */
+static size_t most_kept(size_t limit) {
+  enum { MOST = 256 * 1024 };
+  return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
+}
+
 /* Beyond the limit, for finalizers alone: one that finds no memory for its call is not called again, and what it would have
  * let go, a call or a response, would stay for ever. Theirs need a few hundred bytes. */
 static bool has_reserve(const njl_script *script, size_t bytes) {
@@ -42,17 +49,12 @@ static bool has_reserve(const njl_script *script, size_t bytes) {
 static void *allocate(void *context, void *block, size_t old_size, size_t size) {
   njl_script *script = context;
   if (block == NULL) old_size = 0; /* It is then the kind of the new object. */
-  if (size == 0) {
-    script->memory -= old_size;
-    free(block);
-    return NULL;
-  }
   if (size > old_size) { /* Lua relies on shrinking to succeed. */
     script->allocations++;
     if (!has_room(script, size - old_size) && !has_reserve(script, size - old_size)) return NULL;
   }
-  void *moved = realloc(block, size);
-  if (moved == NULL) return size <= old_size ? block : NULL;
+  void *moved = njl_blocks_resize(&script->blocks, block, old_size, size);
+  if (moved == NULL && size > 0) return size <= old_size ? block : NULL;
   script->memory += size - old_size;
   return moved;
 }
@@ -169,6 +171,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
+  script->blocks.most = most_kept(options->memory);
   if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
   script->L = lua_newstate(allocate, script);
   if (script->L != NULL) {
@@ -188,6 +191,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
 void njl_script_free(njl_script *script) {
   if (script == NULL) return;
   if (script->L != NULL) lua_close(script->L);
+  njl_blocks_free(&script->blocks);
   free(script);
 }
 

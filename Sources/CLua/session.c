@@ -70,7 +70,7 @@ static int begin(lua_State *L) {
 static int set_foreground(lua_State *L) {
   njl_host *host = njl_host_of(L);
   njl_session_rest(host->engine);
-  host->foreground = lua_isnoneornil(L, 1) ? NULL : luaL_checkudata(L, 1, NJL_TASK);
+  host->foreground = lua_isnoneornil(L, 1) ? NULL : njl_check(L, 1, NJL_TASK);
   lua_settop(L, 1);
   lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* It keeps it. */
   return 0;

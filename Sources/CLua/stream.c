@@ -4,7 +4,7 @@
 
 /* --- Answers --- */
 
-static njl_reply *check_response(lua_State *L, int index) { return luaL_checkudata(L, index, NJL_RESPONSE); }
+static njl_reply *check_response(lua_State *L, int index) { return njl_check(L, index, NJL_RESPONSE); }
 
 static int next_chunk(lua_State *L);
 

@@ -4,7 +4,7 @@
  * function has returned and its children have ended; when it fails or is cancelled, its children are cancelled. */
 #include "njl.h"
 
-static njl_task *check_task(lua_State *L, int index) { return luaL_checkudata(L, index, NJL_TASK); }
+static njl_task *check_task(lua_State *L, int index) { return njl_check(L, index, NJL_TASK); }
 
 void njl_task_leave(njl_task *task) {
   njl_task *parent = task->parent;
@@ -77,7 +77,7 @@ njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) {
   int function = lua_gettop(L) - arguments;
   njl_task *task = lua_newuserdatauv(L, sizeof *task, NJL_TASK_TRACEBACK);
   *task = (njl_task){.host = host, .state = NJL_NEW, .results = arguments, .number = ++host->spawned};
-  luaL_setmetatable(L, NJL_TASK);
+  njl_set_type(L, NJL_TASK);
   task->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, NJL_TASK_THREAD);
   if (!lua_checkstack(task->thread, arguments + LUA_MINSTACK)) luaL_error(L, "too many arguments to spawn");
@@ -201,7 +201,7 @@ static int describe(lua_State *L) {
 
 /* An error that no one can ask for any more and that did not become the parent's. */
 static int collect(lua_State *L) {
-  njl_task *task = luaL_checkudata(L, 1, NJL_TASK);
+  njl_task *task = njl_check(L, 1, NJL_TASK);
   njl_task_leave(task);
   njl_task_drop_errands(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;

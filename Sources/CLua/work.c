@@ -15,7 +15,7 @@ typedef struct resource {
 } resource;
 
 static resource *check_resource(lua_State *L) {
-  resource *self = luaL_checkudata(L, 1, NJL_RESOURCE);
+  resource *self = njl_check(L, 1, NJL_RESOURCE);
   if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the file is closed");
   return self;
 }
@@ -45,7 +45,7 @@ static int finished(lua_State *L, int status, lua_KContext context) {
     if (!njl_work_has_resource(wait->call)) return forget_work(wait);
     resource *made = lua_newuserdatauv(L, sizeof *made, 0);
     *made = (resource){.host = wait->host};
-    luaL_setmetatable(L, NJL_RESOURCE);
+    njl_set_type(L, NJL_RESOURCE);
     njl_own(L);
     made->handle = njl_work_take_resource(wait->call);
     return 2;
@@ -90,7 +90,7 @@ static int read_resource(lua_State *L) {
 }
 
 static int close_resource(lua_State *L) {
-  resource *self = luaL_checkudata(L, 1, NJL_RESOURCE);
+  resource *self = njl_check(L, 1, NJL_RESOURCE);
   njl_resource *handle = self->handle;
   self->handle = NULL;
   njl_resource_release(handle);

@@ -86,6 +86,11 @@ extension Client {
         return request.cachePolicy ?? cachePolicy == .offlineFirst || !(request.coalesces ?? coalesces)
     }
 
+    package func mayRefresh(_ known: RepeatedRequests.Call) -> Bool {
+        guard let policy = known.options.cache else { return false }
+        return policy == .offlineFirst || !known.options.coalesces
+    }
+
     private func storage() throws(NightjarError) -> CacheStorage {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard let cache else { throw Client.hasNoCache }

@@ -129,9 +129,27 @@ public final class Client: Sendable {
     public func start(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
-        let (task, answer) = try makeTask(request, on: queue, handlers)
-        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        if let queue, let answer {
+        try start(makeTask(request, on: queue, handlers))
+    }
+
+    /// What was made of a request that says its method and target, and no more; nil: it is to be made.
+    package func repeated(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> RepeatedRequests.Call?
+    {
+        Fork.hasHappened(since: birth) ? nil : repeated.find(method, target)
+    }
+
+    /// Starts a call anew, whose request needs to be neither read nor checked.
+    package func start(
+        _ known: RepeatedRequests.Call, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
+    ) throws(NightjarError) -> ClientTask {
+        try start(makeTask(known.prepared, known.options, on: queue, handlers))
+    }
+
+    /// - Parameter made: a task, and its answer where that is at hand.
+    private func start(_ made: (task: ClientTask, answer: Response?)) throws(NightjarError) -> ClientTask {
+        let task = made.task
+        if let queue = task.queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
+        if let queue = task.queue, let answer = made.answer {
             task.markFinished()
             var events = [QueueEvent.finished(task, .success(answer))]
             queue.post(&events)
@@ -171,6 +189,13 @@ public final class Client: Sendable {
         }
         if let group = request.limitGroup, !limitGroups.contains(group) { throw unknown(group: group) }
         let (prepared, options) = try planted == nil ? made(of: request) : made(of: request, planting: planted)
+        return makeTask(prepared, options, on: queue, handlers)
+    }
+
+    private func makeTask(
+        _ prepared: PreparedRequest, _ options: CallOptions, on queue: CompletionQueue?,
+        _ handlers: consuming TaskHandlers
+    ) -> (ClientTask, Response?) {
         let answer = queue == nil ? nil : freshAnswer(prepared, options, handlers)
         return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop), answer)
     }

@@ -6,9 +6,9 @@ import Synchronization
 /// One is kept when it comes a second time, until another takes its place: at most 64, of a few KiB. Compared is all that a
 /// request says, so what is kept is never out of date; it is forgotten when somebody signs in or out, for there may be
 /// secrets in it.
-final class RepeatedRequests: Sendable {
+package final class RepeatedRequests: Sendable {
     /// What was made of a request.
-    final class Call: Sendable {
+    package final class Call: Sendable {
         fileprivate let request: RepeatedRequest
         let prepared: PreparedRequest
         let options: CallOptions
@@ -29,10 +29,21 @@ final class RepeatedRequests: Sendable {
     private let places = Mutex([Place](repeating: Place(), count: RepeatedRequests.count))
 
     func find(_ request: borrowing Request, _ fingerprint: UInt64) -> Call? {
-        let place = RepeatedRequests.place(of: fingerprint)
-        let call = places.withLock { $0[place].fingerprint == fingerprint ? $0[place].call : nil }
-        guard let call, call.request.isSame(as: request) else { return nil }
+        guard let call = find(fingerprint), call.request.isSame(as: request) else { return nil }
         return call
+    }
+
+    /// What was made of a request that says its method and target, and no more.
+    func find(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Call? {
+        guard let fingerprint = Request.fingerprint(target: target), let call = find(fingerprint),
+            call.request.isBare(method, target)
+        else { return nil }
+        return call
+    }
+
+    private func find(_ fingerprint: UInt64) -> Call? {
+        let place = RepeatedRequests.place(of: fingerprint)
+        return places.withLock { $0[place].fingerprint == fingerprint ? $0[place].call : nil }
     }
 
     /// Keeps what was made of a request, if it has been seen here before.

@@ -52,6 +52,11 @@ public func njl_call_start(
         if let planted = request.planted?.pointee {
             return Handle<Outcome>.own(try engine.plant(planted, for: try Request(request), on: client, for: wait))
         }
+        if request.is_bare,
+            let again = try engine.startAgain(request.method.buffer, request.target.buffer, on: client, for: wait)
+        {
+            return Handle<Outcome>.own(again)
+        }
         if request.is_look_up {
             return Handle<Outcome>.own(try engine.lookUp(try Request(request), on: client, for: wait))
         }

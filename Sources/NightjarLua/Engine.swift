@@ -60,14 +60,7 @@ final class Engine: @unchecked Sendable {
     ) throws(NightjarError) -> Outcome {
         confine(&request)
         let outcome = Outcome(wait: wait)
-        var handlers = TaskHandlers { [self] task, result in
-            if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
-            finished(outcome, result)
-        }
-        if wishes.hearsOfRefresh || client.mayRefresh(request) {
-            outcome.refreshed = nil
-            handlers.refreshed = { [self] result in endRefresh(of: outcome, with: result) }
-        }
+        var handlers = handlers(of: outcome, mayRefresh: wishes.hearsOfRefresh || client.mayRefresh(request))
         if wishes.isStreamed { receive(outcome, by: &handlers) }
         if case .stream = request.body { send(outcome, restarts: wishes.restartsBody, by: &handlers) }
         if wishes.asksRedirects {
@@ -98,6 +91,32 @@ final class Engine: @unchecked Sendable {
         if isFollowed { followed.begin(outcome) }
         add(outcome)
         return outcome
+    }
+
+    /// The same for a request that says its method and target, and no more, and without wishes.
+    ///
+    /// - Returns: nil where the client has not made it before.
+    func startAgain(
+        _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Outcome? {
+        guard allowedOrigins == nil, let known = client.repeated(method, target) else { return nil }
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.start(
+            known, on: queue, handlers(of: outcome, mayRefresh: client.mayRefresh(known)))
+        add(outcome)
+        return outcome
+    }
+
+    private func handlers(of outcome: Outcome, mayRefresh: Bool) -> TaskHandlers {
+        var handlers = TaskHandlers { [self] task, result in
+            if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
+            finished(outcome, result)
+        }
+        if mayRefresh {
+            outcome.refreshed = nil
+            handlers.refreshed = { [self] result in endRefresh(of: outcome, with: result) }
+        }
+        return handlers
     }
 
     /// The request, that goes nowhere but where the script may.

@@ -257,7 +257,6 @@ public func njl_outcome_response(_ outcome: OpaquePointer?, _ view: UnsafeMutabl
         // The outcome keeps the response, and that its buffer, in place.
         body: response.body.withUnsafeReadableBytes(njl_bytes.init),
         attempts: Int32(clamping: response.attempts),
-        header_count: response.headers.count,
         is_streamed: outcome.incoming != nil)
     return true
 }
@@ -300,6 +299,11 @@ public func njl_outcome_redirect(
     status?.pointee = Int32(clamping: redirect.status)
     length?.pointee = redirect.url.count
     return redirect.url.baseAddress
+}
+
+@_cdecl("njl_outcome_header_count") @implementation
+public func njl_outcome_header_count(_ outcome: OpaquePointer?) -> Int {
+    Handle<Outcome>.borrow(outcome)?.response?.headers.count ?? 0
 }
 
 @_cdecl("njl_outcome_header") @implementation

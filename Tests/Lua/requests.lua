@@ -22,6 +22,19 @@ equal(api:request { path = "/echo" }.json.method, "GET")
 equal(api:request { method = "OPTIONS", path = "/echo" }.json.method, "OPTIONS")
 equal(api:get(origin .. "/echo").status, 200)
 
+-- Calls that come again, and those that say more or less in between.
+for _ = 1, 4 do
+  equal(echo(nil, "get").target, "/echo")
+  equal(echo(nil, "get").method, "GET")
+  equal(echo({}, "get").target, "/echo")
+  equal(header(echo({ headers = { ["X-More"] = "1" } }, "get"), "X-More"), "1")
+  equal(header(echo(nil, "get"), "X-More"), nil)
+  equal(header(echo(nil, "get"), "API-Version"), "2")
+  equal(echo().method, "POST")
+  equal(header(echo(), "Content-Length"), "0")
+  equal(select(2, pcall(api.get, api, "/status/404")).kind, "not_found")
+end
+
 -- Query.
 equal(echo { query = { b = 2, a = "x y", c = true, d = 1.5 } }.target, "/echo?a=x%20y&b=2&c=true&d=1.5")
 equal(echo { query = { tag = { "iOS & Swift", "lua" } } }.target, "/echo?tag=iOS%20%26%20Swift&tag=lua")

@@ -43,5 +43,31 @@ import Testing
         let tasks = try (0..<3).map { _ in try start(api) }
         api.repeated.forget()
         #expect(try start(api).request !== tasks[2].request)
+        #expect(repeated(api, "GET", "/a") == nil)
+    }
+
+    private func repeated(_ api: Client, _ method: String, _ target: String) -> RepeatedRequests.Call? {
+        Array(method.utf8).withUnsafeBytes { method in
+            Array(target.utf8).withUnsafeBytes { api.repeated(method, $0) }
+        }
+    }
+
+    @Test func aBareRequestIsStartedAgainByItsBytes() throws {
+        let api = try client(ScriptedTransport([]))
+        #expect(repeated(api, "GET", "/a") == nil)
+        _ = try start(api)
+        #expect(repeated(api, "GET", "/a") == nil, "it has not come again")
+        let second = try start(api)
+        let known = try #require(repeated(api, "GET", "/a"))
+        #expect(known.prepared === second.request && known.options === second.options)
+        #expect(repeated(api, "HEAD", "/a") == nil && repeated(api, "GET", "/b") == nil)
+        let again = try api.start(known, on: nil, TaskHandlers { _, _ in })
+        #expect(again.request === second.request && again.options === second.options)
+        for _ in 0..<3 { _ = try start(api, "/hurried", Timeouts(total: .seconds(1))) }
+        #expect(repeated(api, "GET", "/hurried") == nil, "it says more")
+        api.close()
+        #expect(
+            #expect(throws: NightjarError.self) { try api.start(known, on: nil, TaskHandlers { _, _ in }) }?.kind
+                == .closed)
     }
 }

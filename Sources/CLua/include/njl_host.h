@@ -55,6 +55,7 @@ typedef struct njl_planted {
 typedef struct njl_request {
   njl_bytes method;
   njl_bytes target;
+  bool is_bare; /* says no more than these two, and the script wants no more of it than its end */
   const njl_pair *query;
   size_t query_count;
   const njl_pair *params; /* of the target's template */
@@ -118,7 +119,6 @@ typedef struct njl_response {
   int status;
   njl_bytes body;
   int attempts;
-  size_t header_count;
   bool is_streamed; /* `body` is empty: it comes in parts */
 } njl_response;
 
@@ -456,6 +456,7 @@ njl_outcome *njl_outcome_earlier(const njl_outcome *outcome, size_t index);
 /* NULL: it has no such field. The text lives as long as the outcome. */
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
 /* The header field at `index`, in the order they came. False: there are fewer. */
+size_t njl_outcome_header_count(const njl_outcome *outcome);
 bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *field);
 
 /* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Requests that come again and again, so that what was made of one serves those that are alike.
 extension Request {
     /// The same for all that are alike. Nil where it is not worth while to look for another, or where one that looks the
@@ -21,6 +23,15 @@ extension Request {
         return fingerprint.value
     }
 
+    /// That of a request which says no more than its method and this target.
+    public static func fingerprint(target: UnsafeRawBufferPointer) -> UInt64? {
+        guard target.count <= longestRepeated else { return nil }
+        var fingerprint = Fingerprint()
+        fingerprint.add(target)
+        Headers().add(to: &fingerprint)
+        return fingerprint.value
+    }
+
     /// In bytes, of each part. Beyond, keeping one costs more than is saved by it.
     private static let longestRepeated = 4096
 }
@@ -28,27 +39,53 @@ extension Request {
 /// A request that may come again. A class, for a request is large, and copying one costs more than comparing it.
 public final class RepeatedRequest: Sendable {
     private let request: Request
+    /// Method, NUL and target of one that says no more; empty: it does.
+    private let bare: ContiguousArray<UInt8>
 
     /// - Parameter request: one that has a ``Request/fingerprint``.
-    public init(_ request: borrowing Request) { self.request = copy request }
+    public init(_ request: borrowing Request) {
+        self.request = copy request
+        let isBare = RepeatedRequest.areSame(request, Request(request.method, request.target))
+        bare = isBare ? ContiguousArray(request.method.name.utf8) + [0] + request.target.utf8 : []
+    }
 
-    /// Whether the other, which has a fingerprint too, asks for the same in every respect: beside what a fingerprint rules
-    /// out, every member counts.
-    public func isSame(as other: borrowing Request) -> Bool {
-        request.target == other.target && request.method == other.method && request.headers.isSame(as: other.headers)
-            && (request.query.isEmpty && other.query.isEmpty
-                || request.query.elementsEqual(other.query) { $0.name == $1.name && $0.value == $1.value })
-            && request.usesAuth == other.usesAuth && request.cookies == other.cookies
-            && request.schemes == other.schemes && request.security == other.security
-            && request.usesCookies == other.usesCookies
-            && request.usesCache == other.usesCache && request.cachePolicy == other.cachePolicy
-            && request.coalesces == other.coalesces && request.decompresses == other.decompresses
-            && request.compresses == other.compresses && request.allowsBodyOnGet == other.allowsBodyOnGet
-            && request.expectsContinue == other.expectsContinue && request.maximumBody == other.maximumBody
-            && request.limitGroup == other.limitGroup && request.timeouts == other.timeouts
-            && request.expectedStatuses == other.expectedStatuses && request.redirect == other.redirect
-            && request.retry == other.retry && request.isIdempotent == other.isIdempotent
-            && request.allowedOrigins === other.allowedOrigins
+    /// Whether the other, which has a fingerprint too, asks for the same in every respect.
+    public func isSame(as other: borrowing Request) -> Bool { RepeatedRequest.areSame(request, other) }
+
+    /// Whether it says method and target, to the byte, and no more.
+    public func isBare(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Bool {
+        guard bare.count == method.count + 1 + target.count, bare[method.count] == 0 else { return false }
+        return bare.withUnsafeBytes {
+            UnsafeRawBufferPointer(rebasing: $0[..<method.count]).isSame(as: method)
+                && UnsafeRawBufferPointer(rebasing: $0[(method.count + 1)...]).isSame(as: target)
+        }
+    }
+
+    /// Beside what a fingerprint rules out, every member counts.
+    private static func areSame(_ one: borrowing Request, _ other: borrowing Request) -> Bool {
+        one.target == other.target && one.method == other.method && one.headers.isSame(as: other.headers)
+            && (one.query.isEmpty && other.query.isEmpty
+                || one.query.elementsEqual(other.query) { $0.name == $1.name && $0.value == $1.value })
+            && one.usesAuth == other.usesAuth && one.cookies == other.cookies
+            && one.schemes == other.schemes && one.security == other.security
+            && one.usesCookies == other.usesCookies
+            && one.usesCache == other.usesCache && one.cachePolicy == other.cachePolicy
+            && one.coalesces == other.coalesces && one.decompresses == other.decompresses
+            && one.compresses == other.compresses && one.allowsBodyOnGet == other.allowsBodyOnGet
+            && one.expectsContinue == other.expectsContinue && one.maximumBody == other.maximumBody
+            && one.limitGroup == other.limitGroup && one.timeouts == other.timeouts
+            && one.expectedStatuses == other.expectedStatuses && one.redirect == other.redirect
+            && one.retry == other.retry && one.isIdempotent == other.isIdempotent
+            && one.allowedOrigins === other.allowedOrigins
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func isSame(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count, let baseAddress, let otherAddress = other.baseAddress else {
+            return count == other.count
+        }
+        return memcmp(baseAddress, otherAddress, count) == 0
     }
 }
 

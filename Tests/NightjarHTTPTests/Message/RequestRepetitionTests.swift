@@ -76,6 +76,36 @@ import Testing
         }
     }
 
+    private func isBare(_ request: Request, _ method: String, _ target: String) -> Bool {
+        Array(method.utf8).withUnsafeBytes { method in
+            Array(target.utf8).withUnsafeBytes { RepeatedRequest(request).isBare(method, $0) }
+        }
+    }
+
+    @Test func aRequestIsBareThatSaysMethodAndTargetAndNoMore() throws {
+        #expect(isBare(Request(.get, "/a"), "GET", "/a"))
+        #expect(isBare(Request(.post, ""), "POST", ""))
+        let others = [
+            ("GET", "/b"), ("GET", "/a/"), ("GET", "/"), ("GET", ""), ("HEAD", "/a"), ("get", "/a"), ("GE", "T/a"),
+            ("GET/", "a"), ("", "GET/a"), ("", ""),
+        ]
+        for (method, target) in others { #expect(!isBare(Request(.get, "/a"), method, target), "\(method) \(target)") }
+        for (name, change) in told where name != "method" && name != "target" {
+            var other = Request(.get, "/a")
+            if name == "query" { other.query = [("q", "x")] }
+            try change(&other)
+            #expect(!isBare(other, "GET", "/a"), "\(name)")
+        }
+    }
+
+    @Test func theFingerprintOfABareRequestIsThatOfItsTarget() throws {
+        let long = String(repeating: "x", count: 5000)
+        for target in ["", "/", "/articles?page=2", "/café", long] {
+            let fingerprint = Array(target.utf8).withUnsafeBytes { Request.fingerprint(target: $0) }
+            #expect(fingerprint == Request(.get, target).fingerprint, "\(target)")
+        }
+    }
+
     @Test func whatIsNotWorthKeepingHasNoFingerprint() throws {
         for (name, change) in ruledOut {
             var other = try sample()
