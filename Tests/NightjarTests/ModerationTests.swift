@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [(16, 32), (40, 80), (50, 100), (100_000, 100)])
-    func aRestIsTwoMicrosecondsForEachCallThatIsAwaited(awaited: Int, microseconds: Int) {
+    @Test(arguments: [(16, 48), (40, 120), (50, 150), (100_000, 150)])
+    func aRestIsThreeMicrosecondsForEachCallThatIsAwaited(awaited: Int, microseconds: Int) {
         var moderation = moderation(awaiting: awaited)
         #expect(rest(&moderation, after: 4) == .microseconds(microseconds))
     }
