@@ -1858,7 +1858,10 @@ NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
  */
 NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
 
-/** Before it is used: bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit. */
+/**
+ * Before it is used: bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit. Of what
+ * they let go, a sixteenth of the limit and at most 256 KiB is kept beside that, for what they ask for next.
+ */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**

@@ -127,7 +127,8 @@ public final class Script: @unchecked Sendable {
 /// away. One call of a C function of Lua's own, as `string.find` with a pattern made to take exponential time, comes to its
 /// end before a limit or an interrupt is looked at.
 public struct ScriptLimits: Sendable {
-    /// Bytes that Lua and its JSON parser may have allocated: 256 MiB.
+    /// Bytes that Lua and its JSON parser may have allocated: 256 MiB. Of what they let go, a sixteenth of the limit and at most
+    /// 256 KiB is kept beside that, for what they ask for next.
     public var memory: Int? = 256 << 20
     /// Of one run, in steps of 1000; each coroutine and task counts for 100 more: 100,000 millions, some ten minutes of
     /// computing.
