@@ -1,8 +1,8 @@
 /* blocks.c - memory that a script has let go of, kept for what it asks for next.
  *
  * A collector lets go by the hundred. Of that malloc keeps seven blocks of a size for the thread that frees them, and none above
- * a kilobyte; what else the next calls ask for goes through its slow half, one by one. Blocks are of classes of size, eight for
- * each doubling, so that at most an eighth of one is lost. */
+ * a kilobyte; what else the next calls ask for goes through its slow half, one by one. Blocks are of classes of size: up to 264
+ * bytes those of malloc's own chunks, above that eight for each doubling, so that at most an eighth of one is lost. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,36 +19,61 @@ struct njl_block {
 #endif
 #endif
 #ifndef LARGEST
-#define LARGEST 16384
+#define LARGEST (16384 + 8)
 #endif
 
-/* Sizes up to 256 are in steps of 16, those up to 512 in steps of 32, and so on. */
+/* Asked in vain while much was kept: so often, and what was not asked for meanwhile goes. */
+enum { PATIENCE = 256 };
+
+/* 24, 40, 56 and so on, in steps of 16 up to 264, of 32 up to 520, ...: malloc's chunks have 8 bytes of their own. */
 static size_t class_of(size_t size) {
-  size_t last = size - 1;
+  size_t last = size < 24 ? 15 : size - 9;
   if (last < 128) return last / 16;
   size_t doubling = 63 - (size_t)__builtin_clzll(last); /* of 128: 7 */
   return (doubling - 6) * 8 + (last >> (doubling - 3)) % 8;
 }
 
-static size_t size_of(size_t class) { return class < 8 ? (class + 1) * 16 : (class % 8 + 9) << (class / 8 + 3); }
+static size_t size_of(size_t class) { return (class < 8 ? (class + 1) * 16 : (class % 8 + 9) << (class / 8 + 3)) + 8; }
+
+static void drop(njl_blocks *blocks, size_t class) {
+  while (blocks->kept[class] != NULL) {
+    njl_block *block = blocks->kept[class];
+    blocks->kept[class] = block->next;
+    blocks->bytes -= size_of(class);
+    free(block);
+  }
+}
+
+/* What is of no use leaves its place to what is. */
+static void drop_idle(njl_blocks *blocks) {
+  for (size_t class = 0; class < NJL_BLOCK_CLASSES; class++) {
+    if (!blocks->is_used[class]) drop(blocks, class);
+    blocks->is_used[class] = false;
+  }
+  blocks->misses = 0;
+}
 
 static void *take(njl_blocks *blocks, size_t size) {
   if (size > LARGEST) return malloc(size);
   size_t class = class_of(size);
   njl_block *block = blocks->kept[class];
-  if (block == NULL) return malloc(size_of(class));
+  if (block == NULL) {
+    if (blocks->bytes > blocks->most / 2 && ++blocks->misses >= PATIENCE) drop_idle(blocks);
+    return malloc(size_of(class));
+  }
   blocks->kept[class] = block->next;
   blocks->bytes -= size_of(class);
+  blocks->is_used[class] = true;
   return block;
 }
 
 static void give(njl_blocks *blocks, void *memory, size_t size) {
   if (memory == NULL) return;
-  if (size > LARGEST || blocks->bytes >= blocks->most) {
+  size_t class = class_of(size);
+  if (size > LARGEST || blocks->bytes + size_of(class) > blocks->most) {
     free(memory);
     return;
   }
-  size_t class = class_of(size);
   njl_block *block = memory;
   block->next = blocks->kept[class];
   blocks->kept[class] = block;
@@ -77,12 +102,5 @@ void *njl_blocks_resize(njl_blocks *blocks, void *memory, size_t old_size, size_
 }
 
 void njl_blocks_free(njl_blocks *blocks) {
-  for (size_t class = 0; class < NJL_BLOCK_CLASSES; class++) {
-    while (blocks->kept[class] != NULL) {
-      njl_block *block = blocks->kept[class];
-      blocks->kept[class] = block->next;
-      free(block);
-    }
-  }
-  blocks->bytes = 0;
+  for (size_t class = 0; class < NJL_BLOCK_CLASSES; class++) drop(blocks, class);
 }

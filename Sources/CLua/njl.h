@@ -401,7 +401,9 @@ enum { NJL_BLOCK_CLASSES = 64 };
 typedef struct njl_block njl_block;
 typedef struct njl_blocks {
   njl_block *kept[NJL_BLOCK_CLASSES];
-  size_t bytes, most; /* that are kept; where there are so many, no more are */
+  bool is_used[NJL_BLOCK_CLASSES]; /* of late */
+  size_t bytes, most;              /* kept; kept at most */
+  size_t misses;                   /* since it was looked what is used */
 } njl_blocks;
 /* What realloc does, and free where `size` is 0, with what is kept. `memory` is NULL or of this function. */
 void *njl_blocks_resize(njl_blocks *blocks, void *memory, size_t old_size, size_t size);

@@ -97,9 +97,10 @@ static int close_guard(lua_State *L) {
 }
 
 void njl_guard_body(lua_State *L, njl_wait *wait, int body) {
+  static const char type[] = "nightjar.body";
   static const luaL_Reg meta[] = {{"__close", close_guard}, {NULL, NULL}};
   *(njl_wait **)lua_newuserdatauv(L, sizeof wait, 0) = wait;
-  njl_push_metatable(L, "nightjar.body", meta);
+  njl_push_metatable(L, type, meta);
   lua_setmetatable(L, -2);
   if (lua_istable(L, body)) {
     lua_pushliteral(L, "each");

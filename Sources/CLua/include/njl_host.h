@@ -455,8 +455,8 @@ njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
 njl_outcome *njl_outcome_earlier(const njl_outcome *outcome, size_t index);
 /* NULL: it has no such field. The text lives as long as the outcome. */
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
-/* The header field at `index`, in the order they came. False: there are fewer. */
 size_t njl_outcome_header_count(const njl_outcome *outcome);
+/* The header field at `index`, in the order they came. False: there are fewer. */
 bool njl_outcome_header(const njl_outcome *outcome, size_t index, njl_pair *field);
 
 /* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */
