@@ -83,12 +83,16 @@ extension Client {
     /// shares no exchange, so what may share one is left out, unless its policy is to be answered so.
     public func mayRefresh(_ request: Request) -> Bool {
         guard cache != nil, request.usesCache else { return false }
-        return request.cachePolicy ?? cachePolicy == .offlineFirst || !(request.coalesces ?? coalesces)
+        return Client.mayRefresh(request.cachePolicy ?? cachePolicy, coalesces: request.coalesces ?? coalesces)
     }
 
     package func mayRefresh(_ known: RepeatedRequests.Call) -> Bool {
         guard let policy = known.options.cache else { return false }
-        return policy == .offlineFirst || !known.options.coalesces
+        return Client.mayRefresh(policy, coalesces: known.options.coalesces)
+    }
+
+    private static func mayRefresh(_ policy: CachePolicy, coalesces: Bool) -> Bool {
+        policy == .offlineFirst || !coalesces
     }
 
     private func storage() throws(NightjarError) -> CacheStorage {

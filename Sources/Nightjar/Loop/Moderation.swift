@@ -45,8 +45,8 @@ struct Moderation {
 
     /// With fewer calls awaited a rest would be too short to bring anything.
     private static let many = 16
-    /// Of each call that is awaited, in microseconds. With 64 calls in flight 2 of them cost 5 % more of the processor's time, and
-    /// 1 costs 10 %, in the same time on the wall; with 4 that becomes longer, by 5 %.
+    /// Of each call that is awaited, in microseconds. With 64 calls in flight 2 of them cost 5 % more of the processor's time in
+    /// the same time on the wall; with 4 that becomes longer, by 5 %.
     private static let share = 3
     /// In microseconds: nobody notices so much.
     private static let longestRest = 150
