@@ -1,0 +1,84 @@
+import Glibc
+
+/// A system of several processes that share storage, as a value: each process is a state machine, and each step of one is atomic.
+///
+/// A crash of a process is an action like any other. Time is part of the system and moves by actions too, so that a schedule
+/// depends on its seed alone.
+public protocol SimulatedSystem {
+    associatedtype Action: CustomStringConvertible
+
+    /// The initial state. `random` chooses what differs between schedules: the number of processes, their configurations.
+    init(random: inout SeededRandom)
+
+    /// The steps that are possible now, crashes among them. The schedule ends when there are none.
+    var actions: [Action] { get }
+
+    /// Takes one step.
+    mutating func perform(_ action: Action, random: inout SeededRandom)
+
+    /// Describes the first invariant that does not hold now; nil: all hold.
+    var violation: String? { get }
+
+    /// Describes the first promise that the schedule has not kept by its end; nil: all are kept.
+    var violationAtEnd: String? { get }
+}
+
+extension SimulatedSystem {
+    public var violationAtEnd: String? { nil }
+}
+
+/// The first schedule that violates an invariant.
+public struct SimulationFailure: Error, CustomStringConvertible {
+    public let seed: UInt64
+    public let violation: String
+    /// The steps that led to it.
+    public let steps: [String]
+
+    public var description: String {
+        "\(violation)\nseed \(seed); repeat with NIGHTJAR_SIMULATION_SEED=\(seed)\n"
+            + steps.enumerated().map { "  \($0.offset + 1). \($0.element)" }.joined(separator: "\n")
+    }
+}
+
+/// Runs random schedules of a system and checks its invariants after every step.
+///
+/// The environment variable NIGHTJAR_SIMULATION_SCHEDULES sets the number of schedules, NIGHTJAR_SIMULATION_SEED runs one.
+///
+/// - Parameters:
+///   - schedules: how many, by default.
+///   - steps: the longest schedule, in steps.
+/// - Throws: ``SimulationFailure`` with the seed and the steps of the first schedule that violates an invariant.
+public func simulate<System: SimulatedSystem>(_ type: System.Type, schedules: Int, steps: Int) throws {
+    if let seed = environmentNumber("NIGHTJAR_SIMULATION_SEED") {
+        return try runSchedule(System.self, seed: seed, steps: steps)
+    }
+    let count = environmentNumber("NIGHTJAR_SIMULATION_SCHEDULES") ?? UInt64(schedules)
+    for seed in 0..<count { try runSchedule(System.self, seed: seed, steps: steps) }
+}
+
+private func runSchedule<System: SimulatedSystem>(_ type: System.Type, seed: UInt64, steps: Int) throws {
+    guard let (violation, _) = firstViolation(System.self, seed: seed, steps: steps, describes: false) else { return }
+    // Runs it once more to describe the steps, which most schedules have no use for.
+    let described = firstViolation(System.self, seed: seed, steps: steps, describes: true)
+    throw SimulationFailure(seed: seed, violation: violation, steps: described?.steps ?? [])
+}
+
+private func firstViolation<System: SimulatedSystem>(
+    _ type: System.Type, seed: UInt64, steps: Int, describes: Bool
+) -> (violation: String, steps: [String])? {
+    var random = SeededRandom(seed: seed)
+    var system = System(random: &random)
+    var taken: [String] = []
+    for _ in 0..<steps {
+        let actions = system.actions
+        guard let action = actions.randomElement(using: &random) else { break }
+        if describes { taken.append(action.description) }
+        system.perform(action, random: &random)
+        if let violation = system.violation { return (violation, taken) }
+    }
+    return system.violationAtEnd.map { ($0, taken) }
+}
+
+private func environmentNumber(_ name: String) -> UInt64? {
+    getenv(name).flatMap { UInt64(String(cString: $0)) }
+}
