@@ -15,6 +15,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     let clock: LoopClock
     private let connector: Connector
     private let configuration: TransportConfiguration
+    /// The limits and the grammar of responses.
+    let decoderLimits: HTTP1ResponseDecoder.Limits
     private let proxies: ProxyRules
     private var hosts: [Origin: Host] = [:]
     private var latestHost: Host?
@@ -41,6 +43,9 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         self.loop = loop
         self.clock = clock
         self.configuration = configuration
+        var limits = HTTP1ResponseDecoder.Limits()
+        limits.acceptsBareLF = configuration.lenientLineEndings
+        decoderLimits = limits
         proxies = configuration.proxy.rules { name in getenv(name).map { String(cString: $0) } }
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
     }

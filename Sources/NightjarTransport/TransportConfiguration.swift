@@ -17,6 +17,9 @@ public struct TransportConfiguration: Sendable {
     /// Where every connection goes, whatever the URL's host is, as with curl's --unix-socket: no name is looked up and no
     /// proxy asked. Nil: to the host.
     public var unixSocket: UnixSocket?
+    /// Whether LF without CR ends the lines of a response, as some embedded devices send them (RFC 9112 section 2.2).
+    /// False by default: such a response fails with `protocol`.
+    public var lenientLineEndings = false
     /// The User-Agent field of a request for a tunnel; nil sends none.
     public var userAgent: String?
 

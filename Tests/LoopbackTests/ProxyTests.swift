@@ -227,6 +227,22 @@ import Testing
         #expect(error.kind == .protocol)
     }
 
+    /// The proxy has done its part when the tunnel is open: what fails in the handshake behind it is the origin's.
+    @Test(arguments: ["http", "socks5h"]) func aTLSFailureInAnOpenTunnelIsTheOrigins(kind: String) throws {
+        let opens: [ScriptedPeer.Step] =
+            kind == "http"
+            ? [.expectRequest, .send("HTTP/1.1 200 Connection established\r\n\r\n")]
+            : [.expectBytes(3), .send(Bytes([5, 0])), .expectBytes(18), .send(granted)]
+        for failure in [[ScriptedPeer.Step.close], [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .expectClose]] {
+            let proxy = try ScriptedPeer([opens + [.expectBytes(1)] + failure])
+            let error = try LoopbackTests.failure(
+                client(through: "\(kind)://127.0.0.1:\(proxy.port)"), Request(.get, "https://origin.test/"))
+            #expect(error.kind == .tls && error.phase == .tls)
+            #expect(
+                error.message.contains("origin.test:443") && !error.message.contains("proxy"), "\(error.message)")
+        }
+    }
+
     @Test func aProxyThatIsNotThereIsNamed() throws {
         let port = try Ports.refused()
         let error = try failure(

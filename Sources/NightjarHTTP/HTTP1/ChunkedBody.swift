@@ -13,7 +13,7 @@ struct ChunkedBody: Sendable {
     private enum State {
         case size
         case data(remaining: Int)
-        /// The CRLF behind a chunk's data, of which `seen` bytes have come.
+        /// The CRLF after a chunk's data, of which `seen` bytes have arrived.
         case dataEnd(seen: Int)
         case trailers
         case done
@@ -23,11 +23,13 @@ struct ChunkedBody: Sendable {
     private var lines = LineBuffer()
     private var trailers: FieldSection
     private let maximumLine: Int
+    private let acceptsBareLF: Bool
 
-    /// - Parameter maximumLine: bytes that a chunk-size line may have with its extensions.
-    init(maximumLine: Int, maximumTrailers: Int, maximumFields: Int) {
-        self.maximumLine = maximumLine
-        trailers = FieldSection(maximumSize: maximumTrailers, maximumFields: maximumFields)
+    /// - Parameter limits: ``HTTP1ResponseDecoder/Limits/maximumHead`` limits the trailers.
+    init(_ limits: HTTP1ResponseDecoder.Limits) {
+        maximumLine = limits.maximumChunkLine
+        acceptsBareLF = limits.acceptsBareLF
+        trailers = FieldSection(limits)
     }
 
     /// The next event; nil: all of `buffer` was consumed, and more is needed.
@@ -40,7 +42,7 @@ struct ChunkedBody: Sendable {
                     return nil
                 }
                 try checkLine(line.readableBytes)
-                let size: Int = try ChunkSizeLine.parse(line)
+                let size: Int = try ChunkSizeLine.parse(line, acceptsBareLF: acceptsBareLF)
                 state = size == 0 ? .trailers : .data(remaining: size)
             case .data(let remaining):
                 let count = min(remaining, buffer.readableBytes)
@@ -49,17 +51,18 @@ struct ChunkedBody: Sendable {
                 return .data(data)
             case .dataEnd(let seen):
                 guard let byte: UInt8 = buffer.readInteger() else { return nil }
+                if acceptsBareLF, seen == 0, byte == UInt8(ascii: "\n") {
+                    state = .size
+                    continue
+                }
                 guard byte == (seen == 0 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) else {
                     throw .malformedResponse("a chunk is longer than its size says: no CRLF is behind its last byte")
                 }
                 state = seen == 0 ? .dataEnd(seen: 1) : .size
             case .trailers:
                 guard try trailers.read(&buffer) else { return nil }
-                if let name = trailers.framing.framingFieldName {
-                    throw .malformedResponse("\(name) stands in the trailers, but frames a message")
-                }
                 state = .done
-                return .end(trailers: trailers.headers)
+                return .end(trailers: trailers.headers.withoutForbiddenTrailers)
             case .done:
                 return nil
             }
@@ -76,14 +79,16 @@ struct ChunkedBody: Sendable {
 /// `chunk-size [ chunk-ext ] CRLF`. Extensions are checked for control characters and dropped: no one has defined any.
 enum ChunkSizeLine {
     /// - Parameter line: a line with its LF.
-    static func parse(_ line: ByteBuffer) throws(NightjarError) -> Int {
-        switch line.withUnsafeReadableBytes(parse) {
+    static func parse(_ line: ByteBuffer, acceptsBareLF: Bool = false) throws(NightjarError) -> Int {
+        switch line.withUnsafeReadableBytes({ parse($0, acceptsBareLF: acceptsBareLF) }) {
         case .success(let size): return size
         case .failure(let error): throw error
         }
     }
 
-    private static func parse(_ line: UnsafeRawBufferPointer) -> Result<Int, NightjarError> {
+    private static func parse(
+        _ line: UnsafeRawBufferPointer, acceptsBareLF: Bool
+    ) -> Result<Int, NightjarError> {
         var size = 0
         var at = 0
         while let digit = ASCII.hexValue(line[at]) {
@@ -99,11 +104,27 @@ enum ChunkSizeLine {
         let stop = FieldSyntax.endOfValue(line, from: at)
         // Blanks may stand before an extension (BWS), not before the end of the line.
         guard digits > 0, isExtended || at == digits, isExtended || stop == at,
-            line.count - stop == 2, line[stop] == UInt8(ascii: "\r")
+            line.count - stop == 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && line.count - stop == 1
         else {
             return .failure(
                 .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number and CRLF"))
         }
         return .success(size)
     }
+}
+
+extension Headers {
+    /// These fields without those that a trailer section must not contain: fields that frame or route the message,
+    /// describe its content or belong to the connection. RFC 9110 section 6.5.1.
+    fileprivate var withoutForbiddenTrailers: Headers {
+        if isEmpty { return self }
+        var kept = self
+        for name in Headers.forbiddenTrailers { kept.remove(name) }
+        return kept
+    }
+
+    private static let forbiddenTrailers = [
+        "Content-Length", "Transfer-Encoding", "Host", "Trailer", "TE", "Connection", "Keep-Alive", "Upgrade",
+        "Content-Encoding", "Content-Type", "Content-Range",
+    ]
 }

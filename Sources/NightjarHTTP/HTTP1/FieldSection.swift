@@ -12,14 +12,22 @@ struct FieldSection: Sendable {
     /// Bytes of complete lines, the empty one included.
     private(set) var size = 0
 
+    /// The limit that messages name.
+    private let limit: Int
+    /// Bytes that the lines of this section may have together: the limit, less what came before the section.
     private var maximumSize: Int
     private let maximumFields: Int
+    private let acceptsBareLF: Bool
+    /// A value that went on after a fold was changed, so ``framing`` is derived again at the end of the section.
+    private var hasFolds = false
     private var lines = LineBuffer()
 
-    /// - Parameter maximumSize: bytes that all lines may have together.
-    init(maximumSize: Int, maximumFields: Int) {
-        self.maximumSize = maximumSize
-        self.maximumFields = maximumFields
+    /// - Parameter limits: ``HTTP1ResponseDecoder/Limits/maximumHead`` limits the bytes of all lines together.
+    init(_ limits: HTTP1ResponseDecoder.Limits) {
+        limit = limits.maximumHead
+        maximumSize = limits.maximumHead
+        maximumFields = limits.maximumFields
+        acceptsBareLF = limits.acceptsBareLF
     }
 
     /// Hands out what was read, and forgets it.
@@ -31,9 +39,11 @@ struct FieldSection: Sendable {
         return (headers, framing)
     }
 
-    /// Begins another section, whose lines may have `maximumSize` bytes.
-    mutating func begin(maximumSize: Int) {
-        self.maximumSize = maximumSize
+    /// Begins another section.
+    ///
+    /// - Parameter used: bytes of the limit that the lines before the section have used.
+    mutating func begin(after used: Int) {
+        maximumSize = limit - used
         size = 0
     }
 
@@ -57,11 +67,24 @@ struct FieldSection: Sendable {
     }
 
     private var oversized: NightjarError {
-        .oversizedResponse("the response's header lines are larger than the limit of \(maximumSize) bytes")
+        .oversizedResponse("the response's header lines are larger than the limit of \(limit) bytes")
     }
 
     /// Consumes every complete line; true when the last was the empty one.
     private mutating func readLines(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
+        while true {
+            let scan = try readPlainLines(&buffer)
+            guard scan.stopsAtFold else {
+                if scan.isComplete, hasFolds { noteFramingAgain() }
+                return scan.isComplete
+            }
+            readFold(&buffer)
+        }
+    }
+
+    /// Consumes the complete lines up to the empty line or up to one that continues a value.
+    @inline(__always)
+    private mutating func readPlainLines(_ buffer: inout ByteBuffer) throws(NightjarError) -> Scan {
         let firstField = headers.count
         let scan = buffer.withUnsafeReadableBytes { bytes in
             var scan = Scan()
@@ -74,7 +97,30 @@ struct FieldSection: Sendable {
         if let failure = scan.failure { throw failure }
         buffer.moveReaderIndex(forwardBy: scan.consumed)
         size += scan.consumed
-        return scan.isComplete
+        return scan
+    }
+
+    /// Appends the line at the front of `buffer`, which ``judge(_:_:_:)`` has checked, to the last value: a line that
+    /// begins with a blank continues the value (obs-fold), and the fold becomes one space. RFC 9112 section 5.2.
+    private mutating func readFold(_ buffer: inout ByteBuffer) {
+        hasFolds = true
+        let length = buffer.withUnsafeReadableBytes { bytes in
+            let length = LineBuffer.lineLength(bytes) ?? bytes.count
+            var end = length - 1
+            if end > 0, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+            headers.extendLastValue(by: UnsafeRawBufferPointer(rebasing: bytes[..<end]).trimmingBlanks())
+            return length
+        }
+        buffer.moveReaderIndex(forwardBy: length)
+        size += length
+    }
+
+    private mutating func noteFramingAgain() {
+        hasFolds = false
+        framing = FramingFields()
+        for index in 0..<headers.count {
+            headers.withBytes(at: index) { name, value in framing.note(name: name, value: value) }
+        }
     }
 
     private struct Scan {
@@ -83,6 +129,8 @@ struct FieldSection: Sendable {
         /// Where the last complete line ends.
         var consumed = 0
         var isComplete = false
+        /// The next line continues the value of the last field.
+        var stopsAtFold = false
         var failure: NightjarError?
     }
 
@@ -100,9 +148,15 @@ struct FieldSection: Sendable {
             var valueStart = nameEnd + 1
             while valueStart < bytes.count, FieldSection.isBlank(bytes[valueStart]) { valueStart += 1 }
             let stop = FieldSyntax.endOfValue(bytes, from: valueStart)
-            guard stop + 1 < bytes.count, bytes[stop] == UInt8(ascii: "\r"), bytes[stop + 1] == UInt8(ascii: "\n")
-            else { return judge(bytes, start, &scan) }
-            guard stop + 2 <= room else {
+            let next: Int
+            if stop + 1 < bytes.count, bytes[stop] == UInt8(ascii: "\r"), bytes[stop + 1] == UInt8(ascii: "\n") {
+                next = stop + 2
+            } else if acceptsBareLF, stop < bytes.count, bytes[stop] == UInt8(ascii: "\n") {
+                next = stop + 1
+            } else {
+                return judge(bytes, start, &scan)
+            }
+            guard next <= room else {
                 scan.failure = oversized
                 return
             }
@@ -118,7 +172,7 @@ struct FieldSection: Sendable {
             framing.note(
                 name: UnsafeRawBufferPointer(rebasing: bytes[start..<nameEnd]),
                 value: UnsafeRawBufferPointer(rebasing: bytes[valueStart..<valueEnd]))
-            start = stop + 2
+            start = next
             scan.fieldsEnd = start
             scan.consumed = start
         }
@@ -128,17 +182,23 @@ struct FieldSection: Sendable {
 
     /// The line at `start` does not begin with a name and a colon: it is the empty line, or wrong.
     private func endOfFields(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
-        guard start + 1 < bytes.count, bytes[start] == UInt8(ascii: "\r"), bytes[start + 1] == UInt8(ascii: "\n")
-        else { return judge(bytes, start, &scan) }
-        guard start + 2 <= maximumSize - size else {
+        let next: Int
+        if start + 1 < bytes.count, bytes[start] == UInt8(ascii: "\r"), bytes[start + 1] == UInt8(ascii: "\n") {
+            next = start + 2
+        } else if acceptsBareLF, start < bytes.count, bytes[start] == UInt8(ascii: "\n") {
+            next = start + 1
+        } else {
+            return judge(bytes, start, &scan)
+        }
+        guard next <= maximumSize - size else {
             scan.failure = oversized
             return
         }
-        scan.consumed = start + 2
+        scan.consumed = next
         scan.isComplete = true
     }
 
-    /// The line at `start` is wrong, or only incomplete. Says why, if its end is there.
+    /// The line at `start` continues a value, is malformed or is incomplete. Sets the reason if its end is there.
     private func judge(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         guard let length = LineBuffer.lineLength(UnsafeRawBufferPointer(rebasing: bytes[start...])) else { return }
         guard start + length <= maximumSize - size else {
@@ -146,12 +206,31 @@ struct FieldSection: Sendable {
             return
         }
         let line = UnsafeRawBufferPointer(rebasing: bytes[start..<start + length])
+        if !headers.isEmpty, continuesValue(line) {
+            scan.stopsAtFold = true
+            return
+        }
         scan.failure = .malformedResponse(FieldSection.fault(in: line))
+    }
+
+    /// Whether `line`, which ends in LF, is a well-formed continuation of the value before it.
+    private func continuesValue(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard FieldSection.isBlank(line[0]) else { return false }
+        let stop = FieldSyntax.endOfValue(line, from: 0)
+        return stop == line.count - 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && stop == line.count - 1
     }
 
     /// What is wrong with `line`, which ends in LF. Values may be secret, so only names are quoted.
     private static func fault(in line: UnsafeRawBufferPointer) -> String {
-        if isBlank(line[0]) { return "a header line begins with a space: folded lines (obs-fold) are refused" }
+        if isBlank(line[0]) {
+            let stop = FieldSyntax.endOfValue(line, from: 0)
+            switch line[stop] {
+            case UInt8(ascii: "\n") where stop == line.count - 1: return "a folded header line ends in LF without CR"
+            case UInt8(ascii: "\r") where stop == line.count - 2:
+                return "a header line begins with a space, and there is no header before it that it could continue"
+            default: return "a folded header line holds the control character 0x" + String(line[stop], radix: 16)
+            }
+        }
         if line[0] == UInt8(ascii: "\n") { return "the header lines end in LF without CR" }
         if line[0] == UInt8(ascii: ":") { return "a header line has no name: \(quoted(line))" }
         let nameEnd = FieldSyntax.endOfToken(line, from: 0)

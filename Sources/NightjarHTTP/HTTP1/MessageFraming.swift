@@ -14,7 +14,8 @@ struct FramingFields: Sendable, Equatable {
         case absent
         case bytes(Int)
         case invalid(String)
-        case repeated
+        /// Given more than once, with different values.
+        case contradictory
     }
 
     private enum Coding: Sendable, Equatable {
@@ -30,11 +31,6 @@ struct FramingFields: Sendable, Equatable {
     private(set) var asksToClose = false
     /// `Connection: keep-alive`, which HTTP/1.0 needs to stay open.
     private(set) var asksToKeepAlive = false
-
-    /// The name of a field that frames a message, when there is one: it has no place in trailers.
-    var framingFieldName: String? {
-        length != .absent ? "Content-Length" : coding != .absent ? "Transfer-Encoding" : nil
-    }
 
     @inline(__always)
     mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
@@ -61,24 +57,43 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// One number, once. RFC 9110 section 8.6 lets a recipient accept equal repeated numbers; two that read a repeated
-    /// length each in its own way are how responses are smuggled, so it is refused.
     private mutating func noteContentLength(_ value: UnsafeRawBufferPointer) {
-        guard length == .absent else {
-            length = .repeated
-            return
+        if length == .absent, let number = FramingFields.decimal(value) {
+            length = .bytes(number)
+        } else {
+            noteUnusualLength(value)
         }
+    }
+
+    /// A list of lengths or a second field. Lengths that are all the same are one length (RFC 9110 section 8.6); two
+    /// different ones could be read in two ways, so they are invalid.
+    private mutating func noteUnusualLength(_ value: UnsafeRawBufferPointer) {
+        var rest = value
+        while true {
+            let comma = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.count
+            let item = UnsafeRawBufferPointer(rebasing: rest[..<comma]).trimmingBlanks()
+            switch (length, FramingFields.decimal(item)) {
+            case (.invalid, _), (.contradictory, _): return
+            case (_, nil): length = .invalid(quoted(value))
+            case (.absent, let number?): length = .bytes(number)
+            case (.bytes(let known), let number?): if known != number { length = .contradictory }
+            }
+            guard comma < rest.count else { return }
+            rest = UnsafeRawBufferPointer(rebasing: rest[(comma + 1)...])
+        }
+    }
+
+    /// Nil unless `text` is digits alone, of a number within 63 bits.
+    @inline(__always)
+    private static func decimal(_ text: UnsafeRawBufferPointer) -> Int? {
         var number = 0
-        for byte in value {
+        for byte in text {
             let (product, overflow) = number.multipliedReportingOverflow(by: 10)
             let (sum, carry) = product.addingReportingOverflow(Int(byte & 0xF))
-            guard ASCII.isDigit(byte), !overflow, !carry else {
-                length = value.contains(UInt8(ascii: ",")) ? .repeated : .invalid(quoted(value))
-                return
-            }
+            guard ASCII.isDigit(byte), !overflow, !carry else { return nil }
             number = sum
         }
-        length = value.isEmpty ? .invalid(quoted(value)) : .bytes(number)
+        return text.isEmpty ? nil : number
     }
 
     private mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) {
@@ -97,7 +112,8 @@ struct FramingFields: Sendable, Equatable {
         switch length {
         case .absent, .bytes: break
         case .invalid(let value): throw .malformedResponse("Content-Length \(value) is not a number of bytes")
-        case .repeated: throw .malformedResponse("Content-Length is given more than once")
+        case .contradictory:
+            throw .malformedResponse("Content-Length is given more than once, with different values")
         }
         switch coding {
         case .absent, .chunked: break

@@ -3,7 +3,8 @@ import NIOCore
 /// Turns the bytes that a server sends on one HTTP/1 connection into responses. RFC 9112.
 ///
 /// Strict: what two recipients could read in two ways is refused, for the second one may be a cache or a proxy between
-/// us and the server. A line is judged when it is complete, so how the bytes were cut into reads decides nothing.
+/// us and the server. Deviations that have one meaning are accepted: folded lines, repeated equal lengths, and fields in
+/// the trailers that do not belong there, which are dropped. A line is judged when it is complete, so how the bytes were cut into reads decides nothing.
 ///
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle
 ///                                   ▲             │
@@ -18,6 +19,9 @@ public struct HTTP1ResponseDecoder: Sendable {
         public var maximumFields = 1000
         /// A chunk-size line with its extensions. Those are ignored, and no one sends them.
         public var maximumChunkLine = 1024
+        /// Whether LF without CR ends a line, as some embedded devices send it (RFC 9112 section 2.2). False by default:
+        /// two recipients that disagree about where a line ends can be made to disagree about where a response ends.
+        public var acceptsBareLF = false
 
         public init() {}
     }
@@ -57,8 +61,8 @@ public struct HTTP1ResponseDecoder: Sendable {
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
-        section = FieldSection(maximumSize: 0, maximumFields: limits.maximumFields)
-        chunks = ChunkedBody(maximumLine: 0, maximumTrailers: 0, maximumFields: 0)
+        section = FieldSection(limits)
+        chunks = ChunkedBody(limits)
     }
 
     /// No response is awaited or in progress: a byte that comes now is an error.
@@ -122,8 +126,8 @@ public struct HTTP1ResponseDecoder: Sendable {
         connectionIsReusable = false
         // Whatever was gathered serves nobody any more.
         lines = LineBuffer()
-        section = FieldSection(maximumSize: 0, maximumFields: 0)
-        chunks = ChunkedBody(maximumLine: 0, maximumTrailers: 0, maximumFields: 0)
+        section = FieldSection(limits)
+        chunks = ChunkedBody(limits)
         return error
     }
 
@@ -138,7 +142,7 @@ public struct HTTP1ResponseDecoder: Sendable {
                 return nil
             case .statusLine:
                 guard let line = try nextStatusLine(&buffer) else { return nil }
-                section.begin(maximumSize: limits.maximumHead - headSize)
+                section.begin(after: headSize)
                 state = .fields(line)
             case .fields(let line):
                 guard try section.read(&buffer) else { return nil }
@@ -182,7 +186,9 @@ public struct HTTP1ResponseDecoder: Sendable {
         guard let line else { return nil }
         headSize += line.readableBytes
         return try line.withUnsafeReadableBytes { bytes in
-            Result { () throws(NightjarError) in try StatusLine(parsing: bytes) }
+            Result { () throws(NightjarError) in
+                try StatusLine(parsing: bytes, acceptsBareLF: limits.acceptsBareLF)
+            }
         }.get()
     }
 
@@ -208,9 +214,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         case .length(let count): state = .fixed(remaining: count)
         case .untilClose: state = .untilClose
         case .chunked:
-            chunks = ChunkedBody(
-                maximumLine: limits.maximumChunkLine, maximumTrailers: limits.maximumHead,
-                maximumFields: limits.maximumFields)
+            chunks = ChunkedBody(limits)
             state = .chunked
         }
         return .head(head)

@@ -11,8 +11,8 @@ struct StatusLine: Sendable, Equatable {
     var reason: String
 
     private static let prefix: StaticString = "HTTP/1."
-    /// "HTTP/1.1 200" and CRLF.
-    private static let shortest = 14
+    /// Bytes of "HTTP/1.1 200", without the end of the line.
+    private static let shortest = 12
 
     /// Why `bytes`, all there is of the line so far, cannot become a status line; nil when they can. Asked before the
     /// line is complete: a peer that speaks something else may never send an LF.
@@ -25,12 +25,16 @@ struct StatusLine: Sendable, Equatable {
         return .malformedResponse("the peer did not answer in HTTP/1: its answer begins with \(quoted(bytes))")
     }
 
-    /// - Parameter line: a line with its LF, for which ``rejection(of:)`` found no reason.
-    init(parsing line: UnsafeRawBufferPointer) throws(NightjarError) {
-        guard line.count >= 2, line[line.count - 2] == UInt8(ascii: "\r") else {
+    /// - Parameters:
+    ///   - line: a line with its LF, for which ``rejection(of:)`` found no reason.
+    ///   - acceptsBareLF: whether LF without CR ends a line.
+    init(parsing line: UnsafeRawBufferPointer, acceptsBareLF: Bool = false) throws(NightjarError) {
+        let hasCR = line.count >= 2 && line[line.count - 2] == UInt8(ascii: "\r")
+        guard hasCR || acceptsBareLF else {
             throw .malformedResponse("the status line \(quoted(line)) ends in LF without CR")
         }
-        guard line.count >= StatusLine.shortest, ASCII.isDigit(line[7]), line[8] == UInt8(ascii: " ") else {
+        let end = line.count - (hasCR ? 2 : 1)
+        guard end >= StatusLine.shortest, ASCII.isDigit(line[7]), line[8] == UInt8(ascii: " ") else {
             throw .malformedResponse("the status line \(quoted(line)) has no version, space and status")
         }
         // A higher minor version is answered by the rules of the highest we know. RFC 9110 section 2.5.
@@ -42,7 +46,7 @@ struct StatusLine: Sendable, Equatable {
         status = Int(line[9] & 0xF) * 100 + Int(line[10] & 0xF) * 10 + Int(line[11] & 0xF)
         guard status >= 100 else { throw .malformedResponse("the status \(status) is below 100") }
 
-        let rest = UnsafeRawBufferPointer(rebasing: line[12..<line.count - 2])
+        let rest = UnsafeRawBufferPointer(rebasing: line[12..<end])
         guard let separator = rest.first else {
             reason = ""
             return

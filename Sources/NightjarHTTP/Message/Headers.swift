@@ -72,6 +72,18 @@ public struct Headers: Sendable {
         }
     }
 
+    /// Appends a space and `more` to the value of the last field, whose bytes are the last in the buffer.
+    ///
+    /// - Parameter more: has the grammar of a value and no blanks at its ends; an empty one changes nothing.
+    mutating func extendLastValue(by more: UnsafeRawBufferPointer) {
+        guard let last = fields.last, !more.isEmpty else { return }
+        bytes.removeLast(bytes.count - Int(last.value) - Int(last.valueLength))
+        if last.valueLength > 0 { bytes.append(UInt8(ascii: " ")) }
+        bytes.append(contentsOf: more)
+        fields[fields.count - 1].valueLength = Int32(truncatingIfNeeded: bytes.count - Int(last.value))
+        bytes.append(0)
+    }
+
     /// Field lines that we have written, so that they have the grammar.
     init(written lines: UnsafeRawBufferPointer) {
         self.init(reservingFields: 12, bytes: lines.count)

@@ -13,6 +13,9 @@ struct ConnectionOpening {
     private var connected: NIODeadline?
     private var usesTLS = false
 
+    /// Whether bytes can flow to the origin, or to the proxy that forwards requests.
+    var isConnected: Bool { connected != nil }
+
     /// The bytes of the origin can flow.
     ///
     /// - Parameter lookUp: what the connection's name was looked up by; nil for an address.

@@ -33,7 +33,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     /// Nil until it is open.
     private(set) var record: ConnectionRecord?
     private var context: ChannelHandlerContext?
-    private var decoder = HTTP1ResponseDecoder()
+    private var decoder: HTTP1ResponseDecoder
     /// Nil over TLS, and once something was written through the channel.
     private var socket: SocketHandle?
     private var exchange: NetworkExchange?
@@ -57,6 +57,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         self.transport = transport
         self.host = host
         self.attempt = attempt
+        decoder = HTTP1ResponseDecoder(limits: transport.decoderLimits)
     }
 
     // MARK: Opening
@@ -80,6 +81,11 @@ final class HTTP1Connection: ChannelInboundHandler {
         connectTimer = nil
         way.take()?.close(promise: nil)
         transport.connectFailed(self, error)
+    }
+
+    /// The peer of the current step of connecting: a proxy until its tunnel is open, then the origin.
+    private var stepPeer: Counterpart {
+        if case .tunnelled = host.route, opening.isConnected { Counterpart(host.origin) } else { host.nearest }
     }
 
     /// Whether the attempt still runs.
@@ -285,20 +291,21 @@ final class HTTP1Connection: ChannelInboundHandler {
             exchange?.receiver?.exchangeReceived(head: consume head)
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
         case .end(let trailers):
-            guard rest == 0 else {
-                throw NightjarError(
-                    .protocol, "the server sent \(rest) bytes more than the answer it announced", phase: .receive)
-            }
-            finish(trailers: trailers)
+            finish(trailers: trailers, hasSurplus: rest > 0)
         }
     }
 
-    private func finish(trailers: Headers) {
+    /// The response is complete.
+    ///
+    /// - Parameter hasSurplus: the server sent bytes after the response. The response is framed correctly and counts, but
+    ///   nobody can tell what the bytes answer, so the connection is closed (RFC 9112 section 6.3).
+    private func finish(trailers: Headers, hasSurplus: Bool) {
         guard let exchange else { return }
         self.exchange = nil
         outgoing = nil
         forgetExpectation()
-        let canBeReused = decoder.connectionIsReusable && requestIsComplete && context != nil && cause == nil
+        let canBeReused =
+            decoder.connectionIsReusable && !hasSurplus && requestIsComplete && context != nil && cause == nil
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
@@ -317,7 +324,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         switch phase {
         case .connecting:
-            connectFailed(ConnectFailure.describe(cause, host.nearest))
+            connectFailed(ConnectFailure.describe(cause, stepPeer))
         case .idle:
             phase = .closed
             transport.lostIdle(self)
@@ -344,7 +351,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if cause == nil { cause = error }
         switch phase {
-        case .connecting: connectFailed(ConnectFailure.describe(error, host.nearest))
+        case .connecting: connectFailed(ConnectFailure.describe(error, stepPeer))
         case .busy: fail(ConnectionFailure.describe(error, answerHasBegun: answerHasBegun))
         case .idle: close()
         case .closed: break

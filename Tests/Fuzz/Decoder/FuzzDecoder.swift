@@ -44,6 +44,7 @@ struct Settings {
             limits.maximumFields = 3
             limits.maximumChunkLine = 8
         }
+        limits.acceptsBareLF = flags & 8 != 0
         self.firstCut = firstCut
         self.secondCut = secondCut
         self.step = step
