@@ -265,15 +265,19 @@ NJ_API nj_status nj_config_set_header(nj_config *config, const char *name, const
 NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_agent);
 
 /**
- * Limits of time in seconds; NJ_NO_LIMIT for none. Connect: until a connection is open, TLS included. Idle: without a
- * byte in either direction while the request is sent or the answer awaited. Total: the whole call.
+ * Sets limits of time in seconds, between 0 and 3153600000 (100 years). NJ_NO_LIMIT, which is 0, switches a limit off;
+ * INFINITY does the same.
  *
- * @return NJ_INVALID_ARGUMENT for NaN, infinite, other negative numbers and more than 100 years
+ *   connect  until a connection is open, TLS included; 5 by default
+ *   idle     without a byte in either direction while the request is sent or the response awaited; 30 by default
+ *   total    the whole call with all attempts; 300 by default
+ *
+ * @return NJ_INVALID_ARGUMENT for NaN, negative numbers and more than 3153600000 seconds
  */
 NJ_API nj_status nj_config_set_connect_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
-#define NJ_NO_LIMIT (-1.0)
+#define NJ_NO_LIMIT (0.0)
 
 /** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default, 2 GiB at
  * most: stream what is larger (nj_request_on_body). */
@@ -283,8 +287,9 @@ NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
 NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_t count);
 
 /**
- * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop. 0: a redirect is an answer like any
- * other. 10 by default. Credentials and cookies never go to another origin.
+ * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop: a redirect back to a URL that was asked
+ * by the same method, unless a cookie or a Retry-After makes the request another one. A Retry-After is waited for first. 0: a
+ * redirect is an answer like any other. 10 by default. Credentials and cookies never go to another origin.
  *
  * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
  */
@@ -292,6 +297,12 @@ NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
 
 /** Whether a redirect may lead from https to http. False by default: it is then NJ_PROTOCOL. */
 NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
+
+/**
+ * Sets whether LF without CR ends the lines of a response, as some embedded devices send them (RFC 9112 section 2.2). False by
+ * default: such a response fails with NJ_PROTOCOL.
+ */
+NJ_API nj_status nj_config_set_lenient_line_endings(nj_config *config, bool lenient);
 
 /** Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed. True by default. */
 NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
@@ -829,6 +840,21 @@ NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, dou
  * long. 60 by default. */
 NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds);
 
+/**
+ * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected; true by default. If it is:
+ *
+ *   - a retry and a redirect wait at least as long as it asks;
+ *   - a 429 that asks for up to nj_config_set_retry_max_wait holds back all calls to the origin;
+ *   - a 429 that asks for more, and a 503, hold back the calls for the same URL, until one of them succeeds.
+ *
+ * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its deadline, fails at once with
+ * NJ_RATE_LIMITED. Invalid values, and more than 30 days, are ignored. False: the field is only reported
+ * (nj_error_retry_after), and a request neither waits for such a pause nor starts one. The second function is for one request,
+ * in place of the client's setting.
+ */
+NJ_API nj_status nj_config_set_respect_retry_after(nj_config *config, bool respect);
+NJ_API nj_status nj_request_set_respect_retry_after(nj_request *request, bool respect);
+
 /** For this request, with the default backoff and longest wait, in place of all of the client's settings. 1 to 100. */
 NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 
@@ -906,7 +932,8 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
 
 /**
  * How many requests may begin in how many seconds, evenly; what servers tell of their own limits (RateLimit, RateLimit-Policy,
- * X-RateLimit-*: draft-ietf-httpapi-ratelimit-headers) slows down further, before they refuse. A Retry-After is heeded always.
+ * X-RateLimit-*: draft-ietf-httpapi-ratelimit-headers) slows down further, before they refuse. For Retry-After see
+ * nj_config_set_respect_retry_after.
  *
  * @param requests    1 to 1000000000; 0: only what servers tell, the other two numbers are then not read
  * @param per_seconds above 0, to 100 years
@@ -953,7 +980,8 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *
  *     [{"name": "https://api.example.com", "inside": 3, "waiting": 0, "circuit": "closed"}]
  *
- * `circuit` is closed, open or half_open; `pause`, where the server has asked for one, its seconds.
+ * `circuit` is closed, open or half_open; `pause`, where the server has asked for one (Retry-After), its remaining seconds. A
+ * pause of one resource is an entry of its own, with the URL as its name.
  *
  * @param out_length may be NULL
  * @return text with NUL behind it, yours to free with nj_text_free; "[]" also for the handle of a forked process's parent;
@@ -1110,7 +1138,10 @@ NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, co
 /** The body, copied. `bytes` may be NULL when `length` is 0. */
 NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, size_t length);
 
-/** The body, copied, with Content-Type: application/json. The text is sent as it is. */
+/**
+ * Sets the body to a copy of this JSON text, which is sent as it is. Its Content-Type is application/json unless the request or
+ * the client sets one.
+ */
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
 
 /**
@@ -1131,7 +1162,7 @@ NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *fo
 
 /**
  * Adds a field to a body that is application/x-www-form-urlencoded, in order, encoded from plain text; a name may repeat. The
- * first one takes the place of another body.
+ * first one takes the place of another body. The Content-Type is that of such a form unless the request or the client sets one.
  */
 NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
 
@@ -1214,7 +1245,8 @@ NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn prog
  */
 NJ_API nj_status nj_request_expect_status(nj_request *request, int lowest, int highest);
 
-/** Limits for this request in place of the client's: see nj_config_set_connect_timeout and nj_config_set_max_body. */
+/** Sets limits for this request in place of the client's: see nj_config_set_connect_timeout, NJ_NO_LIMIT included, and
+ * nj_config_set_max_body. */
 NJ_API nj_status nj_request_set_connect_timeout(nj_request *request, double seconds);
 NJ_API nj_status nj_request_set_idle_timeout(nj_request *request, double seconds);
 NJ_API nj_status nj_request_set_total_timeout(nj_request *request, double seconds);

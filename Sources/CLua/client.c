@@ -1,4 +1,5 @@
 /* client.c - nightjar.client{...} and the verbs of what it returns. */
+#include <math.h>
 #include <string.h>
 
 #include "json.h"
@@ -81,6 +82,50 @@ static void push_without_functions(lua_State *L, int index) {
   }
 }
 
+/* Pushes a shallow copy of the table at `index`. */
+static void push_copy(lua_State *L, int index) {
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, index) != 0;) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+/* Puts 0, no limit, in place of an infinite limit of time, for JSON has no infinity: in a copy of the options at index 1, which
+ * takes their place. */
+static void bound_timeouts(lua_State *L) {
+  static const char *const limits[] = {"connect", "idle", "total"};
+  lua_pushliteral(L, "timeout");
+  int type = lua_rawget(L, 1);
+  bool changes = type == LUA_TNUMBER && lua_tonumber(L, -1) == HUGE_VAL;
+  if (changes) {
+    lua_pop(L, 1);
+    lua_pushinteger(L, 0);
+  } else if (type == LUA_TTABLE) {
+    push_copy(L, lua_gettop(L));
+    for (size_t index = 0; index < sizeof limits / sizeof *limits; index++) {
+      lua_pushstring(L, limits[index]);
+      bool is_infinite = lua_rawget(L, -2) == LUA_TNUMBER && lua_tonumber(L, -1) == HUGE_VAL;
+      lua_pop(L, 1);
+      if (!is_infinite) continue;
+      lua_pushstring(L, limits[index]);
+      lua_pushinteger(L, 0);
+      lua_rawset(L, -3);
+      changes = true;
+    }
+    lua_remove(L, -2);
+  }
+  if (changes) {
+    push_copy(L, 1);
+    lua_pushliteral(L, "timeout");
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_replace(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
 /* The mock among the options at index 1, which the client at index 2 keeps: one of nightjar.mock, or the routes of one. */
 static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
   if (lua_isnil(L, 1)) return false;
@@ -132,8 +177,12 @@ int njl_client_open(lua_State *L) {
     push_without_functions(L, 1);
     lua_replace(L, 1);
   }
-  if (lua_isnil(L, 1)) lua_pushliteral(L, "{}");
-  else njl_json_encode(L, 1, "options");
+  if (lua_isnil(L, 1)) {
+    lua_pushliteral(L, "{}");
+  } else {
+    bound_timeouts(L);
+    njl_json_encode(L, 1, "options");
+  }
   njl_bytes options;
   options.data = lua_tolstring(L, 3, &options.length);
   njl_reply *reply = njl_error_push(L);

@@ -6,6 +6,13 @@
 static const char null_key = 0, mark_key = 0;
 
 void njl_json_push_null(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); }
+bool njl_json_is_null(lua_State *L, int index) {
+  index = lua_absindex(L, index);
+  njl_json_push_null(L);
+  bool is_null = lua_rawequal(L, index, -1);
+  lua_pop(L, 1);
+  return is_null;
+}
 void njl_json_push_array_mark(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &mark_key); }
 
 static int null_to_string(lua_State *L) {

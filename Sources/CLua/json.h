@@ -18,6 +18,8 @@
 void njl_json_open(lua_State *L);
 /* Pushes nightjar.null. */
 void njl_json_push_null(lua_State *L);
+/* Whether the value at `index` is nightjar.null. */
+bool njl_json_is_null(lua_State *L, int index);
 /* lua_CFunction: nightjar.array(table). */
 int njl_json_array(lua_State *L);
 

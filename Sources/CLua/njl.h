@@ -393,6 +393,13 @@ void njl_open_list(lua_State *L);
  * send too, unless `reads_files`. */
 void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request);
 
+/* The longest limit of time, in seconds. */
+#define NJL_MOST_SECONDS 3153600000.0
+
+/* The limit of time in seconds at `index`: 0 for none, which 0, false and infinity mean. Raises "FUNCTION: NAME must be ..." for
+ * anything else that is not between 0 and NJL_MOST_SECONDS. */
+double njl_check_limit(lua_State *L, int index, const char *function, const char *name);
+
 /* Raises a name in the option table at `options` that is none of a call. */
 void njl_check_option_names(lua_State *L, int options, const char *function);
 

@@ -57,9 +57,8 @@ static void part_options(lua_State *L, int options, int object, beginning *start
       start->state.data = lua_tolstring(L, -1, &start->state.length); /* The options keep it. */
       lua_pop(L, 1);
     } else if (place == TOTAL_TIMEOUT) {
-      lua_Number seconds = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-      if (!(seconds > 0 && seconds <= 1e9)) luaL_error(L, "paginate: total_timeout must be seconds above 0");
-      start->seconds = seconds;
+      double seconds = njl_check_limit(L, -1, "paginate", "total_timeout");
+      start->seconds = seconds > 0 ? seconds : -1;
       lua_pop(L, 1);
     } else if (place == NEXT && njl_is_callable(L, -1)) {
       start->decides = true;

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "json.h"
 #include "njl.h"
@@ -39,7 +38,7 @@ static const char *const names[] = {
     "on_retry", "on_refresh", "on_progress", "endpoint",    "arguments",  "redirect",        "cookies",
     "decompress", "max_body", "compress",
     "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
-    "limit_group", "cache",   NULL};
+    "limit_group", "cache",   "respect_retry_after", NULL};
 
 /* What is being read, for messages. */
 typedef struct reading {
@@ -152,19 +151,6 @@ static void read_pairs(reading *r, int table, pairs *list) {
   if (!lua_istable(r->L, table)) misfit(r, "a table", table);
   if (lua_rawlen(r->L, table) > 0) read_list(r, table, list);
   else read_table(r, table, list);
-}
-
-static bool has_header(const pairs *headers, const char *name) {
-  size_t length = strlen(name);
-  for (size_t index = 0; index < headers->count; index++) {
-    njl_bytes have = headers->items[index].name;
-    if (have.length == length && strncasecmp(have.data, name, length) == 0) return true;
-  }
-  return false;
-}
-
-static void add_header(reading *r, pairs *headers, const char *name, njl_bytes value) {
-  if (!has_header(headers, name)) add(r, headers, (njl_bytes){name, strlen(name)}, value);
 }
 
 /* The string on top of the stack becomes the body. */
@@ -297,11 +283,24 @@ static void read_form(reading *r, int table, njl_request *request) {
   request->part_count = count;
 }
 
-/* A length of time in seconds at `index`. */
-static double seconds(reading *r, int index, const char *name) {
-  lua_Number value = lua_type(r->L, index) == LUA_TNUMBER ? lua_tonumber(r->L, index) : -1;
-  if (!(value > 0 && value <= 1e9)) luaL_error(r->L, "%s: %s must be seconds above 0", r->function, name);
+double njl_check_limit(lua_State *L, int index, const char *function, const char *name) {
+  if (lua_isboolean(L, index) && !lua_toboolean(L, index)) return 0;
+  if (lua_type(L, index) != LUA_TNUMBER) {
+    luaL_error(L, "%s: %s must be a number of seconds or false, got %s", function, name, luaL_typename(L, index));
+  }
+  lua_Number value = lua_tonumber(L, index);
+  if (value == HUGE_VAL) return 0;
+  if (!(value >= 0 && value <= NJL_MOST_SECONDS)) {
+    const char *text = luaL_tolstring(L, index, NULL);
+    luaL_error(L, "%s: %s must be between 0 and 3153600000 seconds, got %s", function, name, text);
+  }
   return value;
+}
+
+/* A limit of time in seconds at `index`; negative for nightjar.null: the client's. */
+static double limit(reading *r, int index, const char *name) {
+  if (njl_json_is_null(r->L, index)) return -1;
+  return njl_check_limit(r->L, index, r->function, name);
 }
 
 static void read_timeout(reading *r, int value, njl_request *request) {
@@ -310,14 +309,14 @@ static void read_timeout(reading *r, int value, njl_request *request) {
   double *const given[] = {&request->connect, &request->idle, &request->total};
   lua_State *L = r->L;
   if (!lua_istable(L, value)) {
-    request->total = seconds(r, value, "timeout");
+    request->total = limit(r, value, "timeout");
     return;
   }
   for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    int limit = njl_find_name(L, -2, limits);
-    if (limit < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
-    else *given[limit] = seconds(r, -1, named[limit]);
+    int which = njl_find_name(L, -2, limits);
+    if (which < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
+    else *given[which] = limit(r, -1, named[which]);
   }
 }
 
@@ -382,7 +381,7 @@ static void read_factory(reading *r, int table, njl_request *request) {
   if (!request->restarts_body) luaL_error(L, "%s: body.each is missing", r->function);
 }
 
-static void read_body(reading *r, int options, uint64_t present, njl_request *request, pairs *headers) {
+static void read_body(reading *r, int options, uint64_t present, njl_request *request) {
   lua_State *L = r->L;
   uint64_t bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
   if ((bodies & (bodies - 1)) != 0) {
@@ -397,14 +396,14 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
     njl_json_encode(L, -1, "json");
     set_body(r, request);
     lua_pop(L, 1);
-    add_header(r, headers, "Content-Type", (njl_bytes){"application/json", 16});
+    request->implied_type = NJL_TYPE_JSON;
   } else if (push_option(r, options, present, FORM)) {
     pairs fields = {0};
     read_pairs(r, lua_gettop(L), &fields);
     push_form(L, &fields);
     set_body(r, request);
     lua_pop(L, 1);
-    add_header(r, headers, "Content-Type", (njl_bytes){"application/x-www-form-urlencoded", 33});
+    request->implied_type = NJL_TYPE_FORM;
   } else if (push_option(r, options, present, MULTIPART)) {
     read_form(r, lua_gettop(L), request);
     lua_pop(L, 1);
@@ -483,7 +482,7 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
     read_pairs(&r, lua_gettop(L), &headers);
     lua_pop(L, 1);
   }
-  read_body(&r, options, present, request, &headers);
+  read_body(&r, options, present, request);
   if (push_option(&r, options, present, EXPECT)) {
     read_expected(&r, lua_gettop(L), request);
     lua_pop(L, 1);

@@ -26,6 +26,7 @@ public final class Client: Sendable {
     let coalesces: Bool
     private let limitGroups: Set<String>
     private let retry: RetrySettings
+    let respectsRetryAfter: Bool
     private let hooks: CallHooks?
     let auth: Authentication?
     let responseValidation: ResponseValidation
@@ -69,12 +70,15 @@ public final class Client: Sendable {
         loginOrigin = try configuration.loginOrigin(template)
         logins = configuration.logins
         schemes = try configuration.schemeCredentials(template)
+        try configuration.timeouts.check()
+        configuration.timeouts = configuration.timeouts.filled(from: Configuration().timeouts)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
         coalesces = configuration.coalesces
         limitGroups = Set(configuration.limitGroups.keys)
         retry = configuration.retry
+        respectsRetryAfter = configuration.respectsRetryAfter
         let cookies = try configuration.openCookies()
         configuration.cookies = cookies
         self.cookies = cookies
@@ -226,6 +230,7 @@ public final class Client: Sendable {
         of request: borrowing Request, planting planted: PlantedAnswer?
     ) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let choice = try choice(for: request)
+        try request.timeouts.check()
         let options = options(of: request, planting: planted, login: choice == nil ? 0 : choice?.login)
         return (try prepare(request, choice, idle: options.timeouts.idle), options)
     }
@@ -251,6 +256,7 @@ public final class Client: Sendable {
             maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, contract: request.contract,
             isIdempotent: request.isIdempotent, redirect: request.redirect, retry: request.retry?.applied(to: retry),
+            respectsRetryAfter: request.respectsRetryAfter ?? respectsRetryAfter,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,

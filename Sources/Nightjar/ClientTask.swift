@@ -231,6 +231,7 @@ public final class ClientTask: @unchecked Sendable {
 
 /// What a call is bounded by, the client's settings filled in. Shared by calls that are alike.
 final class CallOptions: Sendable {
+    /// Nil where there is no limit.
     let timeouts: Timeouts
     /// The same as the loop counts.
     let limits: Limits
@@ -244,6 +245,8 @@ final class CallOptions: Sendable {
     let redirect: RedirectSettings?
     /// Nil: the client's.
     let retry: RetrySettings?
+    /// See ``Configuration/respectsRetryAfter``.
+    let respectsRetryAfter: Bool
     let decompresses: Bool
     let usesCookies: Bool
     let coalesces: Bool
@@ -261,10 +264,12 @@ final class CallOptions: Sendable {
     init(
         timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
         contract: ResponseContract? = nil, isIdempotent: Bool = false,
-        redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, decompresses: Bool, usesCookies: Bool,
+        redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, respectsRetryAfter: Bool = true,
+        decompresses: Bool, usesCookies: Bool,
         coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
         login: Int? = nil, hooks: CallHooks? = nil, allowedOrigins: AllowedOrigins? = nil
     ) {
+        let timeouts = timeouts.limits
         self.timeouts = timeouts
         limits = Limits(
             total: timeouts.total.map { .nanoseconds($0.nanosecondsClamped) },
@@ -276,6 +281,7 @@ final class CallOptions: Sendable {
         self.isIdempotent = isIdempotent
         self.redirect = redirect
         self.retry = retry
+        self.respectsRetryAfter = respectsRetryAfter
         self.decompresses = decompresses
         self.usesCookies = usesCookies
         self.coalesces = coalesces
@@ -292,7 +298,8 @@ final class CallOptions: Sendable {
         CallOptions(
             timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
             expectedStatuses: expectedStatuses, schema: schema, isIdempotent: isIdempotent, redirect: redirect,
-            retry: retry, decompresses: decompresses, usesCookies: usesCookies, coalesces: coalesces, cache: cache,
+            retry: retry, respectsRetryAfter: respectsRetryAfter, decompresses: decompresses, usesCookies: usesCookies,
+            coalesces: coalesces, cache: cache,
             limitGroup: limitGroup, login: login, allowedOrigins: allowedOrigins)
     }
 

@@ -33,6 +33,10 @@ public struct Configuration: Sendable {
     public var retry = RetrySettings()
     /// What all calls of the client together may spend on repetitions.
     public var retryBudget = RetryBudget.Settings()
+    /// Whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait as long as it
+    /// asks, and other calls for the origin or the resource are held back meanwhile. False: the field is only reported in
+    /// errors.
+    public var respectsRetryAfter = true
     /// What is done with redirects.
     public var redirect = RedirectSettings()
     /// Names of headers that carry credentials, beside those known for it (Authorization, Cookie, and names that speak of

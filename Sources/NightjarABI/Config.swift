@@ -27,16 +27,17 @@ func changeConfig(
     }
 }
 
-/// Seconds as C gives them: `NJ_NO_LIMIT` is nil.
+/// A limit of time in seconds; nil for `NJ_NO_LIMIT`, which is 0, and for infinity.
 func limit(_ seconds: Double) throws(NightjarError) -> Duration? {
-    if seconds == NJ_NO_LIMIT { return nil }
+    if seconds == NJ_NO_LIMIT || seconds == .infinity { return nil }
     return try lifetime(seconds)
 }
 
+/// The same for a timeout.
+func timeout(_ seconds: Double) throws(NightjarError) -> Duration { try limit(seconds) ?? Timeouts.unlimited }
+
 func lifetime(_ seconds: Double) throws(NightjarError) -> Duration {
-    guard let duration = Duration(seconds: seconds) else {
-        throw NightjarError(.invalidArgument, "\(seconds) is no length of time in seconds from 0 to 100 years")
-    }
+    guard let duration = Duration(seconds: seconds) else { throw .duration("the length of time", seconds) }
     return duration
 }
 
@@ -73,17 +74,18 @@ public func nj_config_set_user_agent(_ config: OpaquePointer?, _ userAgent: Unsa
 
 @_cdecl("nj_config_set_connect_timeout") @implementation
 public func nj_config_set_connect_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.connect = try limit(seconds) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.connect = try timeout(seconds)
+    }
 }
 
 @_cdecl("nj_config_set_idle_timeout") @implementation
 public func nj_config_set_idle_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.idle = try limit(seconds) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.idle = try timeout(seconds) }
 }
 
 @_cdecl("nj_config_set_total_timeout") @implementation
 public func nj_config_set_total_timeout(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.total = try limit(seconds) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.timeouts.total = try timeout(seconds) }
 }
 
 @_cdecl("nj_config_set_max_body") @implementation
@@ -194,6 +196,11 @@ public func nj_config_set_max_redirects(_ config: OpaquePointer?, _ count: Int32
 @_cdecl("nj_config_set_allow_downgrade") @implementation
 public func nj_config_set_allow_downgrade(_ config: OpaquePointer?, _ allow: Bool) -> nj_status {
     changeConfig(config) { $0.redirect.allowsDowngrade = allow }
+}
+
+@_cdecl("nj_config_set_lenient_line_endings") @implementation
+public func nj_config_set_lenient_line_endings(_ config: OpaquePointer?, _ lenient: Bool) -> nj_status {
+    changeConfig(config) { $0.transport.lenientLineEndings = lenient }
 }
 
 @_cdecl("nj_config_set_decompress") @implementation

@@ -124,6 +124,7 @@ final class RequestBox {
 
     func setBody(_ body: RequestBody) {
         request.body = body
+        request.impliedType = nil
         hasFormFields = false
         handlers.rewindBody = nil
     }
@@ -149,8 +150,8 @@ final class RequestBox {
             fields.writeBuffer(&field)
             request.body = .bytes(fields)
         } else {
-            try request.headers.set("Content-Type", FormEncoding.contentType)
             setBody(.bytes(field))
+            request.impliedType = .form
             hasFormFields = true
         }
     }
@@ -258,7 +259,7 @@ public func nj_request_set_body_json(
 ) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
         box.setBody(.bytes(try bytes(json, length)))
-        try box.request.headers.set("Content-Type", "application/json")
+        box.request.impliedType = .json
     }
 }
 
@@ -357,22 +358,17 @@ public func nj_request_expect_status(_ request: OpaquePointer?, _ lowest: Int32,
 
 @_cdecl("nj_request_set_connect_timeout") @implementation
 public func nj_request_set_connect_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
-    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.connect = try requestLimit(seconds) }
+    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.connect = try timeout(seconds) }
 }
 
 @_cdecl("nj_request_set_idle_timeout") @implementation
 public func nj_request_set_idle_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
-    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.idle = try requestLimit(seconds) }
+    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.idle = try timeout(seconds) }
 }
 
 @_cdecl("nj_request_set_total_timeout") @implementation
 public func nj_request_set_total_timeout(_ request: OpaquePointer?, _ seconds: Double) -> nj_status {
-    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.total = try requestLimit(seconds) }
-}
-
-/// No limit, for one request, is a limit that outlives the process: nil would mean the client's.
-private func requestLimit(_ seconds: Double) throws(NightjarError) -> Duration {
-    try limit(seconds) ?? .seconds(3_155_760_000)
+    changeRequest(request) { box throws(NightjarError) in box.request.timeouts.total = try timeout(seconds) }
 }
 
 @_cdecl("nj_request_set_max_body") @implementation

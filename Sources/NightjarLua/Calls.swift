@@ -190,6 +190,11 @@ extension Request {
                 throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; give it as a function")
             }
             body = .bytes(ByteBuffer(bytes: source.body.buffer))
+            switch source.implied_type {
+            case NJL_TYPE_JSON: impliedType = .json
+            case NJL_TYPE_FORM: impliedType = .form
+            default: impliedType = nil
+            }
         }
         for status in UnsafeBufferPointer(start: source.expected, count: source.expected_count) {
             expectedStatuses.append(StatusRange(Int(status)))

@@ -47,12 +47,37 @@ import Testing
         #expect(error.requestMayHaveBeenProcessed)
     }
 
-    @Test func bytesBehindTheEndAreAProtocolError() throws {
-        let error = try error([
-            .expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab"), .expectClose,
+    /// A response that is framed correctly counts, whatever follows it: a write that succeeded must not look like one that
+    /// failed. The connection is closed and never used again (RFC 9112 section 6.3).
+    @Test(arguments: [
+        ("POST", "200 OK", "Content-Length: 1\r\n\r\nab"), ("POST", "201 Created", "Content-Length: 0\r\n\r\nx"),
+        ("PUT", "204 No Content", "\r\nbody"), ("GET", "304 Not Modified", "Content-Length: 4\r\n\r\nbody"),
+        ("HEAD", "200 OK", "Content-Length: 4\r\n\r\nbody"),
+        ("DELETE", "200 OK", "Connection: close\r\nContent-Length: 1\r\n\r\nab"),
+        ("POST", "200 OK", "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n0\r\n\r\n"),
+        ("POST", "200 OK", "Content-Length: 1\r\n\r\naHTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"),
+    ])
+    func bytesAfterAResponseDoNotTakeItAway(method: String, status: String, rest: String) throws {
+        let wire = Bytes(Array("HTTP/1.1 \(status)\r\n\(rest)".utf8))
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send(wire), .expectClose], [.expectRequest, .respond(body: "next")],
         ])
-        #expect(error.kind == .protocol)
-        #expect(error.message == "the server sent 1 bytes more than the answer it announced")
+        let client = try client(of: peer)
+        let request = Request(try #require(Method(method)), "/")
+        let response = try client.sendBlocking(request)
+        #expect(response.head.status == Int(status.prefix(3)))
+        if method != "HEAD", response.status == 200 { #expect(response.text == "a") }
+        let next = try client.sendBlocking(Request(.get, "/"))
+        #expect(next.text == "next" && !next.timing.reusedConnection)
+        #expect(peer.connectionCount == 2 && peer.failures == [])
+    }
+
+    @Test func linesThatEndInLFAreAnOption() throws {
+        let wire: Bytes = "HTTP/1.1 200 OK\nServer: device\nContent-Length: 2\n\nok"
+        #expect(try error([.expectRequest, .send(wire), .expectClose]).kind == .protocol)
+        let peer = try ScriptedPeer([[.expectRequest, .send(wire)]])
+        let client = try client(of: peer) { try? $0.merge(json: #"{"lenient_line_endings": true}"#) }
+        #expect(try client.sendBlocking(Request(.get, "/")).text == "ok")
     }
 
     @Test func aHeadBeyondTheLimitIsTooLarge() throws {
@@ -80,7 +105,10 @@ import Testing
         let error = try error([.expectRequest, .stall]) { $0.timeouts.idle = .milliseconds(50) }
         #expect(error.kind == .timeout)
         #expect(error.phase == .idle)
-        #expect(error.message == "nothing moved on the connection for 0.05 s while waiting for an answer")
+        #expect(
+            error.message
+                == "nothing moved on the connection for 0.05 s while waiting for a response; raise timeout.idle, or set it "
+                + "to 0")
     }
 
     @Test func aByteNowAndThenRunsIntoTheTotalLimit() throws {

@@ -81,6 +81,24 @@ for _, limit in ipairs { 0.1, { total = 0.1 }, { connect = 5, idle = 0.1 } } do
   equal(err.phase, type(limit) == "table" and limit.idle and "idle" or "total")
 end
 
+-- 0, false and infinity are no limit, of a client and of a call; nightjar.null is the client's or the default.
+for _, none in ipairs { 0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idle = false, total = false },
+                        { idle = math.huge, total = math.huge } } do
+  local one <close> = nightjar.client { base_url = origin, timeout = none }
+  local limited <close> = nightjar.client { base_url = origin, retry = false, timeout = { idle = 0.05, total = 0.1 } }
+  equal(one:get("/delay/0.3").status, 200)
+  local all = type(none) == "table" and none or { idle = none, total = none }
+  equal(limited:get("/delay/0.3", { timeout = all }).status, 200)
+  fails("timeout", "raise timeout.idle, or set it to 0", limited.get, limited, "/delay/0.3",
+    { timeout = { idle = nightjar.null, total = 5 } })
+end
+check.fails("invalid_argument", "timeout must be between 0 and 3153600000 seconds, got -1", nightjar.client, { timeout = -1 })
+
+-- json and form keep a Content-Type that is set, by the call or by the client.
+local typed <close> = nightjar.client { base_url = origin, headers = { ["Content-Type"] = "application/vnd.api+json" } }
+equal(header(typed:post("/echo", { json = { 1 } }).json, "Content-Type"), "application/vnd.api+json")
+equal(header(typed:post("/echo", { json = 1, headers = { ["content-type"] = "a/b" } }).json, "Content-Type"), "a/b")
+
 -- Options that make no sense.
 local function get(options) return function() api:get("/echo", options) end end
 misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
@@ -99,9 +117,11 @@ misuse("get: body must be a string, a function or {each = a function}, got numbe
 misuse("get: json, form, multipart, file and body are ways to give the one body; use one", get { json = {}, body = "" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = "2xx" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = { 200, 99 } })
-misuse("get: timeout must be seconds above 0", get { timeout = -1 })
-misuse("get: timeout must be seconds above 0", get { timeout = 0 / 0 })
-misuse("get: timeout.idle must be seconds above 0", get { timeout = { idle = "x" } })
+misuse("get: timeout must be between 0 and 3153600000 seconds, got -1", get { timeout = -1 })
+misuse("get: timeout must be between 0 and 3153600000 seconds, got", get { timeout = 0 / 0 })
+misuse("get: timeout.total must be between 0 and 3153600000 seconds, got 1e+300", get { timeout = { total = 1e300 } })
+misuse("get: timeout.idle must be a number of seconds or false, got string", get { timeout = { idle = "x" } })
+misuse("get: timeout must be a number of seconds or false, got boolean", get { timeout = true })
 misuse("get: there is no option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
 check.fails("invalid_argument", 'option "idempotency_key" must be true, false or a string, found an integer',
   get { idempotency_key = 1 })

@@ -117,7 +117,7 @@ check.fails("timeout", "timeout: the function did not return within 0.05 seconds
 end)
 -- What happens while it waits is told when it returns: the end of the call, or an answer that did not wait for the body.
 local parts = 0
-check.fails("timeout", "no complete answer within 0.1 s", api.post, api, "/upload", { timeout = 0.1, body = function()
+check.fails("timeout", "no complete response within 0.1 s; raise timeout.total, or set it to 0", api.post, api, "/upload", { timeout = 0.1, body = function()
   parts = parts + 1
   if parts == 2 then nightjar.sleep(0.3) end
   return parts < 3 and "x" or nil

@@ -148,7 +148,7 @@ import Testing
         _ = try held(gate, api, ends, total: .milliseconds(30))
         ends.first.wait()
         gate.open()
-        #expect(ends.texts == ["timeout total no complete answer within 0.03 s"])
+        #expect(ends.texts == ["timeout total no complete response within 0.03 s; raise timeout.total, or set it to 0"])
         #expect(ends.all.withLock { $0.allSatisfy { $0.mayHaveBeenProcessed } })
     }
 

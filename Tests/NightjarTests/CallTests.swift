@@ -71,7 +71,7 @@ import Testing
         }
         #expect(error?.kind == .timeout)
         #expect(error?.phase == .total)
-        #expect(error?.message == "no complete answer within 0.02 s")
+        #expect(error?.message == "no complete response within 0.02 s; raise timeout.total, or set it to 0")
     }
 
     @Test func theIdleLimitEndsAnAnswerThatStops() async throws {

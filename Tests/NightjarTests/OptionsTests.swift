@@ -61,13 +61,40 @@ import Testing
         #expect(configuration.timeouts == Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(3)))
     }
 
+    /// 0 and false are no limit, null is not set.
     @Test(arguments: [
+        ("0", Duration.zero), ("false", .zero), ("0.0", .zero), ("null", nil), ("3153600000", .seconds(3_153_600_000)),
+    ])
+    func aTimeoutIsSwitchedOffByZeroOrFalse(json: String, limit: Duration?) throws {
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"timeout": \#(json)}"#)
+        #expect(configuration.timeouts.total == limit)
+        try configuration.merge(json: #"{"timeout": {"connect": \#(json), "idle": \#(json), "total": 7}}"#)
+        #expect(configuration.timeouts == Timeouts(connect: limit, idle: limit, total: .seconds(7)))
+        var request = Request(.get, "/")
+        try request.merge(json: #"{"timeout": {"connect": \#(json), "idle": \#(json)}}"#)
+        #expect(request.timeouts == Timeouts(connect: limit, idle: limit))
+    }
+
+    @Test func theSwitchesAreTaken() throws {
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"respect_retry_after": false, "lenient_line_endings": true}"#)
+        #expect(!configuration.respectsRetryAfter && configuration.transport.lenientLineEndings)
+    }
+
+    @Test(arguments: [
+        (#"{"timeout": true}"#, #"option "timeout" must be a number of seconds, false or null, found a boolean"#),
+        (#"{"timeout": {"idle": -0.5}}"#, "timeout.idle must be between 0 and 3153600000 seconds, got -0.5"),
+        (#"{"timeout": 3153600001}"#, "timeout must be between 0 and 3153600000 seconds, got 3153600001"),
         (#"{"base_urll": ""}"#, #"unknown option "base_urll"; did you mean "base_url"?"#),
         (#"{"timeout": {"conect": 1}}"#, #"unknown option "timeout.conect"; did you mean "connect"?"#),
         (#"{"tls": {"zzz": 1}}"#, #"unknown option "tls.zzz"; known here: ca_file, verify"#),
-        (#"{"timeout": {"connect": "5"}}"#, #"option "timeout.connect" must be a number of seconds, found a string"#),
+        (
+            #"{"timeout": {"connect": "5"}}"#,
+            #"option "timeout.connect" must be a number of seconds, false or null, found a string"#
+        ),
         (#"{"headers": {"A": 1}}"#, #"option "headers.A" must be a string, found an integer"#),
-        (#"{"timeout": -1}"#, #"option "timeout" is -1.0; it must be from 0 to 100 years, in seconds"#),
+        (#"{"timeout": -1}"#, "timeout must be between 0 and 3153600000 seconds, got -1"),
         (#"{"max_connections_per_host": 0}"#, #"option "max_connections_per_host" is 0; it must be from 1 to 65536"#),
         (
             #"{"max_body": "20 pounds"}"#,

@@ -443,7 +443,8 @@ private final class PatientPages: HTTPTransport, @unchecked Sendable {
         configuration.baseURL = "http://api.test/v1"
         configuration.retry.maximumAttempts = 1
         // Tests beside this one may keep Swift's threads for a minute.
-        configuration.timeouts = Timeouts()
+        let none = Timeouts.unlimited
+        configuration.timeouts = Timeouts(connect: none, idle: none, total: none)
         return try Client(configuration) { loop in
             self.loop.withLock { $0 = loop }
             return self

@@ -501,7 +501,7 @@ function client:sign_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
----How origins and groups stand with their limits: rate, requests under way, waiting, circuit.
+---How origins and groups stand with their limits: rate, requests under way, waiting, circuit; and the URLs for which a server asked for a pause.
 ---@return table[]
 function client:limits() end
 
@@ -519,8 +519,10 @@ function client:close() end
 ---@field headers? table<string, string> Sent with every request that does not set them itself.
 ---@field user_agent? string|false The User-Agent; false sends none.
 ---@field auth? nightjar.auth_options|false Credentials for the origin of base_url.
----@field timeout? number|nightjar.timeout_options Seconds for a whole call, or a table of limits.
+---@field timeout? number|false|nightjar.timeout_options Seconds for a whole call, or a table of limits; 0 or false: no limit.
 ---@field retry? nightjar.retry_options|boolean|integer What is tried again; false: nothing; a number: so many attempts in all.
+---@field respect_retry_after? boolean Whether the Retry-After of a response is respected; true by default. Retries and redirects then wait as long as it asks, a 429 that asks for up to retry.max_wait holds back all calls to the origin, and a longer 429 or a 503 holds back the calls for the same URL until one succeeds. false: it is only reported, as err.retry_after.
+---@field lenient_line_endings? boolean Whether LF without CR ends the lines of a response, as some embedded devices send them; false by default.
 ---@field cache? boolean|nightjar.cache_options A cache by RFC 9111; true: 20 MB in memory.
 ---@field cookies? boolean|nightjar.cookie_options Whether cookies are kept, and where.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many.
@@ -576,16 +578,17 @@ function client:close() end
 ---@field query? table What is added to the URL's query: { page = 1, tag = { "a", "b" } }, or a list of pairs.
 ---@field params? table Values for {names} in the path, by RFC 6570.
 ---@field headers? table<string, string> In place of the client's of the same names.
----@field json? any The body, as JSON.
----@field form? table The body, as a form.
+---@field json? any The body, as JSON; its Content-Type is application/json unless the call's or the client's headers set one.
+---@field form? table The body, as a form; its Content-Type is application/x-www-form-urlencoded unless the headers set one.
 ---@field multipart? table The body in parts: fields, and files as { file = path }.
 ---@field body? string|function|{ each: function, length?: integer } The body, or a function that returns its parts, nil at the end.
 ---@field file? string The path of a file that is the body.
 ---@field expect? integer|integer[] Statuses that are an answer and no error.
----@field timeout? number|nightjar.timeout_options Seconds for the whole call, or a table of limits.
+---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false: no limit.
 ---@field stream? boolean The body comes in parts, by res:chunks().
 ---@field auth? boolean|string|string[] false: without the client's credentials; or the names of the security schemes whose credentials it has.
 ---@field retry? nightjar.retry_options|boolean|integer What is tried again.
+---@field respect_retry_after? boolean Whether Retry-After is respected, in place of the client's setting; false neither waits for a pause that a server asked for nor starts one.
 ---@field idempotency_key? boolean|string A key by which the server carries the call out once; true: a new one.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed.
 ---@field cookies? boolean false: neither sent nor kept.
@@ -626,7 +629,7 @@ function client:close() end
 ---@field max_items? integer More items are an error.
 ---@field allow_origins? string[] Other origins that a next page may be on.
 ---@field resume? string A state, as list:state() has it, to go on at.
----@field total_timeout? number Seconds for the whole list.
+---@field total_timeout? number|false Seconds for the whole list; 0 or false, the default: no limit.
 ---@field query? table What is added to the URL's query.
 ---@field headers? table<string, string> In place of the client's of the same names.
 ---@field timeout? number|nightjar.timeout_options Of each call.
@@ -673,18 +676,18 @@ function client:close() end
 ---@field refresh_timeout? number Seconds for a refresh; 30.
 ---@field refresh_limit? integer Refreshes within 30 seconds; 5.
 
----Limits of time, in seconds.
+---Limits of time, between 0 and 3153600000 seconds. 0 is no limit, and so are false and math.huge; nightjar.null is not set: the default of a client, the client's limit of a call.
 ---@class nightjar.timeout_options
----@field connect? number Until a connection is open, TLS included; 5 by default. nightjar.null, of a client: no limit.
----@field idle? number Without a byte in either direction; 30 by default.
----@field total? number For the whole call; 300 by default.
+---@field connect? number|false Until a connection is open, TLS included; 5 by default.
+---@field idle? number|false Without a byte in either direction; 30 by default.
+---@field total? number|false For the whole call; 300 by default.
 
 ---What is tried again, and when.
 ---@class nightjar.retry_options
 ---@field attempts? integer In all; 3 by default.
 ---@field base? number Seconds of the first pause, before chance.
 ---@field cap? number Seconds of the longest pause.
----@field max_wait? number Seconds that a server may ask for at most.
+---@field max_wait? number The longest wait that a server can ask for and that a call waits; 60 by default. Beyond it the call fails at once.
 ---@field budget? { reserve?: integer, successes_per_retry?: integer } How many of all calls of a client may be retries: a reserve, and one more for so many successes. Of a client alone.
 
 ---A cache by RFC 9111.

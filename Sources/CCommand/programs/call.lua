@@ -35,7 +35,9 @@ local function seconds_of(word)
     local ok, length = pcall(nightjar.time.duration, word)
     seconds = ok and length
   end
-  if not seconds or seconds ~= seconds or seconds <= 0 then items.refuse("--timeout %s: seconds, or a length such as 1m30s", word) end
+  if not seconds or not (seconds >= 0) then
+    items.refuse("--timeout %s: seconds, or a length such as 1m30s; 0 for no limit", word)
+  end
   return seconds
 end
 

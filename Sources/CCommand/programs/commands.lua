@@ -42,7 +42,7 @@ local function call_items()
     { "-b", "--body", help = "the body only" },
     { "-v", "--verbose", help = "the request, too; secrets are masked" },
     { "-S", "--stream", help = "the body as it comes" },
-    { "--timeout", "SECONDS", help = "for the whole call: 5, or 1m30s" },
+    { "--timeout", "SECONDS", help = "for the whole call: 5, or 1m30s; 0: no limit" },
     { "--retry", "N", type = "integer", help = "try again so often what may be repeated; 0: never" },
     { "--follow", help = "follow redirects, which is the default" },
     { "--no-follow", help = "a redirect is the answer" },

@@ -52,6 +52,9 @@ typedef struct njl_planted {
 } njl_planted;
 
 /* Everything of a request. All that it points to is borrowed during the call. */
+/* What a body is that was given as a value: its Content-Type, unless the headers or the client's have one. */
+typedef enum njl_implied_type { NJL_TYPE_UNKNOWN, NJL_TYPE_JSON, NJL_TYPE_FORM } njl_implied_type;
+
 typedef struct njl_request {
   njl_bytes method;
   njl_bytes target;
@@ -64,13 +67,14 @@ typedef struct njl_request {
   size_t header_count;
   bool has_body;
   njl_bytes body;
+  njl_implied_type implied_type;
   njl_bytes file; /* in place of `body`, the path of a file; `data` NULL: none */
   bool has_form;  /* in place of `body`: */
   const njl_form_part *parts;
   size_t part_count;
   const int *expected; /* statuses that are an answer; none: the client's rule */
   size_t expected_count;
-  double connect, idle, total; /* seconds; negative: the client's limit */
+  double connect, idle, total; /* seconds, 0: no limit; negative: the client's limit */
   bool pulls_body;             /* in place of `body`: njl_call_wants_body */
   bool restarts_body;          /* it can be had again from its start: njl_call_begins_body */
   int64_t body_length;         /* of what is pulled, in bytes; negative: not known before */

@@ -11,7 +11,7 @@ extension Headers {
 }
 
 extension Timeouts {
-    /// Seconds for all of the call, or `{connect=, idle=, total=}`.
+    /// Seconds for all of the call, or `{connect=, idle=, total=}`. 0 and false are no limit; null is not set.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object = value else { return total = try value.limit(path) }
         try Timeouts.options.apply(value, at: path, to: &self)

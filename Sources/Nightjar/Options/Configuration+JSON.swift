@@ -57,6 +57,12 @@ extension Configuration {
             Option(name: "retry") { value, path, configuration throws(NightjarError) in
                 try configuration.readRetry(value, path)
             },
+            Option(name: "respect_retry_after") { value, path, configuration throws(NightjarError) in
+                configuration.respectsRetryAfter = try value.flag(path)
+            },
+            Option(name: "lenient_line_endings") { value, path, configuration throws(NightjarError) in
+                configuration.transport.lenientLineEndings = try value.flag(path)
+            },
             Option(name: "coalesce") { value, path, configuration throws(NightjarError) in
                 configuration.coalesces = try value.flag(path)
             },

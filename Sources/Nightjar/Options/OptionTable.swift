@@ -74,10 +74,14 @@ extension JSONValue {
         return flag
     }
 
-    /// A length of time in seconds; null for none.
+    /// A limit of time in seconds, ``Timeouts/none`` for 0 and false; nil for null, which is not set.
     func limit(_ path: String) throws(NightjarError) -> Duration? {
-        if case .null = self { return nil }
-        return try duration(path)
+        switch self {
+        case .null: return nil
+        case .bool(false): return Timeouts.unlimited
+        case .integer, .unsigned, .number: return try duration(path)
+        default: throw .mismatch(path, wanted: "a number of seconds, false or null", self)
+        }
     }
 
     func duration(_ path: String) throws(NightjarError) -> Duration {
@@ -88,10 +92,7 @@ extension JSONValue {
         case .number(let number): seconds = number
         default: throw .mismatch(path, wanted: "a number of seconds", self)
         }
-        guard let duration = Duration(seconds: seconds) else {
-            throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) is \(seconds); it must be from 0 to 100 years, in seconds")
-        }
+        guard let duration = Duration(seconds: seconds) else { throw .duration(path, seconds) }
         return duration
     }
 

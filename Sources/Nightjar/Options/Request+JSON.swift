@@ -50,6 +50,9 @@ extension Request {
                 try changes.read(value, path)
                 request.retry = changes
             },
+            Option(name: "respect_retry_after") { value, path, request throws(NightjarError) in
+                request.respectsRetryAfter = try value.flag(path)
+            },
             Option(name: "idempotency_key") { value, path, request throws(NightjarError) in
                 switch value {
                 case .bool(let flag): request.idempotencyKey = flag ? .generated : .none

@@ -1,5 +1,5 @@
 extension Request {
-    /// Sends `value` as JSON, with a Content-Type that says so where the request has none.
+    /// Sends `value` as JSON, with the Content-Type application/json unless the request or the client has set one.
     ///
     /// For PATCH: an optional that is nil is left out; ``Null`` and ``JSONValue/null`` are null, and so is the inner nil
     /// of a `String??`.
@@ -9,6 +9,6 @@ extension Request {
         _ value: Value, _ options: JSONEncodingOptions = .init()
     ) throws(NightjarError) {
         body = .bytes(try JSONValue(encoding: value, options).encoded())
-        if headers["content-type"] == nil { try headers.set("Content-Type", "application/json") }
+        impliedType = .json
     }
 }

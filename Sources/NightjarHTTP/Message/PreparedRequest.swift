@@ -152,7 +152,8 @@ public final class PreparedRequest: Sendable {
 
     private static func capacity(_ request: Request, _ template: RequestTemplate, method: Int) -> Int {
         let target = (template.base?.target.utf8.count ?? 0) + request.target.utf8.count
-        let fields = request.headers.byteCount + 4 * request.headers.count
+        let implied = request.impliedType.map { $0.line.utf8CodeUnitCount } ?? 0
+        let fields = request.headers.byteCount + 4 * request.headers.count + implied
         return method + target + template.hostLine.readableBytes + template.fieldLines.readableBytes + fields + 64
     }
 
@@ -253,6 +254,11 @@ public final class PreparedRequest: Sendable {
                 }
                 HeadWriter.writeField(name, value, into: &head)
             }
+        }
+        if let type = request.impliedType, request.body.isPresent, headers.firstIndex(of: "Content-Type") == nil,
+            !template.hasField("Content-Type")
+        {
+            head.writeStaticString(type.line)
         }
         guard hasCookies else { return false }
         head.writeString("Cookie: \((cookies + request.cookies).joined(separator: "; "))\r\n")

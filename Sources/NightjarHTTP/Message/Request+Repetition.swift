@@ -75,7 +75,9 @@ public final class RepeatedRequest: Sendable {
             && one.expectsContinue == other.expectsContinue && one.maximumBody == other.maximumBody
             && one.limitGroup == other.limitGroup && one.timeouts == other.timeouts
             && one.expectedStatuses == other.expectedStatuses && one.redirect == other.redirect
-            && one.retry == other.retry && one.isIdempotent == other.isIdempotent
+            && one.retry == other.retry && one.respectsRetryAfter == other.respectsRetryAfter
+            && one.impliedType == other.impliedType
+            && one.isIdempotent == other.isIdempotent
             && one.allowedOrigins === other.allowedOrigins
     }
 }

@@ -14,6 +14,8 @@ public struct Request: Sendable {
     public var query: [(name: String, value: String)] = []
     /// Take the place of the client's default headers of the same name.
     public var headers = Headers()
+    /// What the body is, for a Content-Type field where neither ``headers`` nor the client's have one; nil: not known.
+    package var impliedType: ImpliedType?
     /// Cookies of the call itself, `name=value`, as they go on the wire: beside those of the client's jar, of which those of
     /// the same names give way. Where ``headers`` or the client's have a Cookie field, behind what that says, and without the
     /// jar's.
@@ -56,6 +58,9 @@ public struct Request: Sendable {
     public var coalesces: Bool?
     /// The client's group whose limits hold for this call rather than those of its origin.
     public var limitGroup: String?
+    /// Whether the Retry-After of a response is respected, where that differs from the client's:
+    /// ``Configuration/respectsRetryAfter``.
+    public var respectsRetryAfter: Bool?
     /// False: this call carries none of the client's credentials.
     public var usesAuth = true
     /// Where the call may go, redirects included; nil: anywhere.
@@ -74,6 +79,19 @@ public struct Request: Sendable {
     public init(_ method: Method, _ target: String) {
         self.method = method
         self.target = target
+    }
+}
+
+/// What a body is that was given as a value rather than as bytes.
+package enum ImpliedType: Sendable {
+    case json
+    case form
+
+    var line: StaticString {
+        switch self {
+        case .json: "Content-Type: application/json\r\n"
+        case .form: "Content-Type: application/x-www-form-urlencoded\r\n"
+        }
     }
 }
 
@@ -108,6 +126,11 @@ public enum RequestBody: Sendable {
         if case .stream = self { false } else { true }
     }
 
+    /// Whether there is a body, be it empty.
+    var isPresent: Bool {
+        if case .none = self { false } else { true }
+    }
+
     /// Whether its bytes come while it is sent, rather than lying ready.
     public var isPulled: Bool {
         switch self {
@@ -136,12 +159,16 @@ public enum RequestBody: Sendable {
     }
 }
 
-/// Limits of time; nil where not set.
+/// Limits of time, from 0 to 3153600000 seconds (100 years). ``unlimited`` (0) is no limit, and so is anything longer than 100
+/// years. Nil is not set: a request then has the client's limit, and a client the default.
 public struct Timeouts: Sendable, Equatable {
-    /// From when a connection is attempted until it is open (TLS included). Waiting in line for one of the connections
-    /// that the client may have counts for `total` alone.
+    /// No limit: zero, in every language.
+    public static let unlimited = Duration.zero
+
+    /// From when a connection is attempted until it is open (TLS included). The wait for one of the connections that the
+    /// client may have counts for `total` alone.
     public var connect: Duration?
-    /// Without a byte in either direction while the request is sent or the answer awaited.
+    /// Without a byte in either direction while the request is sent or the response awaited.
     public var idle: Duration?
     /// The whole call, all attempts.
     public var total: Duration?
@@ -155,5 +182,22 @@ public struct Timeouts: Sendable, Equatable {
     /// This, with `other` where nothing is set.
     public func filled(from other: Timeouts) -> Timeouts {
         Timeouts(connect: connect ?? other.connect, idle: idle ?? other.idle, total: total ?? other.total)
+    }
+
+    /// These limits with nil in place of ``unlimited``: what is counted down.
+    package var limits: Timeouts {
+        Timeouts(connect: Timeouts.limit(connect), idle: Timeouts.limit(idle), total: Timeouts.limit(total))
+    }
+
+    private static func limit(_ length: Duration?) -> Duration? {
+        guard let length, length > .zero, length <= .seconds(Duration.mostSeconds) else { return nil }
+        return length
+    }
+
+    /// - Throws: `invalid_argument` for a negative limit.
+    package func check() throws(NightjarError) {
+        for (name, length) in [("timeout.connect", connect), ("timeout.idle", idle), ("timeout.total", total)] {
+            if let length, length < .zero { throw .duration(name, length.inSeconds) }
+        }
     }
 }

@@ -11,9 +11,30 @@ extension Duration {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
-    /// - Returns: nil for what is no length of time that can be waited for: NaN, infinite, negative, beyond 100 years.
+    /// The longest length of time that an option takes, in seconds: 100 years of 365 days.
+    public static let mostSeconds = 3_153_600_000
+
+    /// - Returns: nil unless `seconds` is between 0 and ``mostSeconds``.
     public init?(seconds: Double) {
-        guard seconds >= 0, seconds <= 3_155_760_000 else { return nil }
+        guard seconds >= 0, seconds <= Double(Duration.mostSeconds) else { return nil }
         self = .nanoseconds(Int64(seconds * 1e9))
+    }
+}
+
+extension NightjarError {
+    /// A length of time that is out of range.
+    ///
+    /// - Parameter name: the option or parameter that has it.
+    package static func duration(_ name: String, _ seconds: Double) -> NightjarError {
+        NightjarError(
+            .invalidArgument,
+            "\(name) must be between 0 and \(Duration.mostSeconds) seconds, got \(Duration.text(seconds))")
+    }
+}
+
+extension Duration {
+    /// A number of seconds as people write it: `-1`, `0.5`, `nan`.
+    fileprivate static func text(_ seconds: Double) -> String {
+        seconds == seconds.rounded() && abs(seconds) < 1e15 ? String(Int(seconds)) : String(seconds)
     }
 }

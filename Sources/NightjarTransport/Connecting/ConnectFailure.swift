@@ -9,8 +9,8 @@ enum ConnectFailure {
     static func timeout(_ origin: Origin, through proxy: ProxyAddress?, _ patience: TimeAmount) -> NightjarError {
         let way = proxy.map { " through the proxy \($0)" } ?? ""
         return NightjarError(
-            .timeout, "no connection to \(origin.authority)\(way) within \(seconds(patience))", phase: .connect,
-            code: ETIMEDOUT)
+            .timeout, "no connection to \(origin.authority)\(way) within \(seconds(patience)); raise timeout.connect",
+            phase: .connect, code: ETIMEDOUT)
     }
 
     /// - Parameter error: nil when the peer has closed the connection and nothing else is known.
@@ -43,8 +43,9 @@ enum ConnectFailure {
 
     private static func silent(_ peer: Counterpart, _ patience: TimeAmount) -> NightjarError {
         NightjarError(
-            .timeout, "no connection to \(peer.place)\(peer.purpose) within \(seconds(patience))", phase: .connect,
-            code: ETIMEDOUT)
+            .timeout,
+            "no connection to \(peer.place)\(peer.purpose) within \(seconds(patience)); raise timeout.connect",
+            phase: .connect, code: ETIMEDOUT)
     }
 
     private static func other(_ error: any Error, _ peer: Counterpart) -> NightjarError {

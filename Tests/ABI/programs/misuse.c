@@ -171,6 +171,9 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_config_set_retry_backoff(NULL, 1, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_retry_max_wait(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_coalesce(NULL, true) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_respect_retry_after(NULL, false) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_respect_retry_after(NULL, false) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_lenient_line_endings(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_rate_limit(NULL, 1, 1, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_concurrency(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_circuit_breaker(NULL, 0.5, 1, 1, 1) == NJ_INVALID_ARGUMENT);
@@ -278,7 +281,7 @@ static void retries_and_limits_are_checked(void) {
     CHECK(nj_config_set_retry_attempts(config, counts[i]) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_set_retry_attempts(req, counts[i]) == NJ_INVALID_ARGUMENT);
   }
-  double bad[] = {NAN, INFINITY, -INFINITY, -0.5, NJ_NO_LIMIT, 1e300};
+  double bad[] = {NAN, INFINITY, -INFINITY, -0.5, -1, 1e300};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK(nj_config_set_retry_backoff(config, bad[i], 1) == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_retry_backoff(config, 1, bad[i]) == NJ_INVALID_ARGUMENT);
@@ -406,7 +409,7 @@ static void texts_are_checked(void) {
 static void numbers_are_checked(void) {
   nj_config *config = nj_config_new();
   nj_request *req = nj_request_new("GET", "/");
-  double bad[] = {NAN, INFINITY, -INFINITY, -0.5, -2, 1e300};
+  double bad[] = {NAN, -INFINITY, -0.5, -1, -2, 3153600001.0, 1e300};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     CHECK(nj_config_set_connect_timeout(config, bad[i]) == NJ_INVALID_ARGUMENT);
     CHECK(nj_config_set_idle_timeout(config, bad[i]) == NJ_INVALID_ARGUMENT);
@@ -414,7 +417,15 @@ static void numbers_are_checked(void) {
     CHECK(nj_config_set_idle_connection_lifetime(config, bad[i]) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_set_total_timeout(req, bad[i]) == NJ_INVALID_ARGUMENT);
   }
-  CHECK(nj_config_set_total_timeout(config, NJ_NO_LIMIT) == NJ_OK);
+  double none[] = {NJ_NO_LIMIT, 0, INFINITY, 3153600000.0};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    CHECK(nj_config_set_connect_timeout(config, none[i]) == NJ_OK);
+    CHECK(nj_config_set_idle_timeout(config, none[i]) == NJ_OK);
+    CHECK(nj_config_set_total_timeout(config, none[i]) == NJ_OK);
+    CHECK(nj_request_set_connect_timeout(req, none[i]) == NJ_OK);
+    CHECK(nj_request_set_idle_timeout(req, none[i]) == NJ_OK);
+    CHECK(nj_request_set_total_timeout(req, none[i]) == NJ_OK);
+  }
   CHECK(nj_config_set_max_connections_per_host(config, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_connections_per_host(config, 65537) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_connections_per_host(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);

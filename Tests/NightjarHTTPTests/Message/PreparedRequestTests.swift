@@ -50,6 +50,24 @@ import Testing
             ])
     }
 
+    /// The caller's Content-Type counts, then the client's; only without both is the value's own sent.
+    @Test func jsonKeepsAContentTypeThatIsSet() throws {
+        typealias Fields = KeyValuePairs<String, String>
+        func types(_ fields: Fields, _ defaults: Fields) throws -> [String] {
+            var sent = try request(.post, "/a", fields)
+            try sent.json(["a": 1])
+            return try lines(sent, defaults: defaults).filter { $0.lowercased().hasPrefix("content-type") }
+        }
+        #expect(try types([:], [:]) == ["Content-Type: application/json"])
+        #expect(try types(["content-type": "a/b"], [:]) == ["content-type: a/b"])
+        #expect(try types([:], ["Content-Type": "c/d"]) == ["Content-Type: c/d"])
+        #expect(try types(["content-type": "a/b"], ["Content-Type": "c/d"]) == ["content-type: a/b"])
+        var bare = try request(.post, "/a")
+        try bare.json(1)
+        bare.body = .none
+        #expect(try lines(bare).allSatisfy { !$0.hasPrefix("Content-Type") })
+    }
+
     @Test func anAbsoluteTargetHasItsOwnHost() throws {
         #expect(
             try lines(request(.get, "https://other:8443/x")) == ["GET /x HTTP/1.1", "Host: other:8443"])

@@ -38,6 +38,8 @@ import Testing
         "schemes": { $0.schemes = ["key"] },
         "security": { $0.security = [SecurityRequirement([.init("key")])] },
         "timeouts": { $0.timeouts.idle = .seconds(1) },
+        "respectsRetryAfter": { $0.respectsRetryAfter = false },
+        "impliedType": { $0.impliedType = .json },
         "isIdempotent": { $0.isIdempotent = true },
         "maximumBody": { $0.maximumBody = 10 },
     ]
