@@ -58,6 +58,16 @@ public func nj_config_set_retry_backoff(_ config: OpaquePointer?, _ base: Double
     }
 }
 
+@_cdecl("nj_config_set_respect_retry_after") @implementation
+public func nj_config_set_respect_retry_after(_ config: OpaquePointer?, _ respect: Bool) -> nj_status {
+    changeConfig(config) { $0.respectsRetryAfter = respect }
+}
+
+@_cdecl("nj_request_set_respect_retry_after") @implementation
+public func nj_request_set_respect_retry_after(_ request: OpaquePointer?, _ respect: Bool) -> nj_status {
+    changeRequest(request) { $0.request.respectsRetryAfter = respect }
+}
+
 @_cdecl("nj_config_set_retry_max_wait") @implementation
 public func nj_config_set_retry_max_wait(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in

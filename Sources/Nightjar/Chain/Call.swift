@@ -50,6 +50,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var challenge: AnswerChallenge.Progress?
     /// Nil while no limit is asked.
     var limit: Limit.Progress?
+    /// Nil unless the call waits for the end of a resource's pause.
+    var held: HeldCalls.Place?
     /// Nil where the cache has no say, or has not been asked yet.
     var caching: Cache.Progress?
     /// Nil where nobody hears how far it has come.

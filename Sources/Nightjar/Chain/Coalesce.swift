@@ -142,6 +142,7 @@ extension CallOptions {
             && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && planted == nil
             && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
+            && respectsRetryAfter == other.respectsRetryAfter
             // Another status may be an answer to one and a reason to repeat to the other.
             && expectedStatuses == other.expectedStatuses && allowedOrigins === other.allowedOrigins
     }

@@ -3,7 +3,8 @@ import NIOCore
 import NightjarHTTP
 
 /// Holds an exchange back until rate, concurrency and circuit of its origin, or of the group that it names, let it begin:
-/// `LimitGate` decides. What an answer asks for (429, 503 with Retry-After) holds for all calls of the origin.
+/// `LimitGate` decides. A pause that a response asks for (429 or 503 with Retry-After) holds back the calls of the origin or
+/// of the resource: see ``PauseScope``.
 ///
 /// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
 final class Limit: Stage, @unchecked Sendable {
@@ -11,6 +12,8 @@ final class Limit: Stage, @unchecked Sendable {
     private let settings: LimitSettings
     private let groups: [String: LimitSettings]
     private let longestWait: Duration
+    /// The calls for resources whose servers asked for a pause.
+    private let pauses: HeldCalls
     /// Nobody has set a limit; there may be gates all the same, of servers that asked for something.
     private let isUnlimited: Bool
     private var gates: [Scope: Gate] = [:]
@@ -25,6 +28,7 @@ final class Limit: Stage, @unchecked Sendable {
         self.settings = settings
         self.groups = groups
         self.longestWait = longestWait
+        pauses = HeldCalls(longestWait: longestWait, maximumCount: settings.maximumWaiting)
         isUnlimited = settings.isNothing && groups.isEmpty
     }
 
@@ -80,13 +84,19 @@ final class Limit: Stage, @unchecked Sendable {
     override func outgoing(_ call: Call) -> Verdict {
         // Of a hop that a redirect has left behind.
         leave(call, .withoutVerdict)
-        if isUnlimited, gates.isEmpty { return .proceed }
+        if isUnlimited, gates.isEmpty, pauses.isEmpty { return .proceed }
+        if !pauses.isEmpty, let verdict = pauses.hold(call, enter) { return verdict }
+        return enter(call)
+    }
+
+    private func enter(_ call: Call) -> Verdict {
         guard let gate = gate(for: call) else { return .proceed }
         lastID += 1
         var progress = Progress(gate, lastID)
         let now = call.loop.clock.now
         let arrival = gate.machine.arrive(
-            progress.id, deadline: call.limits.total?.uptimeNanoseconds, now: now.uptimeNanoseconds)
+            progress.id, deadline: call.limits.total?.uptimeNanoseconds,
+            ignoresPause: !call.options.respectsRetryAfter, now: now.uptimeNanoseconds)
         switch arrival {
         case .enter(let pass):
             progress.pass = pass
@@ -104,12 +114,16 @@ final class Limit: Stage, @unchecked Sendable {
 
     override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         let asksForPause = head.status == 429 || head.status == 503
-        guard call.limit != nil || asksForPause else { return .proceed }
-        let gate = call.limit?.gate ?? gate(of: scope(of: call))
+        if call.limit == nil, !asksForPause, pauses.isEmpty { return .proceed }
+        if !pauses.isEmpty, head.status < 400 { pauses.succeeded(call) }
+        let pause = asksForPause && call.options.respectsRetryAfter ? pauses.received(head, call) : nil
+        guard let gate = call.limit?.gate ?? (pause == .origin ? gate(of: scope(of: call)) : nil) else {
+            return .proceed
+        }
         var pass = call.limit?.pass
         let releases = gate.machine.received(
-            &pass, status: head.status, head.headers, now: call.loop.clock.now.uptimeNanoseconds,
-            wallClock: WallClock.secondsSince1970())
+            &pass, status: head.status, head.headers, respectsRetryAfter: call.options.respectsRetryAfter,
+            now: call.loop.clock.now.uptimeNanoseconds, wallClock: WallClock.secondsSince1970())
         call.limit?.pass = pass
         carryOut(releases, gate, call.loop)
         return .proceed
@@ -127,12 +141,14 @@ final class Limit: Stage, @unchecked Sendable {
 
     /// A call that has run out of time on a connection found a server that does not answer.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        pauses.leave(call)
         guard call.limit != nil else { return }
         if case .failure(let error) = result, error.kind == .timeout { return leave(call, .failed) }
         leave(call, .withoutVerdict)
     }
 
     private func leave(_ call: Call, _ ending: CircuitBreaker.Ending) {
+        pauses.leave(call)
         guard let progress = call.limit.take() else { return }
         let now = call.loop.clock.now.uptimeNanoseconds
         let gate = progress.gate
@@ -252,7 +268,7 @@ final class Limit: Stage, @unchecked Sendable {
                 name: gate.scope.name, inside: gate.machine.inside, waiting: gate.machine.waiting,
                 circuit: gate.machine.circuit,
                 pause: gate.machine.pausedUntil(now: now).map { .nanoseconds(Int64(clamping: $0 - now)) })
-        }.sorted { $0.name < $1.name }
+        }.sorted { $0.name < $1.name } + pauses.states(now: now)
     }
 
     /// Origins that are remembered before it is looked through which of them there is something to know of.

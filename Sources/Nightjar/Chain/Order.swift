@@ -76,7 +76,7 @@ enum StageKind: CaseIterable {
         case .redirect:
             Redirect(
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
-                sensitive: configuration.sensitiveHeaders)
+                longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders)
         case .cookies: configuration.cookies.map(Cookies.init)
         case .cache: configuration.cache.map { Cache($0, configuration.freshAnswers) }
         case .limit:

@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 
 /// Follows redirects (RFC 9110 section 15.4): what is asked next, and what goes along, `RedirectPolicy` decides, and the
@@ -9,14 +10,17 @@ final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .answered, .failed] }
     private let settings: RedirectSettings
     private let keepsCookies: Bool
+    private let longestWait: Duration
     private let sensitive: [String]
 
     /// - Parameters:
     ///   - keepsCookies: the client does; see ``RedirectSettings/keepsCookies``.
+    ///   - longestWait: see ``RedirectSettings/longestWait``.
     ///   - sensitive: names of fields that go to no other origin.
-    init(_ settings: RedirectSettings, keepsCookies: Bool, sensitive: [String]) {
+    init(_ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String]) {
         self.settings = settings
         self.keepsCookies = keepsCookies
+        self.longestWait = longestWait
         self.sensitive = sensitive
     }
 
@@ -39,7 +43,8 @@ final class Redirect: Stage, @unchecked Sendable {
         guard 301...308 ~= head.status else { return .proceed }
         let progress = call.redirects ?? begin(call)
         let verdict = progress.policy.received(
-            head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.bodyIsReplayable)
+            head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.bodyIsReplayable,
+            wallClock: WallClock.secondsSince1970())
         switch verdict {
         case .answer: return .proceed
         case .fail(let error): return .fail(error.mayHaveBeenProcessed)
@@ -56,6 +61,8 @@ final class Redirect: Stage, @unchecked Sendable {
     private func begin(_ call: Call) -> Progress {
         var settings = call.options.redirect ?? settings
         settings.keepsCookies = keepsCookies && call.usesCookies
+        settings.respectsRetryAfter = call.options.respectsRetryAfter
+        settings.longestWait = call.options.retry?.longestWait ?? longestWait
         return Progress(RedirectPolicy(settings))
     }
 
@@ -114,14 +121,29 @@ final class Redirect: Stage, @unchecked Sendable {
 
     private func follow(_ hop: RedirectHop, _ call: Call) -> Verdict {
         call.redirects?.hop = nil
+        if hop.wait > .zero, let total = call.limits.total,
+            call.loop.clock.now + .nanoseconds(hop.wait.nanosecondsClamped) >= total
+        {
+            return .fail(Redirect.outlasting(hop))
+        }
         do throws(NightjarError) {
             call.decide(.redirected(status: hop.status, method: hop.method, to: hop.url.redacted))
             call.request = try call.request.following(hop, sensitive: sensitive)
             if hop.dropsCredentials { call.credentialsAreDropped = true }
-            return .again(after: .zero)
+            if hop.wait > .zero { call.decide(.waited(hop.wait, for: "the redirect (Retry-After)")) }
+            return .again(after: hop.wait)
         } catch {
             return .fail(error)
         }
+    }
+
+    /// The wait that the redirect asks for ends after the call's deadline.
+    private static func outlasting(_ hop: RedirectHop) -> NightjarError {
+        NightjarError(
+            .timeout,
+            "the redirect (\(hop.status)) to \(hop.url.redacted) asks to wait \(hop.wait.inSeconds) s first (Retry-After), "
+                + "and the total timeout ends before; raise timeout.total, or set respect_retry_after to false",
+            phase: .total, requestMayHaveBeenProcessed: true, retryAfter: hop.wait)
     }
 
     /// Bytes of a redirecting answer's content that are read to keep the connection; beyond, a new one costs less.

@@ -36,7 +36,8 @@ final class Retry: Stage, @unchecked Sendable {
             return .proceed
         }
         let error = Validate.error(of: response, to: call.request.method)
-        return judge(error, .init(status: response.status, retryAfter: error.retryAfter), call)
+        let wait = call.options.respectsRetryAfter ? error.retryAfter : nil
+        return judge(error, .init(status: response.status, retryAfter: wait), call)
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {

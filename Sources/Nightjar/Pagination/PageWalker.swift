@@ -252,7 +252,9 @@ final class PageWalker: @unchecked Sendable {
 
     /// How long to wait for a server that asks for it, beyond what the client's own retries do.
     private func pause(after error: NightjarError) -> Duration? {
-        guard error.kind == .rateLimited || error.status == 503, let asked = error.retryAfter else { return nil }
+        guard request.respectsRetryAfter ?? client.respectsRetryAfter,
+            error.kind == .rateLimited || error.status == 503, let asked = error.retryAfter
+        else { return nil }
         let pause = max(asked, PageWalker.shortestPause)
         if let deadline {
             return NIODeadline.now() + .nanoseconds(pause.nanosecondsClamped) < deadline ? pause : nil

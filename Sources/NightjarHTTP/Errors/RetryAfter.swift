@@ -1,17 +1,22 @@
 /// How long a server asks to wait before the next request. RFC 9110 section 10.2.3.
 public enum RetryAfter {
-    /// - Parameter now: seconds since 1970, where the answer does not say when it was made: the clocks of two machines
-    ///   differ, and the moment that is named is the server's.
-    /// - Returns: nil without the field, or when it is neither a number of seconds nor a date; zero for a moment that has
-    ///   passed.
+    /// The wait that a response asks for, from 0 s to 30 days.
+    ///
+    /// - Parameter now: seconds since 1970. Used if the response has no Date; otherwise the Date counts, because the moment
+    ///   in Retry-After is one of the server's clock.
+    /// - Returns: nil without the field, or if its value is invalid: neither a number of seconds nor a date, or more than
+    ///   ``longest``. Zero for a moment that has passed.
     public static func duration(_ headers: Headers, now: Double) -> Duration? {
-        guard let value = headers["Retry-After"] else { return nil }
-        if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) {
-            return .seconds(min(Int64(value) ?? .max, longest))
-        }
+        guard let value = headers["Retry-After"], let seconds = seconds(value, headers, now), seconds <= longest
+        else { return nil }
+        return .seconds(max(0, seconds))
+    }
+
+    private static func seconds(_ value: String, _ headers: Headers, _ now: Double) -> Int64? {
+        // A number beyond 64 bits is nil.
+        if !value.isEmpty, value.utf8.allSatisfy(ASCII.isDigit) { return Int64(value) }
         guard let moment = date(value) else { return nil }
-        let made = headers["Date"].flatMap(date) ?? Int64(max(0, min(now, 1e12)))
-        return .seconds(max(0, min(moment - made, longest)))
+        return moment - (headers["Date"].flatMap(date) ?? Int64(max(0, min(now, 1e12))))
     }
 
     /// Every HTTP-date (RFC 9110 section 5.6.7) is a date of cookies, which are read more leniently.
@@ -20,6 +25,6 @@ public enum RetryAfter {
         return text.withUTF8 { CookieDate.parse(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A hundred years, in seconds: longer is never.
-    private static let longest: Int64 = 3_155_760_000
+    /// Thirty days, in seconds. A longer wait is a mistake, such as a moment since 1970 where seconds are expected.
+    public static let longest: Int64 = 30 * 86_400
 }

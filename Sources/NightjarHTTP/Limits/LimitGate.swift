@@ -20,7 +20,8 @@ public struct LimitGate: Sendable {
         /// Whether what answers say of their server's count is heeded; a Retry-After always is.
         public var learns = true
         public var maximumWaiting = 1000
-        /// A server that asks for more is not waited for: calls fail with the time in their error.
+        /// The longest wait that a server can ask for and that calls wait. Calls fail at once, with the time in their error,
+        /// if the server's window is over later than that.
         public var longestWait = Duration.seconds(60)
 
         public init() {}
@@ -31,6 +32,7 @@ public struct LimitGate: Sendable {
         /// This exchange shows whether the server works again.
         public var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Pass?
+        fileprivate let enteredAt: UInt64
         fileprivate var isAnswered = false
     }
 
@@ -99,8 +101,10 @@ public struct LimitGate: Sendable {
     /// - Parameters:
     ///   - id: not used by another that waits.
     ///   - deadline: that of its call.
-    public mutating func arrive(_ id: ID, deadline: UInt64?, now: UInt64) -> Arrival {
+    ///   - ignoresPause: enters during a pause that the server asked for, if nothing else holds it back.
+    public mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
+        if ignoresPause, let pass = passDuringPause(now) { return .enter(pass) }
         let reason = blocks(now)
         if line.isEmpty, reason == nil { return .enter(pass(now)) }
         if let wait = longWait(now) { return .refuse(.serverAsksForLongWait(wait)) }
@@ -136,12 +140,16 @@ public struct LimitGate: Sendable {
     ///
     /// - Parameters:
     ///   - pass: of the exchange that it answers; nil: one that did not enter here.
+    ///   - respectsRetryAfter: whether a Retry-After pauses the origin.
     ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
     public mutating func received(
-        _ pass: inout Pass?, status: Int, _ headers: Headers, now: UInt64, wallClock: @autoclosure () -> Double
+        _ pass: inout Pass?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
+        wallClock: @autoclosure () -> Double
     ) -> [Release] {
         let isCounted = limiter.received(
-            status: status, headers, learns: settings.learns, now: now, wallClock: wallClock())
+            status: status, headers, learns: settings.learns, respectsRetryAfter: respectsRetryAfter, now: now,
+            wallClock: wallClock(), longestPause: settings.longestWait)
+        if status < 400, let pass { limiter.succeeded(since: pass.enteredAt, now: now) }
         if pass?.isAnswered == false {
             pass?.isAnswered = true
             limiter.settled(isCounted: isCounted)
@@ -174,12 +182,18 @@ public struct LimitGate: Sendable {
         return limiter.admits > now ? .rate(limiter.cause) : nil
     }
 
-    private mutating func pass(_ now: UInt64) -> Pass {
-        let wait = limiter.take(now: now)
+    private mutating func pass(_ now: UInt64, ignoresPause: Bool = false) -> Pass {
+        let wait = limiter.take(now: now, ignoresPause: ignoresPause)
         assert(wait == .zero, "let in before its time")
         inside += 1
-        guard case .pass(let own) = breaker?.admit(now: now) else { return Pass(breaker: nil) }
-        return Pass(breaker: own)
+        guard case .pass(let own) = breaker?.admit(now: now) else { return Pass(breaker: nil, enteredAt: now) }
+        return Pass(breaker: own, enteredAt: now)
+    }
+
+    /// Nil unless the server's pause is all that holds a call back.
+    private mutating func passDuringPause(_ now: UInt64) -> Pass? {
+        guard case .rate(.serverPause) = blocks(now), limiter.admitsIgnoringPause <= now else { return nil }
+        return pass(now, ignoresPause: true)
     }
 
     /// The server may have asked for more than it did when they came.

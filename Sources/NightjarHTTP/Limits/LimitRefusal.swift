@@ -37,8 +37,8 @@ extension LimitGate.Refusal {
         case .serverAsksForLongWait(let wait):
             NightjarError(
                 .rateLimited,
-                "\(name) takes no call for \(wait.rounded) s, longer than is waited; call again then, or raise the "
-                    + "longest wait", retryAfter: wait)
+                "\(name) takes no calls for another \(wait.rounded) s, which is longer than calls wait; call again then, or "
+                    + "raise retry.max_wait", retryAfter: wait)
         case .pastDeadline(let wait):
             NightjarError(
                 .rateLimited,
@@ -49,6 +49,6 @@ extension LimitGate.Refusal {
 }
 
 extension Duration {
-    /// In seconds, upwards to a tenth: who waits so long has waited long enough.
-    fileprivate var rounded: Double { (inSeconds * 10).rounded(.up) / 10 }
+    /// In seconds, rounded up to a tenth, so that nobody who waits that long comes too early.
+    package var rounded: Double { (inSeconds * 10).rounded(.up) / 10 }
 }

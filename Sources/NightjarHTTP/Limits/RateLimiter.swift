@@ -68,8 +68,10 @@ public struct RateLimiter: Sendable {
     private let rate: Rate?
     /// When the bucket is full again (the generic cell rate algorithm: one number instead of a count and its moment).
     private var fullAt: UInt64 = 0
-    /// What the server asked for; the moment may have passed.
+    /// The end of the pause that the server asked for; the moment may have passed.
     public private(set) var pausedUntil: UInt64 = 0
+    /// When the latest pause was asked for.
+    private var pausedAt: UInt64 = 0
     private var window: Window?
     /// Requests that went, and are in no answer's count yet.
     private var underWay = 0
@@ -79,10 +81,12 @@ public struct RateLimiter: Sendable {
 
     /// A request wants to go.
     ///
+    /// - Parameter ignoresPause: the request goes during a pause that the server asked for.
     /// - Returns: zero when it has been counted and goes now; otherwise how long to wait before asking again.
-    public mutating func take(now: UInt64) -> Duration {
+    public mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
         beginAnew(now)
-        guard admits <= now else { return now.wait(until: admits) }
+        let moment = ignoresPause ? admitsIgnoringPause : admits
+        guard moment <= now else { return now.wait(until: moment) }
         if let rate { fullAt = max(fullAt, now).later(by: rate.interval) }
         if var window {
             let left = window.remaining - underWay
@@ -120,6 +124,15 @@ public struct RateLimiter: Sendable {
     /// When the next request may go; the moment may have passed. An answer to those under way may bring it forward.
     public var admits: UInt64 { max(pausedUntil, windowAdmits(underWay), bucketAdmits) }
 
+    /// The same without the pause that the server asked for.
+    var admitsIgnoringPause: UInt64 { max(windowAdmits(underWay), bucketAdmits) }
+
+    /// A request that began at `start` has succeeded. If it began after the pause was asked for, the server takes requests
+    /// again, and the pause is over.
+    mutating func succeeded(since start: UInt64, now: UInt64) {
+        if pausedUntil > now, start > pausedAt { pausedUntil = 0 }
+    }
+
     /// The same as far as it is the server's wish, whatever the answers to those under way say.
     public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
@@ -153,17 +166,21 @@ public struct RateLimiter: Sendable {
     ///
     /// - Parameters:
     ///   - learns: whether its count of requests is heeded, beside a Retry-After.
+    ///   - respectsRetryAfter: whether a Retry-After pauses the origin; see ``PauseScope``.
     ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
-    ///   - longestPause: a Retry-After beyond it is cut to it. Calls that are told so long fail by their own policy.
+    ///   - longestPause: a longer Retry-After concerns the resource and not the origin.
     /// - Returns: whether it says what is left of a window.
     @discardableResult
     public mutating func received(
-        status: Int, _ headers: Headers, learns: Bool = true, now: UInt64, wallClock: @autoclosure () -> Double,
-        longestPause: Duration = .seconds(86_400)
+        status: Int, _ headers: Headers, learns: Bool = true, respectsRetryAfter: Bool = true, now: UInt64,
+        wallClock: @autoclosure () -> Double, longestPause: Duration = .seconds(60)
     ) -> Bool {
-        if status == 429 || status == 503, let asked = RetryAfter.duration(headers, now: wallClock()) {
-            // An answer that was under way meanwhile does not shorten what a later one has asked for.
-            pausedUntil = max(pausedUntil, now.later(by: min(asked, longestPause)))
+        if status == 429, respectsRetryAfter, let wait = RetryAfter.duration(headers, now: wallClock()), wait > .zero,
+            PauseScope(status: status, wait: wait, longestWait: longestPause) == .origin
+        {
+            // A response that was on its way meanwhile does not shorten the pause that a later one has asked for.
+            pausedUntil = max(pausedUntil, now.later(by: wait))
+            pausedAt = now
         }
         guard learns else { return false }
         return RateLimitFields(headers, now: wallClock()).map { learn($0, now: now) } ?? false

@@ -9,6 +9,10 @@ public struct RedirectSettings: Sendable, Equatable {
     /// The client keeps cookies. What sets one and leads back is then no loop: the same question, asked with the cookie,
     /// is another one.
     public var keepsCookies = false
+    /// Whether a redirect with Retry-After is followed after the wait that it asks for (RFC 9110 section 10.2.3).
+    public var respectsRetryAfter = true
+    /// The longest such wait; a redirect that asks for more is an error.
+    public var longestWait = Duration.seconds(60)
 
     public init() {}
 }
@@ -48,9 +52,12 @@ public struct RedirectPolicy: Sendable {
 
     /// An answer's head came.
     ///
-    /// - Parameter bodyIsReplayable: the request's content can be sent again, or none of it was taken yet.
+    /// - Parameters:
+    ///   - bodyIsReplayable: the request's content can be sent again, or none of it was taken yet.
+    ///   - wallClock: seconds since 1970, for a Retry-After that names a moment in a response without Date.
     public mutating func received(
-        _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool
+        _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
+        wallClock: @autoclosure () -> Double = 0
     ) -> Verdict {
         guard settings.follows, RedirectPolicy.isRedirect(head.status),
             let field = head.headers.firstIndex(of: "Location")
@@ -59,13 +66,17 @@ public struct RedirectPolicy: Sendable {
         do throws(NightjarError) {
             let location = try self.location(head.headers, at: field, base: url)
             fragment = location.fragment
+            let asked = RetryAfter.duration(head.headers, now: wallClock())
             let hop = RedirectHop(
                 method: RedirectPolicy.method(after: head.status, to: method), url: location.url, status: head.status,
-                from: url, originalMethod: method)
-            try check(hop, setsCookie: head.headers.firstIndex(of: "Set-Cookie") != nil, bodyIsReplayable)
+                wait: settings.respectsRetryAfter ? asked ?? .zero : .zero, from: url, originalMethod: method)
+            let setsCookie = settings.keepsCookies && head.headers.firstIndex(of: "Set-Cookie") != nil
+            try check(hop, progresses: setsCookie || asked != nil, bodyIsReplayable)
             return .follow(hop)
         } catch {
-            return .fail(NightjarError(error.kind, "\(error.message) (\(chain))", phase: .receive))
+            return .fail(
+                NightjarError(
+                    error.kind, "\(error.message) (\(chain))", phase: .receive, retryAfter: error.retryAfter))
         }
     }
 
@@ -87,7 +98,7 @@ public struct RedirectPolicy: Sendable {
             var changed = hop
             changed.url = location.url
             fragment = location.fragment
-            try check(changed, setsCookie: false, bodyIsReplayable)
+            try check(changed, progresses: false, bodyIsReplayable)
             return changed
         } catch {
             throw NightjarError(error.kind, "\(error.message) (\(chain))", phase: .receive)
@@ -117,8 +128,10 @@ public struct RedirectPolicy: Sendable {
         }.get()
     }
 
+    /// - Parameter progresses: a cookie or a Retry-After makes the same request another one: it carries the cookie, or it
+    ///   asks again later. Leading back is then no loop, and polling by redirect works up to the limit.
     private mutating func check(
-        _ hop: RedirectHop, setsCookie: Bool, _ bodyIsReplayable: Bool
+        _ hop: RedirectHop, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {
         guard history.count <= settings.maximum else {
             throw .unfollowable("it is number \(history.count), and the limit is \(settings.maximum)")
@@ -126,7 +139,14 @@ public struct RedirectPolicy: Sendable {
         guard settings.allowsDowngrade || hop.url.origin.isTLS || !hop.from.origin.isTLS else {
             throw .unfollowable("it leads from https to http, to \(brief(hop.url)); allow downgrades if that is right")
         }
-        if settings.keepsCookies, setsCookie { loopStart = history.count }
+        guard hop.wait <= settings.longestWait else {
+            throw NightjarError(
+                .rateLimited,
+                "the redirect cannot be followed: it asks to wait \(hop.wait.inSeconds) s first, and the limit is "
+                    + "\(settings.longestWait.inSeconds) s; call again then, raise retry.max_wait, or set "
+                    + "respect_retry_after to false", retryAfter: hop.wait)
+        }
+        if progresses { loopStart = history.count }
         let isLoop = history[loopStart...].contains { $0.method == hop.method && $0.url.isSameResource(hop.url) }
         guard !isLoop else {
             throw .unfollowable("it leads back to \(brief(hop.url)), where the call has been: a loop")
@@ -167,6 +187,8 @@ public struct RedirectHop: Sendable {
     public var url: RequestURL
     /// That of the answer that asks for it.
     public let status: Int
+    /// How long the server asks to wait before the request (Retry-After).
+    public let wait: Duration
     /// The URL that answered.
     public let from: RequestURL
     let originalMethod: Method

@@ -137,13 +137,36 @@ extension LimitGate {
         #expect(gate.pausedUntil(now: 3 * Self.second) == nil)
     }
 
+    @Test func whoIgnoresThePauseEntersAndASuccessOfItsEndsThePause() throws {
+        var gate = gate { _ in }
+        let pause = try headers([("Retry-After", "30")])
+        #expect(gate.received(status: 429, pause, now: 5, wallClock: 0) == [])
+        #expect(gate.arrive(1, deadline: nil, now: 6) == .wait)
+        guard case .enter(let pass) = gate.arrive(2, deadline: nil, ignoresPause: true, now: 7) else {
+            Issue.record("held back")
+            return
+        }
+        var answered: LimitGate.Pass? = pass
+        #expect(told(gate.received(&answered, status: 500, Headers(), now: 8, wallClock: 0)) == [])
+        let released = told(gate.received(&answered, status: 200, Headers(), now: 9, wallClock: 0))
+        #expect(released == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
+        #expect(gate.pausedUntil(now: 9) == nil)
+    }
+
+    /// What holds back a call that ignores pauses is waited for all the same.
+    @Test func whoIgnoresThePauseKeepsTheOtherLimits() throws {
+        var gate = gate { $0.concurrency = 1 }
+        _ = try enter(&gate)
+        #expect(gate.arrive(1, deadline: nil, ignoresPause: true, now: 0) == .wait)
+    }
+
     @Test func aLongPauseIsToldAtOnce() throws {
         var gate = gate { $0.concurrency = 1 }
         let pass = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         let refusal = LimitGate.Refusal.serverAsksForLongWait(.seconds(61))
-        let fields = try headers([("Retry-After", "61")])
-        #expect(gate.received(status: 503, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
+        let fields = try headers([("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "61")])
+        #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
         #expect(gate.left(pass, .failed, now: 0) == [])
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(refusal))
         // Who comes later has less to wait.
@@ -221,7 +244,7 @@ extension LimitGate {
     func whoWaitsBehindAProbeHearsOfItsEnd(ending: CircuitBreaker.Ending) throws {
         var gate = try opened()
         let pause = try headers([("Retry-After", "10")])
-        #expect(gate.received(status: 503, pause, now: 0, wallClock: 0) == [])
+        #expect(gate.received(status: 429, pause, now: 0, wallClock: 0) == [])
         let now = 10 * Self.second
         for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: now - 1) == .wait) }
         let released = gate.timerFired(now: now)

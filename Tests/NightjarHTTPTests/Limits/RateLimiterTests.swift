@@ -63,15 +63,45 @@ import Testing
     @Test func aPauseHoldsForEveryone() throws {
         var limiter = RateLimiter()
         limiter.received(status: 429, try headers([("Retry-After", "3")]), now: 0, wallClock: 0)
-        limiter.received(status: 503, try headers([("Retry-After", "1")]), now: 0, wallClock: 0)
+        limiter.received(status: 429, try headers([("Retry-After", "1")]), now: 0, wallClock: 0)
         #expect(limiter.take(now: RateLimiterTests.second) == .seconds(2))
         #expect(limiter.take(now: 3 * RateLimiterTests.second) == .zero)
     }
 
-    @Test func aRetryAfterOfAnotherStatusIsNoPause() throws {
+    /// A 503 and a long 429 concern a resource, an invalid or absurd value nothing, and the switch everything.
+    @Test(arguments: [
+        (301, "3"), (503, "3"), (429, "61"), (429, "86400"), (429, "soon"), (429, "1700000000"), (429, "0"),
+    ])
+    func onlyAShort429PausesTheOrigin(status: Int, value: String) throws {
         var limiter = RateLimiter()
-        limiter.received(status: 301, try headers([("Retry-After", "3")]), now: 0, wallClock: 0)
+        limiter.received(status: status, try headers([("Retry-After", value)]), now: 0, wallClock: 0)
         #expect(limiter.take(now: 0) == .zero)
+    }
+
+    @Test func aRetryAfterThatIsNotRespectedIsNoPause() throws {
+        var limiter = RateLimiter()
+        limiter.received(
+            status: 429, try headers([("Retry-After", "3")]), respectsRetryAfter: false, now: 0, wallClock: 0)
+        #expect(limiter.take(now: 0) == .zero)
+    }
+
+    @Test func aSuccessOfALaterRequestEndsThePause() throws {
+        var limiter = RateLimiter()
+        limiter.received(status: 429, try headers([("Retry-After", "30")]), now: 5, wallClock: 0)
+        // A request that was on its way with the one that was refused proves nothing.
+        limiter.succeeded(since: 4, now: 10)
+        #expect(limiter.admits > 10)
+        limiter.succeeded(since: 6, now: 10)
+        #expect(limiter.take(now: 10) == .zero)
+    }
+
+    @Test func whoIgnoresThePauseKeepsTheRate() throws {
+        let rate = try #require(RateLimiter.Rate(count: 1, per: .seconds(1)))
+        var limiter = RateLimiter(rate)
+        limiter.received(status: 429, try headers([("Retry-After", "30")]), now: 0, wallClock: 0)
+        #expect(limiter.take(now: 0) == .seconds(30))
+        #expect(limiter.take(now: 0, ignoresPause: true) == .zero)
+        #expect(limiter.take(now: 0, ignoresPause: true) == .seconds(1))
     }
 
     @Test func theLastRequestsAreSpreadOverTheWindow() throws {

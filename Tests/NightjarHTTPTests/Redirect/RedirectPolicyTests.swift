@@ -208,6 +208,51 @@ import Testing
         _ = try failure(policy.received(try head(302, "/a", cookie: true), to: .get, at: at, bodyIsReplayable: true))
     }
 
+    /// A job that is polled by a redirect to itself: each Retry-After is waited for, and the limit of redirects ends it.
+    @Test func aRetryAfterMakesARedirectToItselfProgress() throws {
+        var policy = RedirectPolicy(RedirectSettings())
+        let at = try url("http://a/job")
+        var polling = try head(303, "/job")
+        try polling.headers.add("Retry-After", "2")
+        for _ in 0..<10 {
+            let hop = try followed(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
+            #expect(hop.wait == .seconds(2) && hop.method == .get)
+        }
+        let error = try failure(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
+        #expect(error.message.contains("it is number 11, and the limit is 10"))
+
+        // An invalid value asks for nothing.
+        policy = RedirectPolicy(RedirectSettings())
+        var garbage = try head(303, "/job")
+        try garbage.headers.add("Retry-After", "soon")
+        #expect(
+            try failure(policy.received(garbage, to: .get, at: at, bodyIsReplayable: true)).message.contains("a loop"))
+    }
+
+    @Test func aRedirectWaitsAsLongAsItAsksUpToTheLimit() throws {
+        var settings = RedirectSettings()
+        var slow = try head(302, "/b")
+        try slow.headers.add("Retry-After", "61")
+        var policy = RedirectPolicy(settings)
+        let error = try failure(
+            policy.received(slow, to: .get, at: try url("http://a/"), bodyIsReplayable: true))
+        #expect(error.kind == .rateLimited && error.retryAfter == .seconds(61))
+        #expect(error.message.contains("61.0 s") && error.message.contains("retry.max_wait"))
+        settings.respectsRetryAfter = false
+        policy = RedirectPolicy(settings)
+        let hop = try followed(policy.received(slow, to: .get, at: try url("http://a/"), bodyIsReplayable: true))
+        #expect(hop.wait == .zero)
+    }
+
+    /// PUT, POST and GET for one URL are three requests.
+    @Test func anotherMethodMakesARedirectToItselfProgress() throws {
+        var policy = RedirectPolicy(RedirectSettings())
+        let at = try url("http://a/a")
+        let hop = try followed(policy.received(try head(303, "/a"), to: .put, at: at, bodyIsReplayable: true))
+        #expect(hop.method == .get)
+        _ = try failure(policy.received(try head(302, "/a"), to: .get, at: at, bodyIsReplayable: true))
+    }
+
     @Test func aStreamedBodyIsNotSentTwice() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let error = try failure(

@@ -1,0 +1,97 @@
+/// Which calls a Retry-After field (RFC 9110 section 10.2.3) holds back.
+///
+/// | response | wait | held back |
+/// |---|---|---|
+/// | 429 | up to the longest wait | every call to the origin: the client sends too fast |
+/// | 429 | longer | calls for the same URL: a quota of that resource is used up |
+/// | 503 | any | calls for the same URL: other resources of the server may work |
+public enum PauseScope: Sendable, Equatable {
+    case origin
+    case resource
+
+    /// - Parameter longestWait: ``RetrySettings/longestWait``.
+    /// - Returns: nil for a status that asks for no pause.
+    public init?(status: Int, wait: Duration, longestWait: Duration) {
+        switch status {
+        case 429: self = wait <= longestWait ? .origin : .resource
+        case 503: self = .resource
+        default: return nil
+        }
+    }
+}
+
+/// The resources whose servers asked for a pause. Moments are nanoseconds of a clock that does not jump.
+///
+/// A success of the resource ends its pause: whatever the server meant, it answers again.
+public struct ResourcePauses: Sendable {
+    /// One URL, without its fragment and user info.
+    public struct Resource: Hashable, Sendable {
+        let origin: Origin
+        let target: String
+
+        public init(_ url: RequestURL) {
+            origin = url.origin
+            target = url.target
+        }
+    }
+
+    /// A pause, and its resource as messages show it.
+    private struct Pause {
+        var end: UInt64
+        let name: String
+    }
+
+    /// More than this many pauses at once mean a server in trouble as a whole; the pause that ends first is dropped.
+    static let maximumCount = 1024
+
+    private var pauses: [Resource: Pause] = [:]
+
+    public init() {}
+
+    /// No pause is known; those that are over may still count.
+    public var isEmpty: Bool { pauses.isEmpty }
+
+    /// A response for `url` asked for a pause. A pause that ends later stays.
+    public mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
+        let end = now.later(by: wait)
+        guard end > now else { return }
+        let resource = Resource(url)
+        if let known = pauses[resource]?.end {
+            pauses[resource]?.end = max(known, end)
+            return
+        }
+        if pauses.count >= ResourcePauses.maximumCount {
+            pauses = pauses.filter { $0.value.end > now }
+            while pauses.count >= ResourcePauses.maximumCount,
+                let first = pauses.min(by: { $0.value.end < $1.value.end })
+            {
+                pauses[first.key] = nil
+            }
+        }
+        pauses[resource] = Pause(end: end, name: url.redacted)
+    }
+
+    /// How long calls for `resource` are held back; nil: they are not.
+    public mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
+        guard let end = pauses[resource]?.end else { return nil }
+        guard end > now else {
+            pauses[resource] = nil
+            return nil
+        }
+        return now.wait(until: end)
+    }
+
+    /// A call for `resource` has succeeded.
+    ///
+    /// - Returns: whether that ended a pause.
+    public mutating func succeeded(_ resource: Resource) -> Bool {
+        pauses.removeValue(forKey: resource) != nil
+    }
+
+    /// The pauses that are not over.
+    public func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
+        pauses.compactMap { resource, pause in
+            pause.end > now ? (pause.name, resource, now.wait(until: pause.end)) : nil
+        }
+    }
+}
