@@ -96,7 +96,9 @@ extension Client {
             }
             return (first.number, first.login)
         }
-        if let found = known.first(where: { $0.scheme == scheme }) { return (found.number, found.login) }
+        if let found = known.first(where: { $0.scheme?.isExactly(scheme) == true }) {
+            return (found.number, found.login)
+        }
         let near = nearestName(to: scheme, among: known.compactMap(\.scheme)).map { "; did you mean \(quoted($0))?" }
         throw NightjarError(.invalidRequest, "the client has no login for the scheme \(quoted(scheme))\(near ?? "")")
     }

@@ -6,8 +6,8 @@ import Synchronization
 final class CatalogBox: Sendable {
     private struct State {
         var catalog: Catalog
-        var names: [String: CString] = [:]
-        var descriptions: [String: CString] = [:]
+        var names = ExactDictionary<CString>()
+        var descriptions = ExactDictionary<CString>()
         /// Of all of it: each is lent out; the last is true while `isDescribed`.
         var whole: [CString] = []
         var isDescribed = false

@@ -36,7 +36,7 @@ final class RequestBox {
         init(operation: Operation) { self.operation = operation }
 
         mutating func set(_ name: String, _ value: JSONValue) {
-            arguments.values.removeAll { $0.name == name }
+            arguments.values.removeAll { $0.name.isExactly(name) }
             if value != .null { arguments.values.append((name: name, value: value)) }
         }
     }
@@ -225,7 +225,7 @@ public func nj_request_set_parameter(
     changeRequest(request) { box throws(NightjarError) in
         let name = try required(text(name), "name")
         let value = try required(text(value), "value")
-        box.request.parameters.removeAll { $0.name == name }
+        box.request.parameters.removeAll { $0.name.isExactly(name) }
         box.request.parameters.append((name, value))
     }
 }

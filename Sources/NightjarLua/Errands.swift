@@ -153,7 +153,7 @@ final class Errand: @unchecked Sendable {
         asked.query = try source.queryItems
         asked.parameters = try source.parameters
         asked.usesAuth = request.usesAuth && sent.carriesCredentials
-        if let wanted = sent.request.resolved, asked.target == path, asked.parameters.isEmpty {
+        if let wanted = sent.request.resolved, asked.target.isExactly(path), asked.parameters.isEmpty {
             if !sent.carriesCredentials { asked.query.removeAll { wanted.isSecret(name: $0.name) } }
             request.resolved = asked.query.isEmpty ? wanted : try wanted.replacing(asked.query)
         } else {

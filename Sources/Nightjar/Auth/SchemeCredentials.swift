@@ -21,20 +21,20 @@ final class SchemeCredentials: Sendable {
         var usesAuthorization = false
     }
 
-    private let credentials: [String: Credential]
+    private let credentials: ExactDictionary<Credential>
     private let names: [String]
 
     /// - Parameter inJar: names of schemes that are cookies, of a client that keeps those that servers set.
     /// - Throws: `invalid_argument` for credentials that cannot be sent, and where two logins would be kept in one place.
     init(_ schemes: [String: Authentication], _ logins: [Login], inJar: Set<String>) throws(NightjarError) {
         names = schemes.keys.sorted()
-        var credentials: [String: Credential] = [:]
+        var credentials = ExactDictionary<Credential>()
         for name in inJar { credentials[name] = Credential() }
         for name in names {
             guard let auth = schemes[name] else { continue }
             var credential = Credential()
             credential.usesAuthorization = auth.usesAuthorization
-            credential.login = logins.firstIndex { $0.scheme == name }
+            credential.login = logins.firstIndex { $0.scheme?.isExactly(name) == true }
             switch auth {
             case .apiKey(let key): credential.key = key
             case .schemes:
@@ -53,22 +53,23 @@ final class SchemeCredentials: Sendable {
 
     /// Each would take the other's token for its own.
     private static func checkStores(_ logins: [Login]) throws(NightjarError) {
-        var owners: [String: String] = [:]
+        var owners = ExactDictionary<String>()
         for login in logins {
             guard let scheme = login.scheme, let store = login.tokenLogin?.store?.name, store != "memory" else {
                 continue
             }
-            if let owner = owners.updateValue(scheme, forKey: store) {
+            if let owner = owners[store] {
                 throw NightjarError(
                     .invalidArgument,
                     "the logins of the schemes \(quoted(owner)) and \(quoted(scheme)) are both kept in the \(store); give "
                         + "each a store of its own")
             }
+            owners[store] = scheme
         }
     }
 
     /// Whether one of them is sent in Authorization.
-    var useAuthorization: Bool { credentials.values.contains(where: \.usesAuthorization) }
+    var useAuthorization: Bool { credentials.all.contains { $0.value.usesAuthorization } }
 
     // MARK: Choosing
 

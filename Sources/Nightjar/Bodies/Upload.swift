@@ -64,7 +64,7 @@ final class Upload: @unchecked Sendable {
     }
 
     private func open(_ path: String) throws(NightjarError) -> ContentFile {
-        if let file, file.path == path { return file }
+        if let file, file.path.isExactly(path) { return file }
         file = nil
         let opened = try ContentFile(path)
         file = opened

@@ -48,7 +48,7 @@ final class CookieKeeper: Sendable {
     }
 
     /// By the file's one real path.
-    private static let open = Mutex<[String: Entry]>([:])
+    private static let open = Mutex<[ExactText: Entry]>([:])
 
     /// The keeper of a file, which is made or loaded now unless somebody has it already.
     ///
@@ -56,12 +56,13 @@ final class CookieKeeper: Sendable {
     ///   `keepsSession`; `forked` in the child of a process that had it open.
     static func of(_ path: String, keepsSession: Bool) throws(NightjarError) -> CookieKeeper {
         let place = try realPath(path)
+        let key = ExactText(place)
         return try open.withLock { open throws(NightjarError) in
-            if let entry = open[place], entry.tenure.isOfParent {
+            if let entry = open[key], entry.tenure.isOfParent {
                 throw NightjarError(
                     .forked, "the cookie file \(quoted(path)) was open when this process was forked from its parent")
             }
-            if let keeper = open[place]?.keeper {
+            if let keeper = open[key]?.keeper {
                 guard keeper.keepsSession == keepsSession else {
                     throw NightjarError(
                         .invalidArgument,
@@ -71,7 +72,7 @@ final class CookieKeeper: Sendable {
             }
             open = open.filter { !$0.value.tenure.hasEnded }
             let keeper = try CookieKeeper(place, keepsSession: keepsSession)
-            open[place] = Entry(keeper: keeper, tenure: keeper.tenure)
+            open[key] = Entry(keeper: keeper, tenure: keeper.tenure)
             return keeper
         }
     }

@@ -44,7 +44,7 @@ extension Catalog {
                 .invalidArgument, "the API's description names no way to log in; give option \"auth\" a type")
         }
         if let name {
-            let named = security.filter { $0.name == name }
+            let named = security.filter { $0.name.isExactly(name) }
             guard !named.isEmpty else {
                 let near = nearestName(to: name, among: security.map(\.name)).map { "; did you mean \(quoted($0))?" }
                 throw NightjarError(
@@ -56,9 +56,11 @@ extension Catalog {
             return named.first { $0.takes(credentials) } ?? named[0]
         }
         let fitting = security.filter { $0.takes(credentials) }
-        let names = fitting.reduce(into: [String]()) { if !$0.contains($1.name) { $0.append($1.name) } }
+        let names = fitting.reduce(into: [String]()) { names, scheme in
+            if !names.contains(where: { $0.isExactly(scheme.name) }) { names.append(scheme.name) }
+        }
         if names.count == 1 { return fitting[0] }
-        if security.allSatisfy({ $0.name == security[0].name }) { return security[0] }
+        if security.allSatisfy({ $0.name.isExactly(security[0].name) }) { return security[0] }
         throw NightjarError(
             .invalidArgument,
             "the API has several ways to log in: \(SecurityScheme.list(security)); say by \"scheme\" which one")

@@ -291,7 +291,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                 }
             } catch {
                 // Of the first nothing can be made; of others that cannot be had, the loader says so where they are used.
-                guard loader.wanted.contains(document.location), error.kind != .tooLarge else { throw error }
+                guard loader.wanted.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge else {
+                    throw error
+                }
                 try loader.failed(error, for: document.location)
             }
         }

@@ -90,7 +90,9 @@ extension Endpoint {
         var operation = Operation("\(method) \(path)", method, path)
         let named = Operation.names(inPath: path)
         operation.parameters = arguments.values.map(\.name).reduce(into: []) { parameters, name in
-            guard !named.contains(name), !parameters.contains(where: { $0.name == name }) else { return }
+            guard !named.contains(where: { $0.isExactly(name) }),
+                !parameters.contains(where: { $0.name.isExactly(name) })
+            else { return }
             parameters.append(Parameter(name, in: .query))
         }
         // Bytes, files and forms say themselves what they are.

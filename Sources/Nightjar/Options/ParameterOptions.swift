@@ -27,7 +27,7 @@ struct ParameterChoice {
     }
 
     private func parameter(_ name: String, _ path: String, _ template: String) throws(NightjarError) -> Parameter {
-        let isNamed = Operation.names(inPath: template).contains(name)
+        let isNamed = Operation.names(inPath: template).contains { $0.isExactly(name) }
         let place = place ?? (isNamed ? .path : .query)
         if place == .path, !isNamed {
             throw NightjarError(

@@ -59,8 +59,8 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
                     "a form has no place \(quoted(tokenPlace.description)); name one of its items, as in "
                         + "\"/refresh_token\"")
             }
-            let index = pairs.firstIndex { $0.name == name } ?? pairs.endIndex
-            var form = pairs.filter { $0.name != name }
+            let index = pairs.firstIndex { $0.name.isExactly(name) } ?? pairs.endIndex
+            var form = pairs.filter { !$0.name.isExactly(name) }
             form.insert((name, refreshToken), at: min(index, form.endIndex))
             return try LoginCall.Body.form(form).request(method, target)
         }

@@ -47,5 +47,12 @@ public struct StoredResponse: Sendable, Equatable {
             self.name = name
             self.value = value
         }
+
+        public static func == (a: SelectingField, b: SelectingField) -> Bool {
+            guard a.name.isExactly(b.name), let value = a.value, let other = b.value else {
+                return a.name.isExactly(b.name) && a.value == nil && b.value == nil
+            }
+            return value.isExactly(other)
+        }
     }
 }

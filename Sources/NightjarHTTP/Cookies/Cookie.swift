@@ -36,10 +36,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
             a.isHostOnly == b.isHostOnly && a.domain == b.domain && isSame(a.name, b.name) && isSame(a.path, b.path)
         }
 
-        static func isSame(_ a: String, _ b: String) -> Bool {
-            // Equality of text is the fast one, and nearly always decides.
-            a == b && a.utf8.elementsEqual(b.utf8)
-        }
+        static func isSame(_ a: String, _ b: String) -> Bool { a.isExactly(b) }
     }
 
     /// What does not change while the cookie is kept. Shared by copies, which a sort of three thousand makes many of.

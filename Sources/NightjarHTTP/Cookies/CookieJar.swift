@@ -236,7 +236,9 @@ public struct CookieJar: Sendable {
         let host = domain.map { CookieScope.host(named: $0) ?? $0 }
         let candidates = host.map { table.cookies(of: $0) } ?? Array(table.all)
         return delete(
-            candidates.filter { (name == nil || $0.name == name) && (path == nil || $0.path == path) }, at: now)
+            candidates.filter { cookie in
+                name.map { cookie.name.isExactly($0) } ?? true && path.map { cookie.path.isExactly($0) } ?? true
+            }, at: now)
     }
 
     /// Deletes the cookies for which `isDoomed` is true: all session cookies, say.

@@ -100,7 +100,7 @@ struct CookieTable: Sendable {
         visited &+= cookies.count
         let path = Substring(cookie.path)
         return cookies.contains {
-            $0.isSecure && $0.name == cookie.name && !$0.isExpired(at: now)
+            $0.isSecure && $0.name.isExactly(cookie.name) && !$0.isExpired(at: now)
                 && CookieScope.matches(path: path, cookiePath: $0.path)
         }
     }

@@ -9,7 +9,7 @@ struct SecureNames: Sendable {
     }
 
     /// By name, each in the order of ``Place/reversed``.
-    private var places: [String: [Place]] = [:]
+    private var places = ExactDictionary<[Place]>()
 
     mutating func insert(name: String, domain: String) {
         let reversed = SecureNames.reversed(domain)

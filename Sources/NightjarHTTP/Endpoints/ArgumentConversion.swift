@@ -15,11 +15,12 @@ extension JSONSchema {
             let shape = schema.shape
             return .array(elements.map { shape.converted($0) })
         case .object(let members):
-            let properties = properties
+            var properties = ExactDictionary<JSONSchema>()
+            for property in self.properties { properties[property.name] = property.schema }
             guard !properties.isEmpty else { return value }
             return .object(
                 members.map { member in
-                    guard let schema = properties.first(where: { $0.name == member.name })?.schema else {
+                    guard let schema = properties[member.name] else {
                         return member
                     }
                     return JSONValue.Member(member.name, schema.shape.converted(member.value))

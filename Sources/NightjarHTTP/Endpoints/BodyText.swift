@@ -58,7 +58,7 @@ enum BodyText {
     ///
     /// - Parameter files: names of members whose texts are the content of files; each is called by its name.
     private static func multipart(
-        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding], files: Set<String>
+        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding], files: ExactSet
     ) throws(NightjarError) -> MultipartForm {
         var parts: [MultipartForm.Part] = []
         var fingerprint = Fingerprint()
@@ -99,9 +99,9 @@ enum BodyText {
 
 extension RequestContent.Choice {
     /// Members that are files: binary, alone or in a list.
-    fileprivate var files: Set<String> {
-        guard let schema = try? schema?.get() else { return [] }
-        return Set(
+    fileprivate var files: ExactSet {
+        guard let schema = try? schema?.get() else { return ExactSet() }
+        return ExactSet(
             schema.properties.filter { $0.schema.isBinary || $0.schema.elements?.isBinary == true }.map(\.name))
     }
 }

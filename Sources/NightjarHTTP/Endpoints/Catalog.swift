@@ -13,7 +13,7 @@ public struct Catalog: Sendable {
     public var notes: [String] = []
 
     public private(set) var operations: [Operation] = []
-    private var places: [String: Int] = [:]
+    private var places = ExactDictionary<Int>()
 
     public init() {}
 

@@ -39,17 +39,17 @@ extension Operation {
     /// Those described, and names in the path that nothing describes.
     private func parameters(of template: PathTemplate) -> [Parameter] {
         let names = template.names
-        let inPath = Set(names)
+        let inPath = ExactSet(names)
         var all = parameters.filter { $0.place != .path || inPath.contains($0.name) }
-        var known = Set(all.lazy.filter { $0.place == .path }.map(\.name))
-        for name in names where known.insert(name).inserted { all.append(Parameter(name, in: .path)) }
+        var known = ExactSet(all.lazy.filter { $0.place == .path }.map(\.name))
+        for name in names where known.insert(name) { all.append(Parameter(name, in: .path)) }
         return all
     }
 
     // MARK: The target
 
     private func target(_ template: PathTemplate, _ arguments: BoundArguments) throws(NightjarError) -> String {
-        var segments: [String: String] = [:]
+        var segments = ExactDictionary<String>()
         var query: [String] = template.query.map { [$0] } ?? []
         for (parameter, value) in arguments.values {
             switch parameter.place {

@@ -4,12 +4,12 @@ struct ParameterNames {
     private struct Placed: Hashable {
         var place: Parameter.Place
         /// Of header fields in small letters: those have no case.
-        var name: String
+        var name: ExactText
     }
 
     private let parameters: [Parameter]
     /// Places in `parameters`, in their order; empty: they are few and looked through.
-    private var byName: [String: [Int]] = [:]
+    private var byName = ExactDictionary<[Int]>()
     private var byPlace: [Placed: Int] = [:]
 
     /// - Parameter count: names that are to be found.
@@ -29,7 +29,7 @@ struct ParameterNames {
     /// Those of this very name.
     func exact(_ name: String) -> [Int] {
         guard byName.isEmpty else { return byName[name] ?? [] }
-        return parameters.indices.filter { parameters[$0].name == name }
+        return parameters.indices.filter { parameters[$0].name.isExactly(name) }
     }
 
     /// The first of a place and this name.
@@ -39,8 +39,8 @@ struct ParameterNames {
     }
 
     private static func placed(_ place: Parameter.Place, _ name: Substring) -> Placed {
-        guard place == .header else { return Placed(place: place, name: String(name)) }
-        return Placed(place: place, name: String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self))
+        guard place == .header else { return Placed(place: place, name: ExactText(String(name))) }
+        return Placed(place: place, name: ExactText(String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)))
     }
 
     /// Up to so many comparisons cost less than the tables.
@@ -50,6 +50,7 @@ struct ParameterNames {
 extension Parameter {
     fileprivate func isCalled(_ other: Substring) -> Bool {
         place == .header
-            ? name.utf8.elementsEqual(other.utf8) { ASCII.lowercase($0) == ASCII.lowercase($1) } : name == other
+            ? name.utf8.elementsEqual(other.utf8) { ASCII.lowercase($0) == ASCII.lowercase($1) }
+            : name.utf8.elementsEqual(other.utf8)
     }
 }

@@ -12,7 +12,7 @@ struct JSONBuilder: Encoder {
             case nothing
             case value(JSONValue)
             case elements([Node])
-            case members([(name: String, node: Node)], index: [String: Int]?)
+            case members([(name: String, node: Node)], index: ExactDictionary<Int>?)
         }
 
         fileprivate var content = Content.nothing
@@ -52,14 +52,16 @@ struct JSONBuilder: Encoder {
         func set(_ name: String, _ node: Node) {
             guard case .members(var members, var index) = content else { return }
             content = .nothing
-            if let known = index.map({ $0[name] }) ?? members.firstIndex(where: { $0.name == name }) {
+            if let known = index.map({ $0[name] }) ?? members.firstIndex(where: { $0.name.isExactly(name) }) {
                 members[known].node = node
             } else {
                 members.append((name, node))
                 if index != nil {
                     index?[name] = members.count - 1
                 } else if members.count > Node.fewMembers {
-                    index = Dictionary(uniqueKeysWithValues: members.enumerated().map { ($1.name, $0) })
+                    var places = ExactDictionary<Int>()
+                    for (place, member) in members.enumerated() { places[member.name] = place }
+                    index = places
                 }
             }
             content = .members(members, index: index)

@@ -4,7 +4,7 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let container: JSONPlace.Container
     private let members: [JSONValue.Member]
     /// Where the member of a key's name is; nil: few enough to look through.
-    private let index: [String: Int]?
+    private let index: ExactDictionary<Int>?
 
     init(_ members: [JSONValue.Member], of reader: JSONReader) {
         self.reader = reader
@@ -21,16 +21,23 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
     }
 
-    private static func index(_ members: [JSONValue.Member], _ convert: (String) -> String) -> [String: Int] {
-        Dictionary(members.indices.map { (convert(members[$0].name), $0) }) { first, _ in first }
+    private static func index(
+        _ members: [JSONValue.Member], _ convert: (String) -> String
+    ) -> ExactDictionary<Int> {
+        var index = ExactDictionary<Int>()
+        for (place, member) in members.enumerated() {
+            let name = convert(member.name)
+            if index[name] == nil { index[name] = place }
+        }
+        return index
     }
 
     var codingPath: [any CodingKey] { reader.codingPath }
 
     var allKeys: [Key] {
-        if let index { return index.sorted { $0.value < $1.value }.compactMap { Key(stringValue: $0.key) } }
+        if let index { return index.all.sorted { $0.value < $1.value }.compactMap { Key(stringValue: $0.name) } }
         var names: [String] = []
-        for member in members where !names.contains(member.name) { names.append(member.name) }
+        for member in members where !names.contains(where: { $0.isExactly(member.name) }) { names.append(member.name) }
         return names.compactMap { Key(stringValue: $0) }
     }
 
@@ -77,7 +84,7 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     private func member(_ name: String) -> JSONValue.Member? {
-        guard let index else { return members.first { $0.name == name } }
+        guard let index else { return members.first { $0.name.isExactly(name) } }
         return index[name].map { members[$0] }
     }
 

@@ -102,9 +102,9 @@ struct JSONExampleMaker {
 
     private mutating func object(_ rules: [JSONSchema.Rules], _ forced: [JSONValue.Member]) -> JSONValue? {
         var members: [JSONValue.Member] = []
-        var known: Set<String> = []
-        for name in rules.flatMap(\.required) where known.insert(name).inserted {
-            if let member = forced.first(where: { $0.name == name }) {
+        var known = ExactSet()
+        for name in rules.flatMap(\.required) where known.insert(name) {
+            if let member = forced.first(where: { $0.name.isExactly(name) }) {
                 members.append(member)
                 continue
             }
@@ -113,10 +113,10 @@ struct JSONExampleMaker {
             guard let value = example(of: schemas) else { return nil }
             members.append(JSONValue.Member(name, value))
         }
-        for member in forced where known.insert(member.name).inserted { members.append(member) }
+        for member in forced where known.insert(member.name) { members.append(member) }
         let minimum = min(rules.map(\.memberCount.minimum).max() ?? 0, JSONExampleMaker.maximumCount)
         for property in rules.flatMap(\.properties) where members.count < minimum {
-            guard known.insert(property.name).inserted, let value = example(of: schemas(of: property.name, rules))
+            guard known.insert(property.name), let value = example(of: schemas(of: property.name, rules))
             else {
                 continue
             }

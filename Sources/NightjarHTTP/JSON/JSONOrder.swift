@@ -5,13 +5,13 @@ extension JSONValue {
         switch (self, other) {
         case (.null, .null): return true
         case (.bool(let a), .bool(let b)): return a == b
-        case (.string(let a), .string(let b)): return a.utf8.elementsEqual(b.utf8)
+        case (.string(let a), .string(let b)): return a.isExactly(b)
         case (.array(let a), .array(let b)):
             return a.count == b.count && zip(a, b).allSatisfy { $0.isSame(as: $1) }
         case (.object(let a), .object(let b)):
             return a.count == b.count
                 && a.allSatisfy { member in
-                    b.first { $0.name.utf8.elementsEqual(member.name.utf8) }?.value.isSame(as: member.value) ?? false
+                    b.first { $0.name.isExactly(member.name) }?.value.isSame(as: member.value) ?? false
                 }
         default: return JSONValue.order(self, other) == .same
         }

@@ -5,6 +5,16 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
 
     public init(tokens: [String] = []) { self.tokens = tokens }
 
+    /// By code points (section 4), and not by Swift's canonical equivalence.
+    public static func == (a: JSONPointer, b: JSONPointer) -> Bool {
+        a.tokens.elementsEqual(b.tokens) { $0.isExactly($1) }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(tokens.count)
+        for token in tokens { token.hashExactly(into: &hasher) }
+    }
+
     /// - Throws: `invalid_argument`, saying what to write instead.
     public init(_ text: String) throws(NightjarError) {
         tokens = []
@@ -30,7 +40,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
             switch value {
             case .object(let members):
                 // Byte by byte (section 4): for Swift two ways to write an accent are the same text.
-                guard let member = members.first(where: { $0.name.utf8.elementsEqual(token.utf8) }) else { return nil }
+                guard let member = members.first(where: { $0.name.isExactly(token) }) else { return nil }
                 value = member.value
             case .array(let elements):
                 guard let index = JSONPointer.index(token), index < elements.count else { return nil }

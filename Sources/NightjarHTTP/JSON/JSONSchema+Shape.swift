@@ -33,9 +33,9 @@ extension JSONSchema {
     /// The named members of an object in the order of the document, through `$ref` and `allOf`. Of a name that is told twice
     /// the first counts.
     public var properties: [(name: String, schema: JSONSchema)] {
-        var known: Set<String> = []
+        var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.properties }.compactMap { property in
-            known.insert(property.name).inserted ? (property.name, JSONSchema(arena, property.schema)) : nil
+            known.insert(property.name) ? (property.name, JSONSchema(arena, property.schema)) : nil
         }
     }
 
@@ -44,8 +44,8 @@ extension JSONSchema {
 
     /// Names that an object must have, through `$ref` and `allOf`.
     public var required: [String] {
-        var known: Set<String> = []
-        return arena.parts(of: root).flatMap { arena[$0].rules.required }.filter { known.insert($0).inserted }
+        var known = ExactSet()
+        return arena.parts(of: root).flatMap { arena[$0].rules.required }.filter { known.insert($0) }
     }
 
     /// Whether it is a text of bytes that go as they are: format `binary`, or content of a media type without an encoding.

@@ -29,7 +29,7 @@ extension JSONSchemaChecker {
         default:
             guard !combination.dependent.isEmpty, case .object(let members) = value else { return nil }
             guard spend(members.count * combination.dependent.count / 32) else { return .invalid }
-            let schemas = combination.dependent.filter { rule in members.contains { $0.name == rule.name } }
+            let schemas = combination.dependent.filter { rule in members.contains { $0.name.isExactly(rule.name) } }
             return all(schemas.map(\.schema), top, value, last)
         }
     }

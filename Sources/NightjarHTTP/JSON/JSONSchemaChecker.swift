@@ -246,14 +246,14 @@ struct JSONSchemaChecker {
     private mutating func passes(_ members: [JSONValue.Member], _ rules: JSONSchema.Rules) -> Bool {
         guard passes(members.count, rules.memberCount, "an object", "member") else { return false }
         guard spend(members.count * rules.required.count / 32) else { return false }
-        for name in rules.required where !members.contains(where: { $0.name == name }) {
+        for name in rules.required where !members.contains(where: { $0.name.isExactly(name) }) {
             if use != .any, let schema = rules.places[name], isLeftOut(arena[schema].rules) { continue }
             let expected = tells ? phrase(rules.places[name]) : ""
             return fails(expected, "nothing", at: name)
         }
-        for rule in rules.dependentRequired where members.contains(where: { $0.name == rule.name }) {
+        for rule in rules.dependentRequired where members.contains(where: { $0.name.isExactly(rule.name) }) {
             guard spend(members.count * rule.names.count / 32) else { return false }
-            for name in rule.names where !members.contains(where: { $0.name == name }) {
+            for name in rule.names where !members.contains(where: { $0.name.isExactly(name) }) {
                 let expected = tells ? phrase(rules.places[name]) : ""
                 return fails("\(expected), for there is \(quoted(rule.name, limit: 40))", "nothing", at: name)
             }

@@ -54,7 +54,7 @@ extension JSONSchema {
         var memberCount = Bounds()
         var required: [String] = []
         var properties: [(name: String, schema: Index)] = []
-        var places: [String: Index] = [:]
+        var places = ExactDictionary<Index>()
         var patterns: [(pattern: JSONPattern, schema: Index)] = []
         var additional: Index?
         var names: Index?
@@ -103,7 +103,7 @@ extension JSONSchema {
     struct Discriminator: Sendable {
         var property: String
         /// The places in `oneOf`, or else in `anyOf`, by the member's value.
-        var branches: [String: Int] = [:]
+        var branches = ExactDictionary<Int>()
         /// In the order of the document.
         var names: [String] = []
     }

@@ -2,7 +2,8 @@ import CSimdjson
 
 /// A JSON text as a value. RFC 8259.
 ///
-/// For what is read once and is small: configurations, error bodies. Object members keep their order and may repeat.
+/// For what is read once and is small: configurations, error bodies. Object members keep their order and may repeat. Texts
+/// and names are compared by their code points, and not by Swift's canonical equivalence.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -22,6 +23,22 @@ public enum JSONValue: Sendable, Equatable {
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
+        }
+
+        public static func == (a: Member, b: Member) -> Bool { a.name.isExactly(b.name) && a.value == b.value }
+    }
+
+    public static func == (a: JSONValue, b: JSONValue) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.integer(let a), .integer(let b)): a == b
+        case (.unsigned(let a), .unsigned(let b)): a == b
+        case (.number(let a), .number(let b)): a == b
+        case (.string(let a), .string(let b)): a.isExactly(b)
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        default: false
         }
     }
 
@@ -69,10 +86,11 @@ public enum JSONValue: Sendable, Equatable {
 
     /// An object of texts: names in the order in which they first come; one that comes again has a list.
     ///
-    /// - Parameter isSame: whether two names are one.
+    /// - Parameter isSame: whether two names are one; nil: those of the same bytes.
     public init(
-        items: some Sequence<(name: String, value: String)>, comparing isSame: (String, String) -> Bool = (==)
+        items: some Sequence<(name: String, value: String)>, comparing isSame: ((String, String) -> Bool)? = nil
     ) {
+        let isSame = isSame ?? { $0.isExactly($1) }
         var members: [Member] = []
         for (name, value) in items {
             guard let place = members.firstIndex(where: { isSame($0.name, name) }) else {
@@ -91,7 +109,7 @@ public enum JSONValue: Sendable, Equatable {
     /// The value of the first member of that name; nil also for what is no object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.name == name }?.value
+        return members.first { $0.name.isExactly(name) }?.value
     }
 
     /// What it is, for messages: "an object".

@@ -74,7 +74,8 @@ extension PreparedRequest {
         try fields.add(name, value)
         return PreparedRequest(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            fields: fields, sensitive: sensitive.contains(name) ? sensitive : sensitive + [name], ownCookies: ownCookies
+            fields: fields, sensitive: sensitive.contains { $0.isExactly(name) } ? sensitive : sensitive + [name],
+            ownCookies: ownCookies
         )
     }
 
@@ -92,7 +93,8 @@ extension PreparedRequest {
         return PreparedRequest(
             method: method, url: longer.hiding([name]), body: body, isCompressed: isCompressed,
             expectsContinue: expectsContinue, fields: fields,
-            sensitive: sensitive.contains(name) ? sensitive : sensitive + [name], ownCookies: ownCookies)
+            sensitive: sensitive.contains { $0.isExactly(name) } ? sensitive : sensitive + [name],
+            ownCookies: ownCookies)
     }
 
     /// The same where nobody may see what it brings.

@@ -63,9 +63,9 @@ public final class RepeatedRequest: Sendable {
 
     /// Beside what a fingerprint rules out, every member counts.
     private static func areSame(_ one: borrowing Request, _ other: borrowing Request) -> Bool {
-        one.target == other.target && one.method == other.method && one.headers.isSame(as: other.headers)
+        one.target.isExactly(other.target) && one.method == other.method && one.headers.isSame(as: other.headers)
             && (one.query.isEmpty && other.query.isEmpty
-                || one.query.elementsEqual(other.query) { $0.name == $1.name && $0.value == $1.value })
+                || one.query.elementsEqual(other.query) { $0.name.isExactly($1.name) && $0.value.isExactly($1.value) })
             && one.usesAuth == other.usesAuth && one.cookies == other.cookies
             && one.schemes == other.schemes && one.security == other.security
             && one.usesCookies == other.usesCookies

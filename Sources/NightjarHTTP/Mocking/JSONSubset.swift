@@ -27,7 +27,7 @@ extension JSONValue {
             switch (a, b) {
             case (.object(let members), .object(let others)):
                 guard members.count == others.count else { return false }
-                var named: [String: JSONValue] = [:]
+                var named = ExactDictionary<JSONValue>()
                 for other in others { named[other.name] = other.value }
                 for member in members {
                     guard let value = named[member.name] else { return false }

@@ -45,7 +45,7 @@ public struct RequestPattern: Sendable {
         if let method, method != request.method { return .failure(MismatchError(1, "its method is \(method)")) }
         let items = request.query
         for (name, wanted) in query {
-            if let reason = RequestPattern.reason(wanted, items.filter { $0.name == name }.map(\.value)) {
+            if let reason = RequestPattern.reason(wanted, items.filter { $0.name.isExactly(name) }.map(\.value)) {
                 return .failure(MismatchError(2, "it wants the query item \(quoted(name)) \(reason)"))
             }
         }
@@ -71,7 +71,7 @@ public struct RequestPattern: Sendable {
         case .form(let items):
             let found = request.form
             for (name, wanted) in items {
-                if RequestPattern.reason(wanted, found.filter { $0.name == name }.map(\.value)) != nil {
+                if RequestPattern.reason(wanted, found.filter { $0.name.isExactly(name) }.map(\.value)) != nil {
                     return "the item \(quoted(name)) of its form is another"
                 }
             }
@@ -84,8 +84,10 @@ public struct RequestPattern: Sendable {
     private static func reason(_ wanted: Wanted, _ found: [String], showsFound: Bool = true) -> String? {
         let had = found.isEmpty ? "and there is none" : "and it is another"
         switch wanted {
-        case .value(let value): return found.first == value ? nil : showsFound ? "to be \(quoted(value)), \(had)" : had
-        case .values(let values): return found == values ? nil : had
+        case .value(let value):
+            return found.first.map { $0.isExactly(value) } == true
+                ? nil : showsFound ? "to be \(quoted(value)), \(had)" : had
+        case .values(let values): return found.elementsEqual(values) { $0.isExactly($1) } ? nil : had
         case .present: return found.isEmpty ? "and there is none" : nil
         case .absent: return found.isEmpty ? nil : "not to be there"
         }

@@ -61,7 +61,7 @@ extension PageWalk {
             let secret = PercentEncoding.decoded(RequestURL.valueOf(own))
             if secret.count < PageWalk.recognizableSecret { return !value.isEmpty && secret == value }
             // A whole URL of the list in a query item, for one.
-            return String(decoding: value, as: UTF8.self).contains(String(decoding: secret, as: UTF8.self))
+            return value.contains(secret)
         }
     }
 

@@ -24,6 +24,15 @@ public struct CassetteComparison: Sendable {
         var headers: [String]
         /// Nil: it is not known, or does not matter.
         var body: String?
+
+        /// All of its texts, each after what tells it from the ones around it.
+        private var texts: [String] {
+            ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
+        }
+
+        static func == (a: Key, b: Key) -> Bool { a.texts.elementsEqual(b.texts) { $0.isExactly($1) } }
+
+        func hash(into hasher: inout Hasher) { for text in texts { text.hashExactly(into: &hasher) } }
     }
 
     /// - Parameter request: scrubbed in the style ``SecretScrubber/Style/masked``.
@@ -34,11 +43,11 @@ public struct CassetteComparison: Sendable {
         let items = request.url.utf8[end...].dropFirst().split(separator: UInt8(ascii: "&"))
             .filter { item in
                 let name = FormEncoding.decode(item).first?.name ?? ""
-                return !ignoredQuery.contains(name)
+                return !ignoredQuery.contains { $0.isExactly(name) }
             }
             .map { String(Substring($0)) }
         return Key(
-            method: request.method.name, place: place, query: items.sorted(),
+            method: request.method.name, place: place, query: items.sorted { $0.isExactly(before: $1) },
             headers: headers.map { "\($0): \(request.headers.values($0).joined(separator: ", "))" },
             body: ignoresBody ? nil : body(of: request))
     }
@@ -55,8 +64,8 @@ public struct CassetteComparison: Sendable {
                 return CassetteComparison.canonical(without(value))
             }
             if type?.essence == FormEncoding.contentType {
-                return text.utf8.split(separator: UInt8(ascii: "&")).map { String(Substring($0)) }.sorted()
-                    .joined(separator: "&")
+                return text.utf8.split(separator: UInt8(ascii: "&")).map { String(Substring($0)) }
+                    .sorted { $0.isExactly(before: $1) }.joined(separator: "&")
             }
             return CassetteComparison.plain(text, type)
         }
@@ -84,13 +93,14 @@ public struct CassetteComparison: Sendable {
     /// What keeps one from being the other, said of the recorded one; and how near they are, the higher the nearer. Nil: they
     /// are the same.
     static func difference(_ recorded: Key, _ live: Key) -> (nearness: Int, text: String)? {
-        if recorded.place != live.place {
+        if !recorded.place.isExactly(live.place) {
             return (recorded.method == live.method ? 1 : 0, "is for \(quoted(recorded.place, limit: 200))")
         }
         if recorded.method != live.method { return (2, "has the method \(recorded.method)") }
-        if recorded.query != live.query {
-            let missing = recorded.query.first { !live.query.contains($0) }
-            let added = live.query.first { !recorded.query.contains($0) }
+        if !recorded.query.elementsEqual(live.query, by: { $0.isExactly($1) }) {
+            let (had, has) = (ExactSet(recorded.query), ExactSet(live.query))
+            let missing = recorded.query.first { !has.contains($0) }
+            let added = live.query.first { !had.contains($0) }
             switch (missing, added) {
             case (let missing?, let added?):
                 return (3, "has \(quoted(missing)) in its query, where this has \(quoted(added))")
@@ -99,11 +109,11 @@ public struct CassetteComparison: Sendable {
             case (nil, nil): return (3, "has an item in its query another number of times")
             }
         }
-        if let pair = zip(recorded.headers, live.headers).first(where: { $0 != $1 }) {
+        if let pair = zip(recorded.headers, live.headers).first(where: { !$0.isExactly($1) }) {
             let name = pair.0.prefix { $0 != ":" }
             return (4, "has another value of the header \(quoted(name))")
         }
-        guard let a = recorded.body, let b = live.body, a != b else { return nil }
+        guard let a = recorded.body, let b = live.body, !a.isExactly(b) else { return nil }
         if let wanted = try? JSONValue(parsing: a), let found = try? JSONValue(parsing: b),
             let place = wanted.firstDifference(from: found) ?? found.firstDifference(from: wanted),
             !place.tokens.isEmpty
@@ -121,7 +131,7 @@ extension JSONValue {
         let isLast = tokens.count == 1
         switch self {
         case .object(var members):
-            guard let index = members.firstIndex(where: { $0.name == token }) else { return self }
+            guard let index = members.firstIndex(where: { $0.name.isExactly(token) }) else { return self }
             if isLast {
                 members.remove(at: index)
             } else {
@@ -151,7 +161,9 @@ extension JSONValue {
         switch self {
         case .object(let members):
             return .object(
-                members.map { .init($0.name, $0.value.sorted(depth: depth + 1)) }.sorted { $0.name < $1.name })
+                members.map { .init($0.name, $0.value.sorted(depth: depth + 1)) }.sorted {
+                    $0.name.isExactly(before: $1.name)
+                })
         case .array(let elements): return .array(elements.map { $0.sorted(depth: depth + 1) })
         case .number(let number): return Int64(exactly: number).map(JSONValue.integer) ?? self
         default: return self

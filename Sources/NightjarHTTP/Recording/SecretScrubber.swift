@@ -18,7 +18,7 @@ public struct SecretScrubber: Sendable {
     private let names: CassetteSecrets
     private let isMasking: Bool
     private var lastNumber: Int
-    private var known: [String: String] = [:]
+    private var known = ExactDictionary<String>()
     /// Those of ``known`` that are looked for everywhere, in the order in which they were seen.
     public private(set) var seen: [(secret: String, name: String)] = []
 
@@ -189,7 +189,7 @@ public struct SecretScrubber: Sendable {
 
     /// Values of members that are secret, and all texts beneath them.
     private mutating func scrub(_ value: JSONValue, inLogin: Bool, beneath: Bool = false, depth: Int = 0) -> JSONValue {
-        // What nests deeper than any API's answer is left to the search for what was seen.
+        // Deeper bodies are kept as text, in which members are looked for by name.
         guard depth < SecretScrubber.deepest else { return value }
         switch value {
         case .object(let members):
@@ -211,7 +211,8 @@ public struct SecretScrubber: Sendable {
         }
     }
 
-    fileprivate static let deepest = 200
+    /// Levels of JSON with the scalars within: those of a body that is kept as JSON.
+    fileprivate static let deepest = RecordedBody.deepestJSON + 1
 
     // MARK: Secrets
 
@@ -220,9 +221,9 @@ public struct SecretScrubber: Sendable {
 
     /// Each secret and what stands in its place, those that are looked for everywhere first.
     public var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
-        let everywhere = Set(seen.map(\.secret))
-        let others = known.filter { !everywhere.contains($0.key) }.sorted { $0.key < $1.key }
-        return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.key, $0.value, false) }
+        let everywhere = ExactSet(seen.lazy.map(\.secret))
+        let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.isExactly(before: $1.name) }
+        return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
     /// Whether a body that is no text has a secret in it, which stays there.
@@ -241,7 +242,8 @@ public struct SecretScrubber: Sendable {
         func isPart(_ byte: UInt8?) -> Bool {
             byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false
         }
-        guard !words.isEmpty, let text = try? Cassette([exchange]).encoded() else { return false }
+        guard !words.isEmpty else { return false }
+        guard let text = try? Cassette([exchange]).encoded() else { return true }
         return text.withUnsafeReadableBytes { text in
             words.contains { word in
                 Array(word.utf8).withUnsafeBytes { word in
@@ -284,7 +286,8 @@ public struct SecretScrubber: Sendable {
 
     /// The highest number in the names of secrets of a text; 0 where there is none.
     public static func highestNumber(in text: String) -> Int {
-        split(text).dropFirst().lazy.compactMap { Int(String($0.prefix { $0.isASCII && $0.isNumber })) }.max() ?? 0
+        split(text).dropFirst().lazy.compactMap { Int(String(Substring($0.utf8.prefix(while: ASCII.isDigit)))) }.max()
+            ?? 0
     }
 
     private func withoutSeen(_ text: String, _ secrets: ArraySlice<(secret: String, name: String)>) -> String {

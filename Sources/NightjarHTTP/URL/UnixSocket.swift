@@ -25,6 +25,11 @@ public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
+    /// By bytes: the file system knows no canonical equivalence, and the connections of one socket are not the other's.
+    public static func == (a: UnixSocket, b: UnixSocket) -> Bool { a.path.isExactly(b.path) }
+
+    public func hash(into hasher: inout Hasher) { path.hashExactly(into: &hasher) }
+
     /// `unix:/run/docker.sock`
     public var description: String { "unix:\(path)" }
 }

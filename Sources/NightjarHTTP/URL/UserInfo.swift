@@ -11,7 +11,10 @@ public final class UserInfo: Hashable, Sendable, CustomStringConvertible, Custom
         password = decoded.dropFirst().first
     }
 
-    public static func == (a: UserInfo, b: UserInfo) -> Bool { a.user == b.user && a.password == b.password }
+    public static func == (a: UserInfo, b: UserInfo) -> Bool {
+        a.user.isExactly(b.user) && (a.password ?? "").isExactly(b.password ?? "")
+            && (a.password == nil) == (b.password == nil)
+    }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(user)

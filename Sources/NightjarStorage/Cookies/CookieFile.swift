@@ -166,7 +166,7 @@ extension CookieJar.Snapshot {
         var news = self
         news.cookies.removeAll { mine in
             theirs.removeValue(forKey: mine.identity).map {
-                $0.modified == mine.modified && $0.value == mine.value && $0.expires == mine.expires
+                $0.modified == mine.modified && $0.value.isExactly(mine.value) && $0.expires == mine.expires
                     && $0.created == mine.created
             } ?? false
         }

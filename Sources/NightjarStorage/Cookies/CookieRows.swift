@@ -133,7 +133,7 @@ struct CookieRows {
 
     /// That it was only sent is worth a write once a day: it decides what has to go when there is no room.
     private static func isWorthWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
-        cookie.modified != old.modified || cookie.value != old.value || cookie.expires != old.expires
+        cookie.modified != old.modified || !cookie.value.isExactly(old.value) || cookie.expires != old.expires
             || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400
     }
 

@@ -1,0 +1,78 @@
+/// A text that is compared and hashed by its bytes, as protocols and file formats compare names.
+///
+/// Swift's `String` compares by canonical equivalence: "é" is equal to "e" with U+0301 behind it, and the Kelvin sign
+/// (U+212A) is equal to "K". A name from outside must not be taken for another one, so tables of such names have this type as
+/// their key.
+package struct ExactText: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package static func == (a: ExactText, b: ExactText) -> Bool { a.text.isExactly(b.text) }
+
+    package func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
+}
+
+extension String {
+    /// Whether both texts have the same bytes.
+    package func isExactly(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let same = utf8.withContiguousStorageIfAvailable { ASCII.isSame(UnsafeRawBufferPointer($0), other) }
+        return same ?? utf8.elementsEqual(other.utf8)
+    }
+
+    /// Whether the bytes of this text come before those of the other.
+    package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+
+    /// Not as `hash(into:)` does: canonically equivalent texts, of which anybody can write any number, would collide.
+    package func hashExactly(into hasher: inout Hasher) {
+        let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
+        // Ends the text: "ab" and "c" are not "a" and "bc".
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+/// A dictionary whose keys are texts that are compared by their bytes.
+package struct ExactDictionary<Value> {
+    private var values: [ExactText: Value] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool { values.isEmpty }
+    package var count: Int { values.count }
+
+    package subscript(_ name: String) -> Value? {
+        get { values[ExactText(name)] }
+        set { values[ExactText(name)] = newValue }
+    }
+
+    package subscript(_ name: String, default value: @autoclosure () -> Value) -> Value {
+        get { values[ExactText(name), default: value()] }
+        _modify { yield &values[ExactText(name), default: value()] }
+    }
+
+    package var all: some Sequence<(name: String, value: Value)> {
+        values.lazy.map { (name: $0.key.text, value: $0.value) }
+    }
+
+    @discardableResult
+    package mutating func removeValue(_ name: String) -> Value? { values.removeValue(forKey: ExactText(name)) }
+}
+
+extension ExactDictionary: Sendable where Value: Sendable {}
+
+/// A set of texts that are compared by their bytes.
+package struct ExactSet: Sendable {
+    private var texts: Set<ExactText> = []
+
+    package init() {}
+
+    package init(_ texts: some Sequence<String>) { self.texts = Set(texts.lazy.map(ExactText.init)) }
+
+    package func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
+
+    /// - Returns: whether it was not there before.
+    @discardableResult
+    package mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }
+}
