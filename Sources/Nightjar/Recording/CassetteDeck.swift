@@ -15,8 +15,8 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
     private var scrubber: SecretScrubber
     /// Secrets that all recorded exchanges have been searched for.
     private var searched = 0
-    /// Bytes of the bodies that were recorded.
-    private var size = 0
+    /// Bytes of the file, about; nil: not measured yet.
+    private var size: Int?
     private var revision: UInt64 = 0
     private var isSaving = false
     private var workers: WorkerThreads?
@@ -99,14 +99,19 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
             return note(
                 .warning, "\(what) is not recorded: its answer is larger than \(Cassette.largestBody) bytes")
         }
-        size += recorded.response?.body.bytes.readableBytes ?? 0
-        size += recorded.request.body.bytes.readableBytes
-        guard size <= Cassette.largestFile / 2, cassette.exchanges.count < Cassette.mostExchanges else {
+        let scrubbed = scrubber.scrub(recorded)
+        // As they are written: white space and escapes can make a body several times larger.
+        let written = (try? Cassette([scrubbed]).encoded()).map(\.readableBytes)
+        let before = size ?? (try? cassette.encoded()).map(\.readableBytes)
+        guard let written, let before, before + written <= CassetteDeck.capacity,
+            cassette.exchanges.count < Cassette.mostExchanges
+        else {
             isFull = true
             return note(
                 .warning, "the cassette \(quoted(options.file)) is full: \(what) and what follows is not recorded")
         }
-        cassette.exchanges.append(scrubber.scrub(recorded))
+        size = before + written
+        cassette.exchanges.append(scrubbed)
         revision += 1
         saveSoon()
     }
@@ -149,6 +154,10 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         let (content, revision) = (searchedCassette(), revision)
         told(Result { () throws(NightjarError) in try saver.save(content, revision) })
     }
+
+    /// Bytes of a file that is added to. The rest is for the names of secrets that are found later: a name may be longer
+    /// than its secret.
+    private static let capacity = Cassette.largestFile / 4 * 3
 
     /// Between the first exchange that is not in the file and its being written.
     private static let patience = Duration.seconds(1)

@@ -121,7 +121,7 @@ extension RecordedBody {
             throw node.error("has more than one body: \(given.map { quoted($0) }.joined(separator: ", "))")
         }
         if let json = members["json"] {
-            self = .json(json.value)
+            self = RecordedBody.json(json.value).legible
         } else if let text = members["text"] {
             self = .text(try text.text())
         } else if let node = members["base64"] {

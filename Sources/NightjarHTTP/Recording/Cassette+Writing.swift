@@ -1,15 +1,20 @@
 import NIOCore
 
 extension Cassette {
-    /// The file: one member a line, so that versions of it can be compared.
+    /// The file: one member per line, so that versions of it can be compared. A body whose indentation would take
+    /// several times its own size is written on one line; see ``IndentedJSONWriter``.
     ///
-    /// - Throws: `invalid_request` for a JSON body with a number that JSON has no word for.
+    /// - Throws: `invalid_request` for a JSON body with a number that JSON cannot represent; `too_large` for more than
+    ///   ``largestFile`` bytes, which could not be read again.
     public func encoded() throws(NightjarError) -> ByteBuffer {
         let file = JSONValue.object([
             .init("format", .string(Cassette.format)), .init("version", .integer(Cassette.version)),
             .init("exchanges", .array(exchanges.map(\.recorded))),
         ])
-        return try file.encodedForReading()
+        // The document, its list, an exchange and a message are around each body and each object of headers.
+        var writer = IndentedJSONWriter(partLevel: 4, maximumSize: Cassette.largestFile)
+        try writer.write(file)
+        return writer.text
     }
 }
 
@@ -59,7 +64,7 @@ extension RecordedExchange.Failure {
 
 extension RecordedBody {
     fileprivate var recorded: [JSONValue.Member] {
-        switch self {
+        switch legible {
         case .none: []
         case .json(let value): [.init("json", value)]
         case .text(let text): [.init("text", .string(text))]
@@ -81,65 +86,5 @@ extension Duration {
         let microseconds = nanosecondsClamped / 1000
         return microseconds % 1_000_000 == 0
             ? .integer(microseconds / 1_000_000) : .number(Double(microseconds) / 1_000_000)
-    }
-}
-
-extension JSONValue {
-    /// The value as a JSON text for people: indented, and on one line what is short.
-    ///
-    /// - Throws: as ``encoded()``.
-    func encodedForReading() throws(NightjarError) -> ByteBuffer {
-        var text = ByteBuffer()
-        var open: [(isObject: Bool, rest: ArraySlice<Member>)] = []
-        try begin(self)
-        while let container = open.last {
-            guard let member = container.rest.first else {
-                open.removeLast()
-                line()
-                text.writeStaticString(container.isObject ? "}" : "]")
-                if open.last?.rest.isEmpty == false { text.writeStaticString(",") }
-                continue
-            }
-            open[open.count - 1].rest = container.rest.dropFirst()
-            line()
-            if container.isObject {
-                text.writeJSONString(member.name)
-                text.writeStaticString(": ")
-            }
-            let depth = open.count
-            try begin(member.value)
-            if open.count == depth, container.rest.count > 1 { text.writeStaticString(",") }
-        }
-        text.writeStaticString("\n")
-        return text
-
-        func begin(_ value: JSONValue) throws(NightjarError) {
-            switch value {
-            case .object(let members) where !members.isEmpty && !value.isShort:
-                text.writeStaticString("{")
-                open.append((true, members[...]))
-            case .array(let elements) where !elements.isEmpty && !value.isShort:
-                text.writeStaticString("[")
-                open.append((false, elements.map { Member("", $0) }[...]))
-            default: text.writeImmutableBuffer(try value.encoded())
-            }
-        }
-
-        func line() {
-            text.writeStaticString("\n")
-            for _ in 0..<open.count { text.writeStaticString("  ") }
-        }
-    }
-
-    /// Whether it fits on a line: a list of few numbers or of short lists of them.
-    private var isShort: Bool {
-        guard case .array(let elements) = self, elements.count <= 4 else { return false }
-        return elements.allSatisfy {
-            switch $0 {
-            case .null, .bool, .integer, .unsigned, .number: true
-            case .string(let text): text.utf8.count <= 20
-            case .array, .object: false
-            }
-        }
     }
 }

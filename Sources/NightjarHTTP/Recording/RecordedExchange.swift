@@ -145,28 +145,52 @@ public enum RecordedBody: Sendable, Equatable {
     }
 
     private static func json(of text: String) -> JSONValue? {
-        guard let value = try? JSONValue(parsing: text), let again = try? value.encoded() else { return nil }
-        return again.readableBytesView.elementsEqual(withoutBlanks(text)) ? value : nil
+        let (compact, depth) = withoutBlanks(text)
+        guard depth <= deepestJSON, let value = try? JSONValue(parsing: text), let again = try? value.encoded() else {
+            return nil
+        }
+        return again.readableBytesView.elementsEqual(compact) ? value : nil
     }
 
-    /// JSON without what may stand between its words.
-    private static func withoutBlanks(_ text: String) -> [UInt8] {
+    /// JSON without the white space between its tokens, and the levels of its arrays and objects.
+    private static func withoutBlanks(_ text: String) -> (compact: [UInt8], depth: Int) {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)
         var isInString = false
         var isEscaped = false
+        var level = 0
+        var depth = 0
         for byte in text.utf8 {
             if isInString {
                 isInString = isEscaped || byte != UInt8(ascii: "\"")
                 isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-            } else if byte == UInt8(ascii: "\"") {
-                isInString = true
-            } else if " \t\r\n".utf8.contains(byte) {
+                result.append(byte)
                 continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): continue
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                level += 1
+                depth = max(depth, level)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): level -= 1
+            default: break
             }
             result.append(byte)
         }
-        return result
+        return (result, depth)
+    }
+
+    /// Levels of a body that is kept as JSON. A deeper one is kept as text: the file around it has levels of its own, and
+    /// ``SecretScrubber`` looks for secrets in the members of no more levels.
+    static let deepestJSON = 199
+
+    /// The same body in the form in which it can be written to a file, read back and searched for secrets.
+    var legible: RecordedBody {
+        guard case .json(let value) = self, value.nests(deeperThan: RecordedBody.deepestJSON),
+            let text = try? value.encoded()
+        else { return self }
+        return .text(String(buffer: text))
     }
 
     public var bytes: ByteBuffer {
@@ -176,5 +200,28 @@ public enum RecordedBody: Sendable, Equatable {
         case .text(let text): ByteBuffer(string: text)
         case .binary(let bytes): bytes
         }
+    }
+}
+
+extension JSONValue {
+    /// Whether its arrays and objects have more than this many levels. Does not recurse.
+    func nests(deeperThan maximum: Int) -> Bool {
+        var rest = [(value: self, level: 1)]
+        while let (value, level) = rest.popLast() {
+            let children: [JSONValue]
+            switch value {
+            case .array(let elements): children = elements
+            case .object(let members): children = members.map(\.value)
+            default: continue
+            }
+            guard level <= maximum else { return true }
+            for child in children {
+                switch child {
+                case .array, .object: rest.append((child, level + 1))
+                default: break
+                }
+            }
+        }
+        return false
     }
 }

@@ -174,4 +174,80 @@ struct CassetteTests {
                 "+12000us head 200 25", "+100us {\"a\":[1,2.", "+2000000us 5,\"\\n\"],\"b\":{}}", "finish",
             ])
     }
+
+    // MARK: Nested bodies
+
+    private func recording(_ body: String) -> Cassette {
+        var response = RecordedExchange.Response(status: 200)
+        response.body = RecordedBody(ByteBuffer(string: body))
+        return Cassette([RecordedExchange(.init(method: .get, url: "http://x/"), response)])
+    }
+
+    private func nested(_ levels: Int, _ inner: String = "") -> String {
+        String(repeating: "[", count: levels) + inner + String(repeating: "]", count: levels)
+    }
+
+    @Test(
+        "A file is at most a few times larger than its bodies, however deep those nest",
+        arguments: [
+            // Arrays of 180 levels side by side, a million numbers, and numbers beneath many levels.
+            "["
+                + Array(repeating: String(repeating: "[", count: 180) + String(repeating: "]", count: 180), count: 500)
+                .joined(separator: ",") + "]",
+            "[" + Array(repeating: "1", count: 100_000).joined(separator: ",") + "]",
+            String(repeating: "[", count: 150) + Array(repeating: "1", count: 1000).joined(separator: ",")
+                + String(repeating: "]", count: 150),
+            // As text: more levels than are kept as JSON.
+            "["
+                + Array(repeating: String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000), count: 50)
+                .joined(separator: ",") + "]",
+        ])
+    func nestingDoesNotMultiplyTheSize(body: String) throws {
+        let cassette = recording(body)
+        let text = try cassette.encoded()
+        #expect(text.readableBytes <= 5 * body.utf8.count + 2048)
+        #expect(try read(String(buffer: text)) == cassette)
+        #expect(cassette.exchanges.first?.response?.body.bytes == ByteBuffer(string: body))
+    }
+
+    @Test func aSmallBodyIsIndentedAtEachLevel() throws {
+        let text = String(buffer: try recording("{\"a\":{\"b\":[{\"c\":1}]}}").encoded())
+        #expect(
+            text.contains("\n          \"a\": {\n            \"b\": [\n              {\n                \"c\": 1\n"))
+    }
+
+    @Test(
+        "A file can be read again whatever the depth of its bodies",
+        arguments: [1, 199, 200, 201, 1000, 1019, 1020, 1021, 1022, 1023, 1024, 1025])
+    func depthsAreReadAgain(levels: Int) throws {
+        let body = nested(levels, "1")
+        let cassette = recording(body)
+        let again = try read(String(buffer: try cassette.encoded()))
+        #expect(again == cassette)
+        #expect(again.exchanges.first?.response?.body.bytes == ByteBuffer(string: body))
+        if case .json = cassette.exchanges.first?.response?.body {
+            #expect(levels <= 199)
+        } else {
+            #expect(levels >= 200)
+        }
+    }
+
+    @Test func aSecretIsFoundAtEachDepth() throws {
+        for levels in [1, 150, 199, 200, 600] {
+            let object = String(repeating: "{\"a\":", count: levels - 1) + "{\"access_token\":\"k-12345\"}"
+            let body = object + String(repeating: "}", count: levels - 1)
+            let exchange = try #require(recording(body).exchanges.first)
+            var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
+            let scrubbed = Cassette([scrubber.scrub(exchange)])
+            #expect(!String(buffer: try scrubbed.encoded()).contains("k-12345"), "at \(levels) levels")
+        }
+    }
+
+    @Test func aFileThatCouldNotBeReadAgainIsNotWritten() throws {
+        var writer = IndentedJSONWriter(partLevel: 4, maximumSize: 1000)
+        let error = #expect(throws: NightjarError.self) {
+            try writer.write(.array(Array(repeating: .string("hello"), count: 1000)))
+        }
+        #expect(error?.kind == .tooLarge)
+    }
 }
