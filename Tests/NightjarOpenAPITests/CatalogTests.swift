@@ -461,4 +461,157 @@ import Testing
             }
         }
     }
+
+    // MARK: One budget for a document
+
+    /// `levels` anchors `a0`, `a1` and so on, each an object that names the one before ten times: the last stands for ten to
+    /// the power of `levels` values.
+    private func bomb(_ levels: Int) -> String {
+        var text = "  a0: &a0 {type: string}\n"
+        for level in 1...levels {
+            let aliases = (0..<10).map { "p\($0): *a\(level - 1)" }.joined(separator: ", ")
+            text += "  a\(level): &a\(level) {properties: {\(aliases)}}\n"
+        }
+        return text
+    }
+
+    @Test("References to what aliases multiply share one budget, however many there are")
+    func manyReferencesToLargeSchemas() throws {
+        // Each target stands for about 200,000 values, and each reference names it by a way of its own.
+        var text = "openapi: 3.1.0\nx:\n" + bomb(5)
+        text += "  list:\n    properties:\n"
+        for number in 0..<300 { text += "      r\(number): {$ref: '#/y/r\(number)'}\n" }
+        text += "y:\n"
+        for number in 0..<300 { text += "  r\(number): {properties: {a: *a5}}\n" }
+        text += "paths: {/a: {get: {parameters: [{name: q, in: query, schema: {$ref: '#/x/list'}}]}}}\n"
+        #expect(text.utf8.count < 30_000)
+        let catalog = try catalog(["/api.yaml": text])
+        let schema = try #require(catalog.operations.first?.parameters.first?.schema)
+        #expect(message { _ = try schema.get() }?.hasSuffix("use fewer aliases (*)") == true)
+    }
+
+    @Test("A schema that is reached by aliases is read once")
+    func aliasesOfOneSchema() throws {
+        var text =
+            "openapi: 3.1.0\nx: &x {type: object, properties: {a: {type: integer}, b: {$ref: '#/y5/properties/a'}}}\n"
+        for number in 0..<100 { text += "y\(number): *x\n" }
+        let branches = (0..<100).map { "{$ref: '#/y\($0)'}" }.joined(separator: ", ")
+        text += "paths: {/a: {get: {parameters: [{name: q, in: query, schema: {allOf: [\(branches)]}}]}}}\n"
+        let set = try documents(text)
+        // Reading more than ten schemas would fail.
+        var library = SchemaLibrary(set, dialect: .openAPI31, maximum: 10)
+        let schema = try library.schema(at: place("/paths/~1a/get/parameters/0/schema"))
+        #expect(schema.mismatch(in: try JSONValue(parsing: "{\"a\": \"1\"}")) != nil)
+    }
+
+    /// The name of a branch is the reference's own last one, and not that of what it is an alias of.
+    @Test func aDiscriminatorNamesWhatIsWritten() throws {
+        let text = """
+            openapi: 3.1.0
+            s: {Cat: &c {properties: {kind: {type: string}, lives: {type: integer}}, required: [lives]}, Dog: *c}
+            one: {oneOf: [{$ref: '#/s/Dog'}], discriminator: {propertyName: kind}}
+            """
+        var library = SchemaLibrary(try documents(text), dialect: .openAPI31, maximum: 100)
+        let schema = try library.schema(at: place("/one"))
+        let missing = schema.mismatch(in: try JSONValue(parsing: "{\"kind\": \"Dog\"}"))
+        #expect(missing?.path.description == "/lives")
+    }
+
+    private func documents(_ text: String) throws -> DocumentSet {
+        var set = DocumentSet()
+        let location = try DocumentLocation("/api.yaml")
+        set.add(try tree(text, "/api.yaml"), at: location, base: location)
+        return set
+    }
+
+    private func place(_ pointer: String) throws -> SchemaPlace {
+        SchemaPlace(document: "/api.yaml", pointer: try JSONPointer(pointer))
+    }
+
+    @Test("Extensions among the responses are counted")
+    func extensionsAreCounted() throws {
+        let extensions = (0..<20_000).map { "x-\($0): 1" }.joined(separator: ", ")
+        var text = "openapi: 3.1.0\nx: &r {\(extensions)}\npaths:\n"
+        for number in 0..<2000 { text += "  /p\(number): {get: {responses: *r}}\n" }
+        #expect(text.utf8.count < 400_000)
+        #expect(message { _ = try catalog(["/api.yaml": text]) }?.contains("more than 200000") == true)
+    }
+
+    @Test("Long names and references that aliases repeat cost no time for each use")
+    func longNamesAreNotCopied() throws {
+        let long = String(repeating: "x", count: 200_000)
+        var text = """
+            openapi: 3.1.0
+            x:
+              r: &r {? \(long)
+            : {description: d}}
+              e: &e {? \(long)
+            : {style: form}}
+              o: &o {$ref: '#/\(long)'}
+              d: &d {url: 'https://h/', description: \(long)}
+              s: &s {url: 'https://h/\(long)'}
+            paths:
+
+            """
+        for number in 0..<3000 {
+            text += "  /p\(number): {get: {responses: *r, externalDocs: *d, servers: [*s, *s], parameters: [*o], "
+            text += "requestBody: {content: {a/b: {encoding: *e}}}}}\n"
+        }
+        var loaded: Catalog?
+        #expect(try processorSeconds { loaded = try catalog(["/api.yaml": text]) } < 20)
+        let described = try #require(loaded)
+        #expect(described.operations.count == 3000)
+        #expect(described.notes.allSatisfy { $0.utf8.count < 16_000 })
+    }
+
+    @Test("The options of extensions are no more than examples may be, all together")
+    func optionsAreBounded() throws {
+        let long = String(repeating: "x", count: 10_000)
+        var text = "openapi: 3.1.0\nx: &x [\(long)]\npaths:\n"
+        for number in 0..<5000 { text += "  /p\(number): {get: {x-nightjar-pagination: {a: *x}}}\n" }
+        let catalog = try catalog(["/api.yaml": text])
+        #expect(catalog.operations.first?.paginationOptions != nil)
+        #expect(catalog.operations.last?.paginationOptions == nil)
+    }
+
+    @Test("A long key that aliases repeat counts as its bytes")
+    func longKeysOfExamplesAreCounted() throws {
+        let long = String(repeating: "k", count: 100_000)
+        let uses = Array(repeating: "*o", count: 20_000).joined(separator: ", ")
+        let text = """
+            openapi: 3.1.0
+            x: &o {? \(long)
+            : 1}
+            paths: {/a: {get: {parameters: [{name: q, in: query, example: [\(uses)]}]}}}
+            """
+        let catalog = try catalog(["/api.yaml": text])
+        #expect(catalog.operations.first?.parameters.first?.example == nil)
+        #expect(catalog.notes.first?.hasSuffix("use fewer aliases (*)") == true)
+    }
+
+    @Test("Merge keys are counted, also those of lists of empty objects")
+    func emptyMergesAreCounted() throws {
+        let empty = Array(repeating: "*e", count: 20_000).joined(separator: ", ")
+        var text = "openapi: 3.1.0\ne: &e {}\nl: &l [\(empty)]\nm:\n"
+        for _ in 0..<20_000 { text += "  - {<<: *l}\n" }
+        #expect(message { _ = try tree(text) }?.contains("merge keys (<<) add more than") == true)
+    }
+
+    @Test("Names that are canonically equivalent are different names")
+    func equivalentNamesAreDifferent() throws {
+        let (one, other) = ("caf\u{e9}", "cafe\u{301}")
+        let catalog = try catalog(
+            paths: """
+                /a: {get: {operationId: "\(one)", parameters: [{name: "\(one)", in: query}, {name: "\(other)", in: query}]}}
+                /b: {get: {operationId: "\(other)", parameters: [{name: q, in: query, schema: {$ref: '#/components/schemas/\(other)'}}]}}
+                """,
+            rest: """
+                components: {schemas: {"\(one)": {type: integer}, "\(other)": {type: string}}}
+                """)
+        #expect(catalog.notes == [])
+        #expect(catalog.operations.map { Array($0.name.utf8) } == [Array(one.utf8), Array(other.utf8)])
+        #expect(catalog.operations[0].parameters.count == 2)
+        #expect(catalog["\(other)"]?.path == "/b")
+        #expect(try catalog.operations[1].parameters[0].schema?.get().shape == .string)
+    }
 }

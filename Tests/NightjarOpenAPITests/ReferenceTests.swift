@@ -213,4 +213,39 @@ import Testing
             Result { () throws(NightjarError) in try loader.received(bytes, for: location, from: base) }
         }.get()
     }
+
+    @Test("A reference that is an alias is followed into another file")
+    func aliasedReferencesAreFetched() throws {
+        let catalog = try catalog([
+            "/api.yaml": """
+            openapi: 3.1.0
+            x: &where 'part.yml#/op'
+            paths: {/a: {get: {$ref: *where}}}
+            """,
+            "/part.yml": "op: {operationId: found}\n",
+        ])
+        #expect(catalog.notes == [])
+        #expect(catalog.operations.map(\.name) == ["found"])
+    }
+
+    @Test("A mapping that schemas share is gone through once")
+    func sharedMappings() throws {
+        let names = (0..<3000).map { "m\($0): '#/s'" }.joined(separator: ", ")
+        var text =
+            "openapi: 3.1.0\ns: {}\nm: &m {\(names)}\npaths:\n  /a: {get: {responses: {'200': {content: {a/b: {schema: {\n"
+        text += "    $ref: 'other.yml', properties: {\n"
+        for number in 0..<3000 { text += "      p\(number): {discriminator: {propertyName: k, mapping: *m}},\n" }
+        text += "    }}}}}}}}\n"
+        var loaded: Catalog?
+        #expect(try processorSeconds { loaded = try catalog(["/api.yaml": text, "/other.yml": "{}"]) } < 20)
+        #expect(loaded?.operations.count == 1)
+    }
+
+    @Test("A reference that is too long is refused where it is used")
+    func longReferences() throws {
+        let long = String(repeating: "a/", count: 10_000)
+        let catalog = try catalog(paths: "/a: {$ref: '#/\(long)'}\n/b: {get: {}}")
+        #expect(catalog.operations.map(\.name) == ["get_b"])
+        #expect(catalog.notes.first?.hasSuffix("is longer than 16384 bytes") == true)
+    }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import NightjarHTTP
 
 @testable import NightjarOpenAPI
@@ -38,4 +39,16 @@ func catalog(paths: String, version: String = "3.1.0", rest: String = "") throws
     return try catalog([
         "/api.yaml": "openapi: \(version)\ninfo: {title: T, version: 1.10}\n\(rest)\npaths:\n\(indented)\n"
     ])
+}
+
+/// What a body costs the processor on this thread, however many others there are.
+func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
+    func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+    let begun = now()
+    try body()
+    return now() - begun
 }

@@ -43,10 +43,15 @@ extension Catalog {
     /// What is no scope by RFC 6749 section 3.3 is left out.
     public func scopes(of scheme: String) -> [String] {
         var scopes: [String] = []
-        var known: Set<String> = []
+        var known = ExactSet()
+        // Operations of a document share one list: it is gone through once.
+        var seen: Set<UnsafeRawPointer> = []
         for operation in operations {
-            for use in operation.security?.lazy.flatMap(\.schemes) ?? [] where use.name == scheme {
-                for scope in use.scopes where SecurityRequirement.isScope(scope) && known.insert(scope).inserted {
+            guard let ways = operation.security,
+                let place = ways.withUnsafeBytes(\.baseAddress), seen.insert(place).inserted
+            else { continue }
+            for use in ways.lazy.flatMap(\.schemes) where use.name.isExactly(scheme) {
+                for scope in use.scopes where SecurityRequirement.isScope(scope) && known.insert(scope) {
                     scopes.append(scope)
                     if scopes.count > Catalog.maximumScopes { return scopes }
                 }

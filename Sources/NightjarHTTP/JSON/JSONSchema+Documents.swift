@@ -11,7 +11,9 @@ extension JSONSchema {
     ///
     /// - Throws: `invalid_argument` with the place: a reference that leads nowhere, what is no schema, or a limit.
     public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
-        (arena, root) = try JSONSchemaReader.read(source.schema(at: place), at: place, in: source, dialect)
+        var work = JSONSchemaReader.maximumWork
+        let schema = try source.schema(at: place, limit: &work)
+        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: source, dialect, work: &work)
     }
 
     /// What was passed over when it and what it refers to were read, each with its place; of more, the first 1,000.

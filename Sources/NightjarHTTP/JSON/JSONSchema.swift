@@ -21,7 +21,8 @@ public struct JSONSchema: Sendable {
     /// - Throws: `invalid_argument` with the place in the schema.
     public init(_ schema: JSONValue) throws(NightjarError) {
         let place = SchemaPlace(document: "", pointer: JSONPointer())
-        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil)
+        var work = JSONSchemaReader.maximumWork
+        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
     }
 
     /// - Throws: `invalid_argument` also for what is no JSON.
@@ -78,10 +79,22 @@ public struct JSONSchema: Sendable {
 }
 
 /// A schema that refers to nothing but itself.
-private struct OwnSchemas: SchemaSource {
-    let root: JSONValue
+private final class OwnSchemas: SchemaSource {
+    /// Where each `$anchor` of a schema is.
+    private final class Anchors: Sendable {
+        let places: ExactDictionary<JSONPointer>
 
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue {
+        init(_ places: ExactDictionary<JSONPointer>) { self.places = places }
+    }
+
+    let root: JSONValue
+    /// Made for the first reference to one.
+    private let anchors = OnceReference<Anchors>()
+
+    init(root: JSONValue) { self.root = root }
+
+    /// What it returns is part of what the user wrote, and nothing that has to be made.
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(
                 .invalidArgument, "the schema has nothing at \(quoted(place.pointer.description, limit: 300))")
@@ -98,7 +111,8 @@ private struct OwnSchemas: SchemaSource {
         if fragment.isEmpty || fragment.utf8.first == UInt8(ascii: "/") {
             return SchemaPlace(document: document, pointer: try JSONPointer(fragment))
         }
-        guard let pointer = JSONPointer(anchor: fragment, in: root) else {
+        let anchors = anchors.load() ?? anchors.storeIfNil(Anchors(JSONPointer.anchors(in: root)))
+        guard let pointer = anchors.places[fragment] else {
             throw NightjarError(
                 .invalidArgument, "the reference \(quoted(reference)) leads to no \"$anchor\" of the schema")
         }
@@ -109,15 +123,20 @@ private struct OwnSchemas: SchemaSource {
 extension JSONPointer {
     /// Where the schema with that `$anchor` is. The document may be as deep as it likes.
     public init?(anchor: String, in document: JSONValue) {
+        guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
+        self = pointer
+    }
+
+    /// Where the schemas with an `$anchor` are; of those that share one, one.
+    fileprivate static func anchors(in document: JSONValue) -> ExactDictionary<JSONPointer> {
+        var anchors = ExactDictionary<JSONPointer>()
         var work: [(value: JSONValue, tokens: [String])] = [(document, [])]
         while let (value, tokens) = work.popLast() {
             switch value {
             case .object(let members):
                 for member in members where member.name == "$anchor" || member.name == "$dynamicAnchor" {
-                    if case .string(anchor) = member.value {
-                        self.init(tokens: tokens)
-                        return
-                    }
+                    guard case .string(let anchor) = member.value, anchors[anchor] == nil else { continue }
+                    anchors[anchor] = JSONPointer(tokens: tokens)
                 }
                 for member in members where !JSONPointer.wordsWithValues.contains(member.name) {
                     work.append((member.value, tokens + [member.name]))
@@ -127,7 +146,7 @@ extension JSONPointer {
             default: break
             }
         }
-        return nil
+        return anchors
     }
 
     /// In them, `$anchor` is a member like any other.

@@ -194,9 +194,9 @@ extension JSONSchemaReader {
                     guard passes(over: error) else { throw error }
                     continue
                 }
-                if draft.rules.places.updateValue(schema, forKey: member.name) != nil {
-                    draft.rules.properties.removeAll { $0.name == member.name }
-                }
+                // Of a name that comes twice the first counts, as its place does.
+                guard draft.rules.places[member.name] == nil else { continue }
+                draft.rules.places[member.name] = schema
                 draft.rules.properties.append((member.name, schema))
             }
         case "additionalProperties": draft.rules.additional = try subschema(value, at: keyword)
@@ -247,7 +247,7 @@ extension JSONSchemaReader {
     }
 
     private mutating func passOver(_ name: String) throws(NightjarError) {
-        if JSONSchemaReader.annotations.contains(name) || name.hasPrefix("x-") { return }
+        if JSONSchemaReader.annotations.contains(name) || name.utf8.starts(with: "x-".utf8) { return }
         if JSONSchemaReader.unsupported.contains(name) {
             if dialect != nil, name.hasSuffix("Anchor") { return }
             throw failure("\(quoted(name)) is not supported; without it other documents would be valid")
@@ -264,13 +264,17 @@ extension JSONSchemaReader {
             throw failure("\"discriminator\" must be an object with a \"propertyName\"")
         }
         var discriminator = JSONSchema.Discriminator(property: property)
-        let destinations = schemas.map { destination(of: $0)?.place }
+        let destinations = schemas.map { schema in
+            destination(of: schema).map { reference, place in
+                (place: place, name: JSONSchemaReader.name(endOf: reference, to: place))
+            }
+        }
         var byPlace: [SchemaPlace: Int] = [:]
-        var byName: [String: Int] = [:]
+        var byName = ExactDictionary<Int>()
         for (branch, destination) in destinations.enumerated().reversed() {
             guard let destination else { continue }
-            byPlace[destination] = branch
-            if let name = destination.pointer.tokens.last { byName[name] = branch }
+            byPlace[destination.place] = branch
+            if let name = destination.name { byName[name] = branch }
         }
         if case .object(let members) = value["mapping"] {
             for member in members {
@@ -281,9 +285,9 @@ extension JSONSchemaReader {
                 discriminator.names.append(member.name)
             }
         }
-        let mapped = Set(discriminator.branches.values)
+        let mapped = Set(discriminator.branches.all.map(\.value))
         for (branch, destination) in destinations.enumerated() where !mapped.contains(branch) {
-            guard let name = destination?.pointer.tokens.last, discriminator.branches[name] == nil else { continue }
+            guard let name = destination?.name, discriminator.branches[name] == nil else { continue }
             discriminator.branches[name] = branch
             discriminator.names.append(name)
         }

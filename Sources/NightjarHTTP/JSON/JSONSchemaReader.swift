@@ -8,6 +8,10 @@ struct JSONSchemaReader {
     /// Of one schema with all that it refers to and that is not read yet. The largest of the documents that were looked at
     /// has 90,000 in all.
     static let maximumNodes = 200_000
+    /// What reading one schema that is alone may cost.
+    static let maximumWork = 10_000_000
+    /// Bytes of names that cost as much as a schema.
+    private static let bytesOfWork = 64
     /// `$ref` to a `$ref` to a `$ref`.
     private static let maximumReferences = 64
     /// In one arena; more are not kept.
@@ -30,6 +34,8 @@ struct JSONSchemaReader {
     /// Of the one that is being read.
     private var notes: [String] = []
     private var room: Int
+    /// What reading may still cost: values that are made of documents, and schemas and their names that are looked up.
+    private var work: Int
     /// What a document cannot be read in spite of.
     private var end: NightjarError?
     /// The one that is being read.
@@ -45,22 +51,25 @@ struct JSONSchemaReader {
     }
 
     private init(
-        _ source: any SchemaSource, _ dialect: JSONSchema.Dialect?, _ arena: JSONSchema.Arena, maximum: Int
+        _ source: any SchemaSource, _ dialect: JSONSchema.Dialect?, _ arena: JSONSchema.Arena, maximum: Int,
+        work: Int
     ) {
         self.source = source
         self.dialect = dialect
         self.arena = arena
         self.maximum = maximum
+        self.work = work
         room = max(JSONSchemaReader.maximumNotes - arena.noteCount, 0)
     }
 
     /// A schema that is alone.
     static func read(
-        _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?
+        _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
+        work: inout Int
     ) throws(NightjarError) -> (JSONSchema.Arena, JSONSchema.Index) {
         let arena = JSONSchema.Arena()
         var known: [SchemaPlace: JSONSchema.Index] = [:]
-        let root = try read(schema, at: place, in: source, dialect, arena, &known, maximum: .max)
+        let root = try read(schema, at: place, in: source, dialect, arena, &known, maximum: .max, work: &work)
         return (arena, root)
     }
 
@@ -69,14 +78,19 @@ struct JSONSchemaReader {
     /// - Parameters:
     ///   - known: where what is in the arena is written, as far as references lead there. What is read goes into it.
     ///   - maximum: how many the arena may hold then.
+    ///   - work: what reading may cost, also where it throws; what it costs is subtracted.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
-        _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int
+        _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int,
+        work: inout Int
     ) throws(NightjarError) -> JSONSchema.Index {
-        var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum)
+        var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum, work: work)
         // Lent, or it would be copied for each schema.
         swap(&known, &reader.known)
-        defer { swap(&known, &reader.known) }
+        defer {
+            swap(&known, &reader.known)
+            work = reader.work
+        }
         return try reader.read(schema, at: place)
     }
 
@@ -114,6 +128,12 @@ struct JSONSchemaReader {
     mutating func subschema(_ schema: JSONValue, at tokens: String...) throws(NightjarError) -> JSONSchema.Index {
         var inner = place
         inner.pointer = JSONPointer(tokens: place.pointer.tokens + tokens)
+        // The names are copied and looked up for each schema beneath them.
+        work -= 1 + inner.pointer.tokens.reduce(0) { $0 + $1.utf8.count } / JSONSchemaReader.bytesOfWork
+        guard work >= 0 else {
+            throw fatal(
+                failure("reading it takes too many steps; use fewer aliases (*), references and long names", at: inner))
+        }
         return try subschema(schema, at: inner, depth: depth + 1)
     }
 
@@ -176,7 +196,7 @@ struct JSONSchemaReader {
             if let known = number(of: place) { return known }
             let schema: JSONValue
             do throws(NightjarError) {
-                schema = try source.schema(at: place)
+                schema = try source.schema(at: place, limit: &work)
             } catch {
                 throw fatal(error)
             }
@@ -207,6 +227,17 @@ struct JSONSchemaReader {
             let place = try? source.place(of: reference, in: place.document)
         else { return nil }
         return (reference, place)
+    }
+
+    /// The name that a reference ends with, as it is written: `Cat` of `#/components/schemas/Cat`, whatever it is an alias
+    /// of. Nil for a whole document.
+    static func name(endOf reference: String, to place: SchemaPlace) -> String? {
+        guard let hash = reference.utf8.firstIndex(of: UInt8(ascii: "#")) else { return place.pointer.tokens.last }
+        let fragment = String(decoding: PercentEncoding.decoded(reference.utf8[hash...].dropFirst()), as: UTF8.self)
+        guard fragment.utf8.first == UInt8(ascii: "/"), let pointer = try? JSONPointer(fragment) else {
+            return place.pointer.tokens.last
+        }
+        return pointer.tokens.last
     }
 
     func destination(of reference: String) -> SchemaPlace? { try? source.place(of: reference, in: place.document) }

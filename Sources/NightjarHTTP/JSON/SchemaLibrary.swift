@@ -5,15 +5,26 @@ public struct SchemaLibrary: ~Copyable, Sendable {
     private let dialect: JSONSchema.Dialect
     private let maximum: Int
     private let arena = JSONSchema.Arena()
+    /// What reading all schemas together may still cost.
+    private var work: Int
     /// Of those that are read, where a reference leads to.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
 
-    /// - Parameter maximum: schemas that are kept. What goes beyond is an error of who asks for it.
-    public init(_ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int) {
+    /// - Parameters:
+    ///   - maximum: schemas that are kept. What goes beyond is an error of who asks for it.
+    ///   - work: JSON values that reading all schemas may make, and names of 64 bytes that it may look up; one limit for
+    ///     all of them, because each `$ref` can lead to a value that aliases multiply.
+    public init(
+        _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
+    ) {
         self.source = source
         self.dialect = dialect
         self.maximum = maximum
+        self.work = work
     }
+
+    /// A limit of ``init(_:dialect:maximum:work:)`` for small documents.
+    public static let leastWork = 1_000_000
 
     /// The schema at a place. The first time it may take long. Other threads may use the schemas that they have meanwhile.
     ///
@@ -21,7 +32,8 @@ public struct SchemaLibrary: ~Copyable, Sendable {
     public mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
         if let root = known[place] { return JSONSchema(arena, root) }
         let root = try JSONSchemaReader.read(
-            source.schema(at: place), at: place, in: source, dialect, arena, &known, maximum: maximum)
+            source.schema(at: place, limit: &work), at: place, in: source, dialect, arena, &known, maximum: maximum,
+            work: &work)
         return JSONSchema(arena, root)
     }
 

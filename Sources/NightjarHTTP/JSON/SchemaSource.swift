@@ -9,6 +9,15 @@ public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
         self.pointer = pointer
     }
 
+    public static func == (a: SchemaPlace, b: SchemaPlace) -> Bool {
+        a.document.isExactly(b.document) && a.pointer == b.pointer
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        document.hashExactly(into: &hasher)
+        pointer.hash(into: &hasher)
+    }
+
     /// `api.json#/components/schemas/User`
     public var description: String { "\(document)#\(pointer)" }
 }
@@ -17,8 +26,9 @@ public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
 public protocol SchemaSource: Sendable {
     /// The schema there.
     ///
-    /// - Throws: `invalid_argument`, naming the place.
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue
+    /// - Parameter limit: JSON values that may still be made of the documents; what is made is subtracted.
+    /// - Throws: `invalid_argument`, naming the place; also where the limit is exceeded.
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue
 
     /// Where a `$ref` of a document leads.
     ///

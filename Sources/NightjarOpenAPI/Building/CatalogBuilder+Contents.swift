@@ -3,7 +3,7 @@ import NightjarHTTP
 extension CatalogBuilder {
     /// OpenAPI 3.1 section 4.8.13.
     mutating func content(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> RequestContent? {
-        let source = try set.resolved(described)
+        let source = try resolved(described)
         guard let types = source["content"], types.node.isObject else {
             note(context, "it has no content; the operation takes no body")
             return nil
@@ -18,7 +18,7 @@ extension CatalogBuilder {
             }
             let place = "\(context).\(name)"
             do throws(NightjarError) {
-                let source = try set.resolved(DocumentPlace(document: types.document, node: value))
+                let source = try resolved(DocumentPlace(document: types.document, node: value))
                 choices.append(try choice(name, source, place))
             } catch {
                 guard error.kind != .tooLarge else { throw error }
@@ -41,13 +41,17 @@ extension CatalogBuilder {
         var choice = RequestContent.Choice(mediaType)
         var target: DocumentPlace?
         if let described = source["schema"] {
-            target = try set.resolved(described)
+            target = try resolved(described)
             choice.schema = try schema(described)
         }
         if let encodings = source["encoding"], encodings.node.isObject {
             for (key, value) in encodings.node.members {
                 try countPart()
                 let name = texts.name(key, of: encodings)
+                guard name.utf8.count <= CatalogBuilder.maximumName else {
+                    note(context, "the name \(quoted(name)) of an encoding is too long; it is left out")
+                    continue
+                }
                 choice.encodings[name] = encoding(
                     DocumentPlace(document: encodings.document, node: value), "\(context).encoding.\(name)")
             }
@@ -82,17 +86,20 @@ extension CatalogBuilder {
 
     /// OpenAPI 3.1 sections 4.8.16 and 4.8.17.
     mutating func answers(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> [AnswerDescription] {
-        let responses = try set.resolved(described)
+        let responses = try resolved(described)
         var answers: [AnswerDescription] = []
         for (key, value) in responses.node.members {
-            let name = texts.name(key, of: responses)
-            guard !name.hasPrefix("x-") else { continue }
+            // Counted whatever it is: thousands of operations may share an object with thousands of extensions.
             try countPart()
-            let context = "\(context).\(name)"
+            let name = texts.name(key, of: responses)
+            guard !name.utf8.starts(with: "x-".utf8) else { continue }
             guard let statuses = CatalogBuilder.statuses(name) else {
-                note(context, "it is no status; write 200, 2XX or default")
+                note(
+                    "\(context).\(CatalogBuilder.shortened(name, CatalogBuilder.maximumName))",
+                    "it is no status; write 200, 2XX or default")
                 continue
             }
+            let context = "\(context).\(name)"
             do throws(NightjarError) {
                 let described = DocumentPlace(document: responses.document, node: value)
                 answers.append(try answer(statuses, described, context))
@@ -107,7 +114,7 @@ extension CatalogBuilder {
     private mutating func answer(
         _ statuses: StatusRange?, _ described: DocumentPlace, _ context: String
     ) throws(NightjarError) -> AnswerDescription {
-        let source = try set.resolved(described)
+        let source = try resolved(described)
         var answer = AnswerDescription(statuses)
         answer.documentation = texts.text(described["description"]) ?? text("description", of: source, context)
         if source["links"] != nil { passOver("links", context + ": links are not followed") }
@@ -117,10 +124,12 @@ extension CatalogBuilder {
             let name = texts.name(key, of: types)
             var described: DeferredSchema?
             do throws(NightjarError) {
-                let source = try set.resolved(DocumentPlace(document: types.document, node: value))
+                let source = try resolved(DocumentPlace(document: types.document, node: value))
                 described = try source["schema"].map { place throws(NightjarError) in try schema(place) }
             } catch {
-                note("\(context).\(name)", "nothing is known of it: \(error.message)")
+                note(
+                    "\(context).\(CatalogBuilder.shortened(name, CatalogBuilder.maximumName))",
+                    "nothing is known of it: \(error.message)")
             }
             answer.schemas.append((name, described))
         }
@@ -130,8 +139,9 @@ extension CatalogBuilder {
     /// - Returns: `.some(nil)` for `default`, nil for what is no status.
     private static func statuses(_ name: String) -> StatusRange?? {
         if name == "default" { return .some(nil) }
+        guard name.utf8.count == 3 else { return nil }
         let bytes = Array(name.utf8)
-        guard bytes.count == 3, (UInt8(ascii: "1")...UInt8(ascii: "5")).contains(bytes[0]) else { return nil }
+        guard (UInt8(ascii: "1")...UInt8(ascii: "5")).contains(bytes[0]) else { return nil }
         let hundred = Int(bytes[0] & 0xF) * 100
         if bytes[1] | 0x20 == UInt8(ascii: "x"), bytes[2] | 0x20 == UInt8(ascii: "x") {
             return StatusRange(hundred, hundred + 99)

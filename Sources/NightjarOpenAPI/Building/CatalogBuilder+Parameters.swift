@@ -20,11 +20,11 @@ extension CatalogBuilder {
     }
 
     private struct ParameterKey: Hashable {
-        let name: String
+        let name: ExactText
         let place: Parameter.Place
 
         init(name: String, place: Parameter.Place) {
-            self.name = name
+            self.name = ExactText(name)
             self.place = place
         }
 
@@ -43,7 +43,7 @@ extension CatalogBuilder {
             let described = DocumentPlace(document: list.document, node: element)
             let parameter: Parameter
             do throws(NightjarError) {
-                let source = try set.resolved(described)
+                let source = try resolved(described)
                 guard let read = try self.parameter(source, described, place) else { continue }
                 parameter = read
             } catch {
@@ -108,13 +108,13 @@ extension CatalogBuilder {
         var examples = source
         if let content = source["content"], let first = content.node.members.first(where: { _ in true }) {
             parameter.mediaType = texts.name(first.key, of: content)
-            examples = try set.resolved(DocumentPlace(document: content.document, node: first.value))
+            examples = try resolved(DocumentPlace(document: content.document, node: first.value))
             described = examples["schema"]
         }
         var target: DocumentPlace?
         if let described {
             do throws(NightjarError) {
-                target = try set.resolved(described)
+                target = try resolved(described)
                 parameter.schema = try schema(described)
                 // Null is no value to send.
                 if let value = described["default"] ?? target?["default"], value.node.kind != .null {
@@ -144,7 +144,7 @@ extension CatalogBuilder {
 struct TemplateNames {
     /// Each once.
     private(set) var ordered: [String] = []
-    private(set) var names: Set<String> = []
+    private(set) var names = ExactSet()
 
     /// - Parameter path: behind `?` and `#` braces are none.
     init(_ path: String) {
@@ -153,7 +153,7 @@ struct TemplateNames {
             rest = rest[rest.index(after: open)...]
             guard let close = rest.firstIndex(of: UInt8(ascii: "}")) else { break }
             let name = String(Substring(rest[..<close]))
-            if names.insert(name).inserted { ordered.append(name) }
+            if names.insert(name) { ordered.append(name) }
             rest = rest[close...]
         }
     }

@@ -34,13 +34,13 @@ extension CatalogBuilder {
     /// OpenAPI 3.1 section 4.8.27. One with several flows is there once for each, the best first.
     mutating func readSecuritySchemes() {
         guard let described = root["components"]?["securitySchemes"],
-            let schemes = try? set.resolved(described)
+            let schemes = try? resolved(described)
         else { return }
         for (key, value) in schemes.node.members {
             let name = texts.name(key, of: schemes)
             let context = "components.securitySchemes.\(name)"
             do throws(NightjarError) {
-                let source = try set.resolved(DocumentPlace(document: schemes.document, node: value))
+                let source = try resolved(DocumentPlace(document: schemes.document, node: value))
                 for kind in try kinds(source, context) {
                     var scheme = SecurityScheme(name, kind)
                     scheme.documentation = text("description", of: source, context)

@@ -18,6 +18,12 @@ extension CatalogBuilder {
                     throw NightjarError(.invalidArgument, "it has no url")
                 }
                 let url = try filled(template, server["variables"])
+                serverBytes += url.utf8.count
+                guard serverBytes <= CatalogBuilder.maximumServerBytes else {
+                    throw NightjarError(
+                        .invalidArgument,
+                        "the servers of the document have more than \(CatalogBuilder.maximumServerBytes >> 20) MiB")
+                }
                 if let absolute = try set.documents[server.document].location.server(url) {
                     urls.append(absolute)
                 } else {
@@ -31,10 +37,15 @@ extension CatalogBuilder {
         return urls
     }
 
-    /// Servers of a list. By aliases each costs a document few bytes, and the longest URL of memory.
+    /// Servers of a list.
     private static let maximumServers = 1000
+    /// Bytes of the URLs of all servers. By aliases and variables, a document of few bytes can have any number of the longest.
+    private static let maximumServerBytes = 16 << 20
 
     private func filled(_ template: String, _ variables: DocumentPlace?) throws(NightjarError) -> String {
+        guard template.utf8.count <= CatalogBuilder.maximumPath else {
+            throw NightjarError(.invalidArgument, "it is too long")
+        }
         var url = ""
         var rest = template[...]
         while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")) {
@@ -58,6 +69,9 @@ extension CatalogBuilder {
                 throw NightjarError(.invalidArgument, "it is too long")
             }
             rest = rest[rest.utf8.index(after: close)...]
+        }
+        guard url.utf8.count + rest.utf8.count <= CatalogBuilder.maximumPath else {
+            throw NightjarError(.invalidArgument, "it is too long")
         }
         return url + rest
     }

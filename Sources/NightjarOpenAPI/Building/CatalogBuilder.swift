@@ -12,6 +12,10 @@ struct CatalogBuilder {
     private var schemas: [UInt64: DeferredSchema] = [:]
     private var parts = 0
     private var copies = 0
+    /// Bytes of URLs of servers.
+    var serverBytes = 0
+    /// Where references lead that were followed.
+    private var targets = ReferenceTargets()
     /// Made once, however many operations share them: of `servers`, of `tags`, and of `security`.
     var serverLists: [UInt64: [String]] = [:]
     private var tagLists: [UInt64: [String]] = [:]
@@ -27,14 +31,15 @@ struct CatalogBuilder {
     static let maximumExampleValues = 500_000
     /// Examples of one thing that are looked through for one with a value.
     private static let maximumExamples = 16
-    /// Values of the options that an extension gives one operation. There are twenty names.
+    /// Values of the options that an extension gives one operation. There are twenty names. They count as values of examples
+    /// too, or operations could have any number of them together.
     private static let maximumOptions = 200
     static let maximumNotes = 1000
     /// Bytes of a path, and of a server's URL; servers take no longer ones.
     static let maximumPath = 8192
     /// Bytes of a name that is looked into.
     static let maximumName = 1024
-    /// Bytes of descriptions with a link behind them. These are copies.
+    /// Bytes of descriptions with a link after them, all together. These are copies.
     private static let maximumCopies = 64 << 20
 
     var set: DocumentSet { documents.set }
@@ -115,7 +120,7 @@ struct CatalogBuilder {
     private mutating func readPaths() throws(NightjarError) {
         guard var paths = root["paths"] else { return }
         do throws(NightjarError) {
-            paths = try set.resolved(paths)
+            paths = try resolved(paths)
         } catch {
             note("paths", error.message)
             return
@@ -126,19 +131,19 @@ struct CatalogBuilder {
         }
         for (key, value) in paths.node.members {
             let path = paths.node.name(key)
-            guard !path.hasPrefix("x-") else { continue }
+            guard !path.utf8.starts(with: "x-".utf8) else { continue }
             guard path.utf8.count <= CatalogBuilder.maximumPath else {
                 note("paths", "the path \(quoted(path)) is too long; it is left out")
                 continue
             }
             let place = "paths.\(path)"
-            guard path.hasPrefix("/") else {
+            guard path.utf8.first == UInt8(ascii: "/") else {
                 note(place, "a path begins with a slash; it is left out")
                 continue
             }
             let item = DocumentPlace(document: paths.document, node: value)
             do throws(NightjarError) {
-                try readPathItem(PathItem(item, in: set), path, place)
+                try readPathItem(PathItem(item, try resolved(item)), path, place)
             } catch {
                 guard error.kind != .tooLarge else { throw error }
                 note(place, "it is left out: \(error.message)")
@@ -168,7 +173,7 @@ struct CatalogBuilder {
         _ described: DocumentPlace, _ methodName: String, _ path: String, _ template: TemplateNames, of item: PathItem,
         _ place: String
     ) throws(NightjarError) -> Operation {
-        let source = try set.resolved(described)
+        let source = try resolved(described)
         guard source.node.isObject else {
             throw NightjarError(.invalidArgument, "it is \(source.node.typeName) and no object")
         }
@@ -188,7 +193,9 @@ struct CatalogBuilder {
         operation.tags = source["tags"].map { tags($0) } ?? []
         operation.isDeprecated = source.node["deprecated"]?.bool ?? false
         if let pages = source.node["x-nightjar-pagination"] {
-            var limit = CatalogBuilder.maximumOptions
+            let room = max(min(CatalogBuilder.maximumOptions, exampleValues), 0)
+            var limit = room
+            defer { exampleValues -= room - max(limit, 0) }
             do throws(NightjarError) {
                 operation.paginationOptions = try pages.json(limit: &limit)
             } catch {
@@ -205,7 +212,7 @@ struct CatalogBuilder {
 
     private mutating func tags(_ list: DocumentPlace) -> [String] {
         if let tags = tagLists[list.key] { return tags }
-        let tags = list.node.elements.compactMap(\.text)
+        let tags = list.node.elements.compactMap { texts.text(DocumentPlace(document: list.document, node: $0)) }
         tagLists[list.key] = tags
         return tags
     }
@@ -214,8 +221,21 @@ struct CatalogBuilder {
 
     mutating func note(_ place: String, _ what: String) {
         guard made.notes.count < CatalogBuilder.maximumNotes else { return }
-        made.notes.append("\(place.prefix(CatalogBuilder.maximumName)): \(what.prefix(2 * CatalogBuilder.maximumName))")
+        let place = CatalogBuilder.shortened(place, CatalogBuilder.maximumName)
+        made.notes.append("\(place): \(CatalogBuilder.shortened(what, 2 * CatalogBuilder.maximumName))")
         if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are left out") }
+    }
+
+    /// The beginning of a text. A character of Swift has any number of bytes, so code points are counted.
+    static func shortened(_ text: String, _ length: Int) -> String {
+        String(text.unicodeScalars.prefix(length))
+    }
+
+    /// What stands there, or what the reference there leads to.
+    ///
+    /// - Throws: `invalid_argument`.
+    mutating func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
+        try set.resolved(place, &targets)
     }
 
     /// Says once that there is something which nothing is done with.
@@ -241,9 +261,9 @@ struct CatalogBuilder {
     /// A text, which may be a reference to one.
     mutating func text(_ name: String, of place: DocumentPlace, _ context: String) -> String? {
         guard let member = place[name] else { return nil }
-        if member.reference == nil { return texts.text(member) }
+        if member.referenceNode == nil { return texts.text(member) }
         do throws(NightjarError) {
-            return texts.text(try set.resolved(member))
+            return texts.text(try resolved(member))
         } catch {
             note("\(context).\(name)", error.message)
             return nil
@@ -254,10 +274,12 @@ struct CatalogBuilder {
     mutating func documentation(of place: DocumentPlace, _ context: String) -> String? {
         let description = text("description", of: place, context)
         guard let more = place["externalDocs"], let url = texts.text(more["url"]) else { return description }
-        let link = "<\(url)>"
-        let further = texts.text(more["description"]).map { "\($0): \(link)" } ?? link
-        copies += further.utf8.count + (description?.utf8.count ?? 0)
+        let words = texts.text(more["description"])
+        // Counted before they are made: each text may be a large part of the document.
+        copies += (description?.utf8.count ?? 0) + (words?.utf8.count ?? 0) + url.utf8.count
         guard copies <= CatalogBuilder.maximumCopies else { return description }
+        let link = "<\(url)>"
+        let further = words.map { "\($0): \(link)" } ?? link
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
@@ -267,7 +289,7 @@ struct CatalogBuilder {
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {
         var place = place
         let isAlone = documents.dialect == .openAPI30 || place.node.count == 1
-        let target = try set.resolved(place)
+        let target = try resolved(place)
         if isAlone { place = target }
         if let schema = schemas[place.key] { return schema }
         let schema = documents.deferred(place)
@@ -281,7 +303,7 @@ struct CatalogBuilder {
             if let example = place["example"] { return try value(example) }
             if let examples = place["examples"], examples.node.isObject {
                 for (_, described) in examples.node.members.prefix(CatalogBuilder.maximumExamples) {
-                    let example = try set.resolved(DocumentPlace(document: examples.document, node: described))
+                    let example = try resolved(DocumentPlace(document: examples.document, node: described))
                     if let given = example["value"] { return try value(given) }
                 }
             }
@@ -306,9 +328,10 @@ struct PathItem {
     private let own: DocumentPlace
     private let target: DocumentPlace
 
-    init(_ place: DocumentPlace, in set: DocumentSet) throws(NightjarError) {
+    /// - Parameter target: where the reference at `place` leads; `place` itself without one.
+    init(_ place: DocumentPlace, _ target: DocumentPlace) throws(NightjarError) {
         own = place
-        target = try set.resolved(place)
+        self.target = target
         guard target.node.isObject else {
             throw NightjarError(.invalidArgument, "it is \(target.node.typeName) and no object")
         }

@@ -12,7 +12,10 @@ final class DescribedSchemas: Sendable {
         self.set = set
         self.dialect = dialect
         let values = set.documents.reduce(0) { $0 + $1.tree.nodes.count }
-        library = Mutex(SchemaLibrary(set, dialect: dialect, maximum: max(values, DescribedSchemas.leastMaximum)))
+        library = Mutex(
+            SchemaLibrary(
+                set, dialect: dialect, maximum: max(values, DescribedSchemas.leastMaximum),
+                work: max(values * DescribedSchemas.workOfValue, SchemaLibrary.leastWork)))
     }
 
     func deferred(_ place: DocumentPlace) -> DeferredSchema {
@@ -25,4 +28,7 @@ final class DescribedSchemas: Sendable {
     /// Schemas that may be kept of small documents. Of others it is one for each value that is written: a schema has three
     /// at least, so more come only of aliases, and of references into schemas.
     private static let leastMaximum = 200_000
+    /// What reading all schemas may cost for each value of the documents. Without aliases, a value is read once for each
+    /// reference to a schema around it, and its place is looked up by the names around it.
+    private static let workOfValue = 16
 }

@@ -2,9 +2,9 @@ import NightjarHTTP
 
 /// Names for operations, each once.
 struct OperationNames {
-    private var taken: Set<String> = []
+    private var taken = ExactSet()
     /// The number to try next where a name is taken.
-    private var next: [String: Int] = [:]
+    private var next = ExactDictionary<Int>()
 
     /// Bytes of an `operationId`. The longest of real APIs have about 100.
     private static let maximumLength = 256
@@ -23,14 +23,14 @@ struct OperationNames {
             return (name, "its operationId \(quoted(id)) is no name; it is called \(name)")
         }
         let name = unique(id)
-        if name == id { return (name, nil) }
+        if name.isExactly(id) { return (name, nil) }
         return (name, "its operationId \(quoted(id)) is another operation's too; it is called \(name)")
     }
 
     private mutating func unique(_ name: String) -> String {
-        if taken.insert(name).inserted { return name }
+        if taken.insert(name) { return name }
         var number = next[name] ?? 2
-        while !taken.insert("\(name)_\(number)").inserted { number += 1 }
+        while !taken.insert("\(name)_\(number)") { number += 1 }
         next[name] = number + 1
         return "\(name)_\(number)"
     }

@@ -11,6 +11,12 @@ struct DocumentLocation: Sendable, Hashable {
     /// What is asked for: an absolute path, or an absolute URL with what its owner wrote in front of an `@`.
     let text: String
 
+    static func == (a: DocumentLocation, b: DocumentLocation) -> Bool {
+        a.kind == b.kind && a.text.isExactly(b.text)
+    }
+
+    func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
+
     /// - Parameter text: an absolute path, or an absolute URL of http or https.
     /// - Throws: `invalid_argument` or `invalid_url`.
     init(_ text: String) throws(NightjarError) {
@@ -81,7 +87,7 @@ struct DocumentLocation: Sendable, Hashable {
     }
 
     private func resolve(_ reference: String, against url: RequestURL) -> String {
-        if reference.hasPrefix("//") { return (url.origin.isTLS ? "https:" : "http:") + reference }
+        if reference.utf8.starts(with: "//".utf8) { return (url.origin.isTLS ? "https:" : "http:") + reference }
         let authority = url.origin.description.replacingAuthority(with: DocumentLocation.userInfo(text))
         let pathEnd = reference.utf8.firstIndex(of: UInt8(ascii: "?")) ?? reference.endIndex
         let path = reference[..<pathEnd]

@@ -10,10 +10,10 @@ struct DocumentSet: Sendable {
     }
 
     private(set) var documents: [Document] = []
-    private var byLocation: [String: Int] = [:]
-    private var byName: [String: Int] = [:]
+    private var byLocation = ExactDictionary<Int>()
+    private var byName = ExactDictionary<Int>()
     /// Why documents are not here.
-    private var failures: [String: NightjarError] = [:]
+    private var failures = ExactDictionary<NightjarError>()
 
     // MARK: Documents
 
@@ -42,6 +42,11 @@ struct DocumentSet: Sendable {
     func target(
         of reference: String, in document: Int
     ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
+        guard reference.utf8.count <= DocumentSet.maximumReference else {
+            throw NightjarError(
+                .invalidArgument,
+                "the reference \(quoted(reference)) is longer than \(DocumentSet.maximumReference) bytes")
+        }
         let hash = reference.utf8.firstIndex(of: UInt8(ascii: "#")) ?? reference.endIndex
         let fragment = hash == reference.endIndex ? "" : String(reference[hash...].dropFirst())
         let here = documents[document].location
@@ -90,15 +95,26 @@ struct DocumentSet: Sendable {
 
     /// References that lead to references before it is called a circle: real ones have two.
     private static let maximumHops = 8
+    /// Bytes of a reference. Aliases repeat one for few bytes of a document, and each is copied and followed.
+    static let maximumReference = 16 << 10
 
     /// What stands here, or what the reference here leads to.
     ///
+    /// - Parameter targets: where references lead that were followed before.
     /// - Throws: `invalid_argument`.
-    func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
+    func resolved(_ place: DocumentPlace, _ targets: inout ReferenceTargets) throws(NightjarError) -> DocumentPlace {
         var place = place
         for _ in 0..<DocumentSet.maximumHops {
+            guard place.referenceNode != nil else { return place }
+            if let known = targets.byPlace[place.key] {
+                place = try known.get()
+                continue
+            }
             guard let reference = place.reference else { return place }
-            place = try self.place(of: reference, in: place.document)
+            let here = place
+            let target = Result { () throws(NightjarError) in try self.place(of: reference, in: here.document) }
+            targets.byPlace[place.key] = target
+            place = try target.get()
         }
         throw NightjarError(
             .invalidArgument,
@@ -106,16 +122,25 @@ struct DocumentSet: Sendable {
     }
 }
 
+/// Where the references of a set lead, by the place of the object that has the `$ref`. Aliases and references lead to one
+/// object from any number of places, and it is followed once.
+struct ReferenceTargets: Sendable {
+    fileprivate var byPlace: [UInt64: Result<DocumentPlace, NightjarError>] = [:]
+}
+
 /// A value in one of the documents of a set.
 struct DocumentPlace: Sendable {
     let document: Int
     let node: TreeNode
 
-    /// Its `$ref`.
-    var reference: String? {
+    /// The value of its `$ref`.
+    var referenceNode: TreeNode? {
         guard node.isObject, let reference = node["$ref"], reference.kind == .string else { return nil }
-        return reference.text
+        return reference
     }
+
+    /// Its `$ref`. Of one that is too long it is enough to be refused.
+    var reference: String? { referenceNode?.text(atMost: DocumentSet.maximumReference + 1) }
 
     /// Its own in a set.
     var key: UInt64 { UInt64(document) << 32 | UInt64(node.index) }
@@ -126,11 +151,11 @@ struct DocumentPlace: Sendable {
 }
 
 extension DocumentSet: SchemaSource {
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue {
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let document = byName[place.document],
             let node = documents[document].tree.root.value(at: place.pointer)
         else { throw NightjarError(.invalidArgument, "there is no schema at \(place)") }
-        return try node.json()
+        return try node.json(limit: &limit)
     }
 
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
@@ -140,8 +165,9 @@ extension DocumentSet: SchemaSource {
         let led = try place(of: reference, in: number)
         let (_, fragment) = try target(of: reference, in: number)
         let decoded = try PercentEncoded.decoded(fragment[...])
-        guard decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/") else { return schemaPlace(led) }
-        // As it is written: to find out where a node is, all beside it would be counted, for each reference anew.
+        // With aliases a schema has any number of places, and is to be read once: the one where it is written counts.
+        guard !documents[led.document].tree.hasAliases, decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/")
+        else { return schemaPlace(led) }
         return SchemaPlace(document: documents[led.document].name, pointer: try JSONPointer(decoded))
     }
 

@@ -44,15 +44,18 @@ final class DocumentTree: Sendable {
     /// Of arrays with many elements, where those are.
     let elements: [UInt32: [UInt32]]
     /// Objects that have a `$anchor`, by that.
-    private let anchors: [String: UInt32]
+    private let anchors: ExactDictionary<UInt32>
     /// The text of a JSON document, in which places are looked for when there is something to say about one.
     let source: [UInt8]
+    /// Whether it has aliases, by which a value can be reached on more than one way.
+    let hasAliases: Bool
     /// Made when somebody asks where a node is.
     let containers = AtomicLazyReference<ContainerTable>()
 
     init(
         name: String, nodes: [Node], bytes: [UInt8], merged: [UInt32: [Member]], indices: [UInt32: MemberIndex],
-        elements: [UInt32: [UInt32]], anchors: [String: UInt32], source: [UInt8]
+        elements: [UInt32: [UInt32]], anchors: ExactDictionary<UInt32>, source: [UInt8],
+        hasAliases: Bool
     ) {
         self.name = name
         self.nodes = nodes
@@ -62,6 +65,7 @@ final class DocumentTree: Sendable {
         self.elements = elements
         self.anchors = anchors
         self.source = source
+        self.hasAliases = hasAliases
     }
 
     var root: TreeNode { TreeNode(self, 0) }

@@ -26,9 +26,12 @@ struct TreeBuilder {
     private var merged: [UInt32: [Member]] = [:]
     private var indices: [UInt32: MemberIndex] = [:]
     private var elements: [UInt32: [UInt32]] = [:]
-    private var anchors: [String: UInt32] = [:]
+    private var anchors = ExactDictionary<UInt32>()
     private var open: [Open] = []
     private var mergedMembers = 0
+    private var hasAliases = false
+    /// Bytes of keys that are aliases.
+    private var aliasedKeyBytes = 0
 
     /// - Parameters:
     ///   - capacity: bytes of the document.
@@ -109,12 +112,19 @@ struct TreeBuilder {
             guard named.kind != .array, named.kind != .object else {
                 throw failure("a key is a list or an object; keys are texts", made(.alias, line, column))
             }
+            aliasedKeyBytes += Int(named.count)
+            guard aliasedKeyBytes <= TreeBuilder.maximumAliasedKeyBytes else {
+                throw failure(
+                    "keys that are aliases (*) have more than \(TreeBuilder.maximumAliasedKeyBytes >> 20) MiB",
+                    made(.alias, line, column))
+            }
             var key = made(.string, line, column)
             key.first = named.first
             key.count = named.count
             append(key)
             return
         }
+        hasAliases = true
         var node = made(.alias, line, column)
         node.first = target
         append(node)
@@ -124,7 +134,7 @@ struct TreeBuilder {
         if nodes.isEmpty { append(made(.null, 1, 1)) }
         return DocumentTree(
             name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, elements: elements,
-            anchors: anchors, source: source)
+            anchors: anchors, source: source, hasAliases: hasAliases)
     }
 
     @discardableResult
@@ -194,6 +204,10 @@ struct TreeBuilder {
 
     /// Members that merge keys may add to all objects of a document. They cost memory for few bytes of it.
     private static let maximumMergedMembers = 1_000_000
+    /// Bytes of a key that cost as much as one more member: keys are compared and looked up.
+    private static let bytesOfMember = 64
+    /// Bytes of all keys that are aliases. Each is a text of its own for those who read the document.
+    private static let maximumAliasedKeyBytes = 64 << 20
 
     /// Takes over what `<<` names: what the object has itself goes first, then what comes first. The merge key type of
     /// YAML 1.1, which 1.2 dropped and documents go on using.
@@ -203,19 +217,23 @@ struct TreeBuilder {
         forEachMember(of: ended.index) { if !merges.contains($0.value) { members.append($0) } }
         let own = members.count
         var sources: [Int] = []
-        for value in ended.merges { sources += try mergeSources(value) }
+        for value in ended.merges {
+            sources += try mergeSources(value)
+            try countMerged(sources.count, of: ended.index)
+        }
+        mergedMembers += sources.count
         for source in sources {
             if nodes[source].flag {
                 members += merged[UInt32(truncatingIfNeeded: source)] ?? []
             } else {
                 forEachMember(of: source) { members.append($0) }
             }
-            guard mergedMembers + members.count - own <= TreeBuilder.maximumMergedMembers else {
-                throw failure(
-                    "merge keys (<<) add more than \(TreeBuilder.maximumMergedMembers) members", nodes[ended.index])
-            }
+            try countMerged(members.count - own, of: ended.index)
         }
         mergedMembers += members.count - own
+        let keyBytes = members[own...].reduce(0) { $0 + Int(nodes[Int($1.key)].count) }
+        try countMerged(keyBytes / TreeBuilder.bytesOfMember, of: ended.index)
+        mergedMembers += keyBytes / TreeBuilder.bytesOfMember
         var index = MemberIndex(capacity: members.count)
         var kept: [Member] = []
         for (number, member) in members.enumerated() {
@@ -231,6 +249,14 @@ struct TreeBuilder {
         nodes[ended.index].count = UInt32(truncatingIfNeeded: kept.count)
         merged[UInt32(truncatingIfNeeded: ended.index)] = kept
         indices[UInt32(truncatingIfNeeded: ended.index)] = index
+    }
+
+    /// - Throws: `decoding` if so many members more are too many.
+    private func countMerged(_ members: Int, of object: Int) throws(NightjarError) {
+        guard mergedMembers + members <= TreeBuilder.maximumMergedMembers else {
+            throw failure(
+                "merge keys (<<) add more than \(TreeBuilder.maximumMergedMembers) members", nodes[object])
+        }
     }
 
     /// The objects that the value of a `<<` stands for: one, or each of a list.

@@ -2,8 +2,7 @@ import CSimdjson
 import NightjarHTTP
 
 extension TreeNode {
-    /// Values that one ``json(limit:)`` makes. With aliases a document of a kilobyte can stand for more than all memory
-    /// holds.
+    /// Values that ``json()`` makes. With aliases a document of a kilobyte can stand for more than all memory holds.
     static let maximumValues = 1_000_000
 
     /// A text counts as one value more for each of these bytes.
@@ -67,6 +66,7 @@ extension TreeNode {
                 let last = open.count - 1
                 if let next = open[last].next(tree) {
                     node = next
+                    limit -= open[last].name.utf8.count / TreeNode.bytesOfValue
                     break
                 }
                 value = open.removeLast().value

@@ -26,6 +26,14 @@ struct TreeNode: Sendable {
         }
     }
 
+    /// The first bytes of ``text``, which may be a long one.
+    func text(atMost length: Int) -> String? {
+        switch kind {
+        case .string, .integer, .number: String(decoding: tree.text(index).prefix(length), as: UTF8.self)
+        default: nil
+        }
+    }
+
     /// Bytes of ``text``; 0 for a container.
     var textLength: Int { isObject || isArray ? 0 : Int(node.count) }
 

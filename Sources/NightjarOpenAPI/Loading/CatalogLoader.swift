@@ -31,7 +31,7 @@ public struct CatalogLoader: Sendable {
     public mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {
-        guard let place = wanted.firstIndex(of: location) else {
+        guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else {
             throw NightjarError(.invalidArgument, "the document \(quoted(location)) is not wanted")
         }
         let location = try DocumentLocation(location)
@@ -68,7 +68,7 @@ public struct CatalogLoader: Sendable {
     ///
     /// - Throws: `error` where it is the first one.
     public mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
-        guard let place = wanted.firstIndex(of: location) else { return }
+        guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else { return }
         guard !set.documents.isEmpty else { throw error }
         wanted.remove(at: place)
         set.fail(error, at: try DocumentLocation(location))

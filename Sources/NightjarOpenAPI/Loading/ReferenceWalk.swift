@@ -1,10 +1,12 @@
+import NightjarHTTP
+
 /// What stands at a place of a description, as far as ``CatalogBuilder`` looks: of its references those are followed,
 /// and none in examples, defaults and extensions (`x-...`), where a `$ref` is what somebody else makes of it.
 enum DescriptionRole: UInt8 {
     case document, info, tags, tag, text, components, securitySchemes, leaf
     case paths, pathItem, operation, parameters, parameter, requestBody, content, mediaType
     case responses, response, answers, answer
-    case examples, schema, schemas, schemaList
+    case examples, schema, schemas, schemaList, mapping
 
     enum Shape {
         /// An object whose members these are.
@@ -23,7 +25,7 @@ enum DescriptionRole: UInt8 {
             .members([("info", .info), ("tags", .tags), ("paths", .paths), ("components", .components)])
         case .info, .tag: .members([("description", .text)])
         case .tags: .list(.tag)
-        case .text, .leaf: .members([])
+        case .text, .leaf, .mapping: .members([])
         case .components: .members([("securitySchemes", .securitySchemes)])
         case .securitySchemes: .map(.leaf)
         case .paths: .map(.pathItem)
@@ -74,7 +76,7 @@ struct ReferenceWalk {
 
     private var seen: Set<UInt64> = []
     /// What waits for a document: where in it, and what is there.
-    private var waiting: [String: [(fragment: String, role: DescriptionRole)]] = [:]
+    private var waiting = ExactDictionary<[(fragment: String, role: DescriptionRole)]>()
 
     /// Goes through what the newest document is looked at for.
     ///
@@ -88,7 +90,7 @@ struct ReferenceWalk {
             guard tree.refersElsewhere else { return [] }
             steps.append(Step(place: DocumentPlace(document: 0, node: tree.root), role: .document))
         }
-        for (fragment, role) in waiting.removeValue(forKey: location.text) ?? [] {
+        for (fragment, role) in waiting.removeValue(location.text) ?? [] {
             guard let node = try? set.node(fragment, in: tree) else { continue }
             steps.append(Step(place: DocumentPlace(document: document, node: node), role: role))
         }
@@ -96,6 +98,14 @@ struct ReferenceWalk {
         while let step = steps.popLast() {
             let node = step.place.node
             guard node.isObject || node.isArray, seen.insert(ReferenceWalk.key(step)).inserted else { continue }
+            if step.role == .mapping {
+                let around = Step(place: step.place, role: .schema)
+                for (_, value) in node.members {
+                    guard let reference = value.text(atMost: DocumentSet.maximumReference + 1) else { continue }
+                    follow(reference, around, in: set, &steps, &wanted)
+                }
+                continue
+            }
             if let reference = step.place.reference {
                 follow(reference, step, in: set, &steps, &wanted)
                 guard step.role.keepsSiblings else { continue }
@@ -106,9 +116,8 @@ struct ReferenceWalk {
                     if let place = step.place[name] { steps.append(Step(place: place, role: role)) }
                 }
                 if step.role == .schema, let mapping = step.place["discriminator"]?["mapping"] {
-                    for (_, value) in mapping.node.members {
-                        if let reference = value.text { follow(reference, step, in: set, &steps, &wanted) }
-                    }
+                    // A step of its own: schemas may share it by an alias, and it is gone through once.
+                    steps.append(Step(place: mapping, role: .mapping))
                 }
                 // Older drafts take a list there.
                 if step.role == .schema, let items = step.place["items"], items.node.isArray {

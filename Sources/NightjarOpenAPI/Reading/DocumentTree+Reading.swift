@@ -25,11 +25,12 @@ extension DocumentTree {
         bytes.withUnsafeBytes { bytes in
             nodes.indices.dropLast().contains { at in
                 let key = nodes[at]
-                let value = nodes[at + 1]
-                guard key.kind == .string, key.count == 4, value.count > 0,
+                guard key.kind == .string, key.count == 4,
                     bytes[Int(key.first)..<(Int(key.first) + 4)].elementsEqual("$ref".utf8)
                 else { return false }
-                return value.kind == .alias || value.kind == .string && bytes[Int(value.first)] != UInt8(ascii: "#")
+                var value = nodes[at + 1]
+                if value.kind == .alias { value = nodes[Int(value.first)] }
+                return value.kind == .string && value.count > 0 && bytes[Int(value.first)] != UInt8(ascii: "#")
             }
         }
     }

@@ -42,7 +42,7 @@ private struct YAMLReader {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private var builder: TreeBuilder
     /// What anchors name; a name may be given again.
-    private var anchors: [String: UInt32] = [:]
+    private var anchors = ExactDictionary<UInt32>()
     private var documents = 0
 
     init(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) {
@@ -139,9 +139,9 @@ private struct YAMLReader {
         guard let tag = scalar.tag.map(text) else { return isPlain ? plain : (.string, false) }
         guard tag != "!" else { return (.string, false) }
         let prefix = "tag:yaml.org,2002:"
-        guard tag.hasPrefix(prefix) else { return isPlain ? plain : (.string, false) }
+        guard tag.utf8.starts(with: prefix.utf8) else { return isPlain ? plain : (.string, false) }
         let wanted: (DocumentTree.Kind, flag: Bool)
-        switch tag.dropFirst(prefix.count) {
+        switch Substring(tag.utf8.dropFirst(prefix.utf8.count)) {
         case "null": wanted = (.null, false)
         case "bool": wanted = (.bool, plain.flag)
         case "int": wanted = (.integer, false)

@@ -41,7 +41,7 @@ func fuzzSchema(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 private struct Document: SchemaSource {
     let root: JSONValue
 
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue {
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(.invalidArgument, "there is no schema at \(place)")
         }

@@ -185,7 +185,7 @@ private struct Documents: SchemaSource {
 
     init(_ documents: [String: JSONValue]) { self.documents = documents }
 
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue {
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let document = documents[place.document], let schema = place.pointer.value(in: document) else {
             throw NightjarError(.invalidArgument, "there is no schema at \(place)")
         }

@@ -43,7 +43,7 @@ import Testing
 struct SuiteDocument: SchemaSource {
     let root: JSONValue
 
-    func schema(at place: SchemaPlace) throws(NightjarError) -> JSONValue {
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(.invalidArgument, "there is no schema at \(place)")
         }
