@@ -1,10 +1,22 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+// simdjson's .pc file has a flag (-D) that SwiftPM drops with a warning in each build. It is named where the header is
+// missing alone, so that SwiftPM says which package has it.
+let simdjson = access("/usr/include/simdjson.h", R_OK) == 0 ? nil : "simdjson"
+
 let package = Package(
     name: "nightjar",
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
+        // Lua scripts inside of programs in Swift.
+        .library(name: "NightjarLua", targets: ["NightjarLua"]),
         // Foundation's Date in JSON, for programs in Swift. No part of libnightjar.
         .library(name: "NightjarDates", targets: ["NightjarDates"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
@@ -21,31 +33,47 @@ let package = Package(
         .systemLibrary(name: "CNightjar", path: "include"),
         // The few system headers that Swift's Glibc module leaves out.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
-        // Debian's zlib, brotli and zstd.
-        .systemLibrary(name: "CZlib", path: "Sources/CZlib"),
-        .systemLibrary(name: "CBrotli", path: "Sources/CBrotli"),
-        .systemLibrary(name: "CZstd", path: "Sources/CZstd"),
+        // Debian's zlib, brotli and zstd. With `pkgConfig` and `providers`, SwiftPM names all packages that are missing at
+        // once; scripts/setup installs the same.
+        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "CBrotli", path: "Sources/CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
+        .systemLibrary(name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         // Debian's libpsl: public suffixes.
-        .systemLibrary(name: "CPSL", path: "Sources/CPSL"),
+        .systemLibrary(name: "CPSL", path: "Sources/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // Debian's libidn2: host names in other letters than ASCII's.
-        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2"),
+        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         // Debian's PCRE2: patterns of JSON Schema, whose matching it bounds.
-        .systemLibrary(name: "CPCRE2", path: "Sources/CPCRE2"),
+        .systemLibrary(
+            name: "CPCRE2", path: "Sources/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         // Debian's libyaml, whose events are read.
-        .systemLibrary(name: "CYaml", path: "Sources/CYaml"),
+        .systemLibrary(name: "CYaml", path: "Sources/CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         // Debian's SQLite.
-        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        .systemLibrary(
+            name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // Debian's Lua, libedit and simdjson, which C and C++ below include; no Swift imports these.
+        .systemLibrary(
+            name: "CLuaLibrary", path: "Sources/CLuaLibrary", pkgConfig: "lua5.4",
+            providers: [.apt(["liblua5.4-dev"])]),
+        .systemLibrary(
+            name: "CEditLibrary", path: "Sources/CEditLibrary", pkgConfig: "libedit",
+            providers: [.apt(["libedit-dev"])]),
+        .systemLibrary(
+            name: "CSimdjsonLibrary", path: "Sources/CSimdjsonLibrary", pkgConfig: simdjson,
+            providers: [.apt(["libsimdjson-dev"])]),
         // The desktop's Secret Service, by a library that is loaded at run time or not at all.
         .target(name: "CSecret"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(
-            name: "CLua", dependencies: ["CSimdjson"], exclude: ["modules"], linkerSettings: [.linkedLibrary("lua5.4")]),
+            name: "CLua", dependencies: ["CLuaLibrary", "CSimdjson"], exclude: ["modules"],
+            linkerSettings: [.linkedLibrary("lua5.4")]),
         // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
         .target(
-            name: "CCommand", dependencies: ["CLua"], exclude: ["programs"],
+            name: "CCommand", dependencies: ["CEditLibrary", "CLua", "CLuaLibrary"], exclude: ["programs"],
             linkerSettings: [.linkedLibrary("edit"), .linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
-        .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(
+            name: "CSimdjson", dependencies: ["CSimdjsonLibrary"], linkerSettings: [.linkedLibrary("simdjson")]),
 
         .target(
             name: "NightjarHTTP",

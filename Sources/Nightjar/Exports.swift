@@ -1,3 +1,14 @@
-// `import Nightjar` is all that a user needs: requests, responses, headers and errors are part of it.
+// `import Nightjar` is all that a user needs: requests, responses, headers, errors, bodies and token stores are part of it.
 @_exported import NightjarHTTP
 @_exported import NightjarTransport
+
+@_exported import struct NIOCore.ByteBuffer
+@_exported import struct NightjarStorage.EncryptionKey
+@_exported import struct NightjarStorage.FileTokenStore
+@_exported import class NightjarStorage.MemoryTokenStore
+@_exported import struct NightjarStorage.PendingExchange
+@_exported import struct NightjarStorage.SQLiteTokenStore
+@_exported import struct NightjarStorage.SecretServiceTokenStore
+@_exported import struct NightjarStorage.StoredLogin
+@_exported import protocol NightjarStorage.TokenLock
+@_exported import protocol NightjarStorage.TokenStore

@@ -122,7 +122,7 @@ extension Client {
     }
 
     /// The items of the list that an endpoint answers, as ``pages(_:_:resuming:timeout:)-(Endpoint<Value>,_,_,_)`` has them.
-    public func items<Item: Decodable>(
+    public func items<Item: Decodable & SendableMetatype>(
         _ endpoint: Endpoint<[Item]>, _ pagination: Pagination? = nil, resuming state: String? = nil,
         timeout: Duration? = nil
     ) throws(NightjarError) -> ItemSequence<Item> {

@@ -21,7 +21,7 @@ extension Client {
     }
 
     /// The items of a list as a type. One that is not of it ends the iteration as `decoding`.
-    public func items<Item: Decodable>(
+    public func items<Item: Decodable & SendableMetatype>(
         _ request: Request, _ pagination: Pagination = Pagination(), as type: Item.Type,
         _ options: JSONDecodingOptions = .init(), resuming state: String? = nil, timeout: Duration? = nil
     ) -> ItemSequence<Item> {
