@@ -291,7 +291,7 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
   lua_Number value = lua_tonumber(L, index);
   if (value == HUGE_VAL) return 0;
   if (!(value >= 0 && value <= NJL_MOST_SECONDS)) {
-    const char *text = luaL_tolstring(L, index, NULL);
+    const char *text = value == value ? luaL_tolstring(L, index, NULL) : "nan";
     luaL_error(L, "%s: %s must be between 0 and 3153600000 seconds, got %s", function, name, text);
   }
   return value;

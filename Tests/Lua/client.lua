@@ -138,7 +138,7 @@ local misuses = {
     function() api:post("/", { json = 1, body = "x" }) end },
   { "post: body must be a string, a function or {each = a function}, got number", function() api:post("/", { body = 1 }) end },
   { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
-  { "get: timeout must be seconds above 0", function() api:get("/", { timeout = "1" }) end },
+  { "get: timeout must be a number of seconds or false, got string", function() api:get("/", { timeout = "1" }) end },
   { "get: there is no option 'timeout.totl'; did you mean 'timeout.total'?",
     function() api:get("/", { timeout = { totl = 1 } }) end },
   { "request: a table expected, got string", function() api:request "x" end },

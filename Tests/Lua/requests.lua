@@ -89,8 +89,9 @@ for _, none in ipairs { 0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idl
   equal(one:get("/delay/0.3").status, 200)
   local all = type(none) == "table" and none or { idle = none, total = none }
   equal(limited:get("/delay/0.3", { timeout = all }).status, 200)
-  fails("timeout", "raise timeout.idle, or set it to 0", limited.get, limited, "/delay/0.3",
-    { timeout = { idle = nightjar.null, total = 5 } })
+  fails("timeout",
+    "nothing moved on the connection for 0.05 s while waiting for a response; raise timeout.idle, or set it to 0",
+    limited.get, limited, "/delay/0.3", { timeout = { idle = nightjar.null, total = 5 } })
 end
 check.fails("invalid_argument", "timeout must be between 0 and 3153600000 seconds, got -1", nightjar.client, { timeout = -1 })
 
@@ -118,7 +119,7 @@ misuse("get: json, form, multipart, file and body are ways to give the one body;
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = "2xx" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = { 200, 99 } })
 misuse("get: timeout must be between 0 and 3153600000 seconds, got -1", get { timeout = -1 })
-misuse("get: timeout must be between 0 and 3153600000 seconds, got", get { timeout = 0 / 0 })
+misuse("get: timeout must be between 0 and 3153600000 seconds, got nan", get { timeout = 0 / 0 })
 misuse("get: timeout.total must be between 0 and 3153600000 seconds, got 1e+300", get { timeout = { total = 1e300 } })
 misuse("get: timeout.idle must be a number of seconds or false, got string", get { timeout = { idle = "x" } })
 misuse("get: timeout must be a number of seconds or false, got boolean", get { timeout = true })

@@ -383,6 +383,30 @@ static void limits_of_time_hold(const char *origin) {
   nj_request_free(req);
 }
 
+/* The Content-Type of a JSON body is the request's, then the client's, then application/json. */
+static void json_keeps_a_content_type(const char *origin) {
+  const char *of_client[] = {NULL, "application/vnd.api+json", "application/vnd.api+json"};
+  const char *of_request[] = {NULL, NULL, "application/merge-patch+json"};
+  const char *sent[] = {"\"application/json\"", "\"application/vnd.api+json\"", "\"application/merge-patch+json\""};
+  for (int i = 0; i < 3; i++) {
+    nj_config *config = nj_config_new();
+    nj_config_set_base_url(config, origin);
+    if (of_client[i] != NULL) nj_config_set_header(config, "Content-Type", of_client[i]);
+    nj_client *typed = nj_client_new(config, NULL);
+    nj_config_free(config);
+    nj_request *req = nj_request_new("POST", "/echo");
+    if (of_request[i] != NULL) nj_request_set_header(req, "Content-Type", of_request[i]);
+    CHECK(nj_request_set_body_json(req, "1", 1) == NJ_OK);
+    nj_response *res = nj_client_send(typed, req, NULL);
+    size_t length;
+    const char *body = nj_response_body(res, &length);
+    for (int other = 0; other < 3; other++) CHECK((strstr(body, sent[other]) != NULL) == (other == i));
+    nj_response_release(res);
+    nj_request_free(req);
+    nj_client_free(typed);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   char base[256];
@@ -405,6 +429,7 @@ int main(int argc, char **argv) {
   a_cancelled_call_completes_once(argv[1]);
   a_freed_client_finishes_its_calls(argv[1]);
   limits_of_time_hold(argv[1]);
+  json_keeps_a_content_type(argv[1]);
   nj_client_free(client);
   FINISH();
 }
