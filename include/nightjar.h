@@ -340,7 +340,10 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
  */
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 
-/** A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. */
+/**
+ * A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. RSA keys of fewer than
+ * 2048 bits in certificates are accepted at present.
+ */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /** False accepts any certificate: every connection is then open to interception. True by default. */
@@ -656,7 +659,9 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  * The token is renewed shortly before it runs out, and when a server refuses it: once for all calls of the client, which wait
  * for that, and once for all clients and processes with the same store: "memory", "file:PATH", "sqlite:PATH",
- * "keyring:SERVICE", or an object of file, sqlite or keyring, account, and key_file or key_env, which encrypts (AES-GCM). A new
+ * "keyring:SERVICE", or an object of file, sqlite or keyring, account, and key_file or key_env, which encrypts (AES-GCM) for
+ * this path and account: a copy elsewhere is refused. A client never saves an older login over a newer one: it adopts a login
+ * that another client has made since, and fails with NJ_UNAUTHORIZED when another client has logged out. A new
  * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
  * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
  * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds). A new token that lasts 0 seconds, which servers say
@@ -758,8 +763,11 @@ NJ_API nj_status nj_client_sign_in_to(nj_client *client, const char *scheme, con
                                       nj_error **out_error);
 
 /**
- * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on. What the cache has of answers to this
- * login goes, in memory and on disk; what was answered to nobody in particular stays. The server is not told.
+ * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on, in every client of the store and after a
+ * restart, until nj_client_sign_in or nj_client_log_in; access_token and refresh_token of the configuration and the client's
+ * own credentials are not used before that. What the cache has of answers to this login goes, in memory and on disk; what was
+ * answered to nobody in particular stays. The server is not told. The store is written in the background, and nj_client_free
+ * waits for that; a store that cannot be written is reported to the log as an error and written with a later call.
  *
  * @return NJ_INVALID_REQUEST for a client that has no login; NJ_FORKED
  */

@@ -46,8 +46,7 @@ static const SecretSchema schema = {
   F(secret_value_get, const char *, (void *, size_t *))                                                           \
   F(secret_value_unref, void, (void *))                                                                           \
   F(secret_password_storev_sync, int,                                                                             \
-    (const SecretSchema *, void *, const char *, const char *, const char *, void *, GError **))                  \
-  F(secret_password_clearv_sync, int, (const SecretSchema *, void *, void *, GError **))
+    (const SecretSchema *, void *, const char *, const char *, const char *, void *, GError **))
 
 #define DECLARE(name, result, parameters) static result(*p_##name) parameters;
 FUNCTIONS(DECLARE)
@@ -187,20 +186,6 @@ csecret_result csecret_store(const char *service, const char *account, const cha
   result = store(&session, label, text, message);
   end(&session);
   return result;
-}
-
-csecret_result csecret_clear(const char *service, const char *account, char **message) {
-  Session session;
-  csecret_result result = begin(&session, service, account, message);
-  if (result != CSECRET_OK) return result;
-  result = find(&session, NULL, message);
-  if (result == CSECRET_OK) {
-    GError *error = NULL;
-    p_secret_password_clearv_sync(&schema, session.attributes, NULL, &error);
-    if (error) result = fail(error, message);
-  }
-  end(&session);
-  return result == CSECRET_NONE ? CSECRET_OK : result;
 }
 
 void csecret_free(char *text) {

@@ -17,7 +17,11 @@ extension Client {
         repeated.forget()
     }
 
-    /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on.
+    /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on, in every client of the store and after a
+    /// restart, until somebody logs in.
+    ///
+    /// The store is written in the background; ``close()`` waits for that. A store that cannot be written is reported to the
+    /// log as an error, and written with a later call.
     ///
     /// - Parameter scheme: which login, of a client that has several; nil: the only one.
     /// - Throws: `invalid_request` when the client has no such login.

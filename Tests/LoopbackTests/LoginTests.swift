@@ -293,7 +293,7 @@ import Testing
         api.close()
         #expect(demo.auth.refreshes == 1)
         let kept = try #require(try store.load())
-        #expect(kept.pending == nil && kept.token.access != access)
+        #expect(kept.pending == nil && kept.token?.access != access)
     }
 }
 

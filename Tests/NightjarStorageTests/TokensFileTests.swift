@@ -20,7 +20,7 @@ import Testing
     {
         (
             failure { _ = try store.load() }?.message ?? "none",
-            failure { try store.save(login) }?.message ?? "none"
+            failure { try store.put(login) }?.message ?? "none"
         )
     }
 
@@ -31,7 +31,7 @@ import Testing
         let mask = umask(0)
         defer { umask(mask) }
         let lock = try store.tryLock()
-        try store.save(exampleLogin())
+        try store.put(exampleLogin())
         lock?.unlock()
         #expect(permissions(path) == 0o600)
         #expect(permissions(path + ".lock") == 0o600)
@@ -39,18 +39,18 @@ import Testing
     }
 
     @Test(arguments: [0o644, 0o640, 0o606, 0o610]) func whatOthersMayOpenIsRefused(_ mode: Int) throws {
-        try store.save(exampleLogin())
+        try store.put(exampleLogin())
         chmod(path, mode_t(mode))
         let found = error(store)
         #expect(found.load.contains("open to other users (mode \(String(mode, radix: 8)))"))
         #expect(found.load == found.save)
-        #expect(failure { try store.clear() } != nil)
+        #expect(failure { try store.logOut() } != nil)
         chmod(path, 0o600)
         #expect(try store.load() == exampleLogin())
     }
 
     @Test func whatIsNotOursIsRefused() throws {
-        try store.save(exampleLogin())
+        try store.put(exampleLogin())
         // Only root can give a file away.
         guard geteuid() == 0 else { return }
         chown(path, 65534, 65534)
@@ -80,9 +80,9 @@ import Testing
         symlink("login", folder.file("second"))
         let second = FileTokenStore(path: folder.file("second"))
         // Also where the target is yet to be made.
-        try second.save(exampleLogin())
+        try second.put(exampleLogin())
         #expect(FileIdentity(target) != nil)
-        try store.save(exampleLogin(2))
+        try store.put(exampleLogin(2))
         #expect(try second.load() == exampleLogin(2))
         #expect(try FileTokenStore(path: target).load() == exampleLogin(2))
         var status = stat()
@@ -92,8 +92,8 @@ import Testing
         #expect(try second.tryLock() == nil)
         #expect(try FileTokenStore(path: target).tryLock() == nil)
         lock.unlock()
-        try store.clear()
-        #expect(FileIdentity(target) == nil)
+        try store.logOut()
+        #expect(try second.load()?.ending == .loggedOut)
         #expect(lstat(path, &status) == 0)
     }
 
@@ -106,7 +106,7 @@ import Testing
     // MARK: Content
 
     @Test func whatIsDamagedIsAnErrorAndStays() throws {
-        try store.save(exampleLogin())
+        try store.put(exampleLogin())
         let record = try folder.read("login")
         for index in [0, 8, 9, 12, 16, 24, 100, record.count - 1] {
             for damaged in [Array(record[..<index]), record.enumerated().map { $0 == index ? $1 ^ 1 : $1 }] {
@@ -114,49 +114,64 @@ import Testing
                 let found = error(store)
                 #expect(found.load.hasPrefix("the token file \"\(path)\" is"))
                 #expect(found.load == found.save)
-                #expect(failure { try store.clear() }?.message == found.load)
+                #expect(failure { try store.logOut() }?.message == found.load)
                 #expect(try folder.read("login") == damaged)
             }
         }
         try folder.write("login", "{\"access_token\": \"secret\"}")
         #expect(error(store).load.contains("is no token store"))
         #expect(!error(store).load.contains("secret"))
-        try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [2] + [UInt8](repeating: 0, count: 100)))
-        #expect(error(store).save.contains("of version 2, written by a later release"))
+        try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [3] + [UInt8](repeating: 0, count: 100)))
+        #expect(error(store).save.contains("of version 3, written by a later release"))
     }
 
     @Test func anotherKeyIsAnErrorAndTheFileStays() throws {
         let first = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
         let other = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 2, count: 32)))
-        try first.save(exampleLogin())
+        try first.put(exampleLogin())
         let record = try folder.read("login")
         for (store, reason) in [(other, "under another key"), (store, "no key is given")] {
             #expect(error(store).load.contains(reason))
             #expect(error(store).save.contains(reason))
-            #expect(failure { try store.clear() }?.message.contains(reason) == true)
+            #expect(failure { try store.logOut() }?.message.contains(reason) == true)
         }
         #expect(try folder.read("login") == record)
         #expect(try first.load() == exampleLogin())
-        try first.clear()
-        try store.save(exampleLogin())
+        unlink(path)
+        try store.put(exampleLogin())
         #expect(error(first).save.contains("is not encrypted"))
-        // Moved or copied, it is the same login.
-        try store.clear()
-        try first.save(exampleLogin(2))
-        rename(path, folder.file("moved"))
-        let moved = FileTokenStore(
-            path: folder.file("moved"), key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
-        #expect(try moved.load() == exampleLogin(2))
+    }
+
+    /// An encrypted record is bound to its path: a copy cannot stand for another login.
+    @Test func anEncryptedFileIsNoLoginAtAnotherPath() throws {
+        let key = EncryptionKey(bytes: [UInt8](repeating: 1, count: 32))
+        let first = FileTokenStore(path: path, key: key)
+        try first.put(exampleLogin())
+        let copy = try folder.write("copy", Bytes(try folder.read("login")))
+        chmod(copy, 0o600)
+        #expect(error(FileTokenStore(path: copy, key: key)).load.contains("a copy from another path or account"))
+        #expect(error(FileTokenStore(path: copy, key: key)).save.contains("a copy from another path or account"))
+        // By another name of the same file it is the same login.
+        symlink("login", folder.file("link"))
+        #expect(try FileTokenStore(path: folder.file("link"), key: key).load() == exampleLogin())
+    }
+
+    /// A record of the format before this one is an error, and stays.
+    @Test func anOlderRecordIsAnError() throws {
+        try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [1] + [UInt8](repeating: 0, count: 100)))
+        chmod(path, 0o600)
+        #expect(error(store).load.contains("of version 1, written by an earlier release; move it away"))
+        #expect(error(store).save == error(store).load)
     }
 
     @Test func whatAKilledProcessLeftIsReplaced() throws {
-        try store.save(exampleLogin())
+        try store.put(exampleLogin())
         try folder.write("login.new", "half a rec")
-        try store.save(exampleLogin(2))
+        try store.put(exampleLogin(2))
         #expect(try store.load() == exampleLogin(2))
         #expect(permissions(path + ".new") == nil)
         try folder.write("login.new", "half a rec")
-        try store.clear()
+        try store.logOut()
         #expect(permissions(path + ".new") == nil)
     }
 

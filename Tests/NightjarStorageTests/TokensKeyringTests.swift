@@ -48,7 +48,7 @@ import Testing
         for step in ["load", "save", "clear"] {
             #expect(try keyring(step, unlocked: false).contains("is locked; unlock it"))
         }
-        #expect(try keyring("load+clear+load+clear") == "2 access-2-xx\ncleared\nnone\ncleared\n")
+        #expect(try keyring("load+clear+load+clear") == "2 access-2-xx\ncleared\nlogged out\ncleared\n")
     }
 
     // MARK: Harm

@@ -10,15 +10,34 @@ import Testing
 
     @Test func everyDamagedByteShows() throws {
         for key in [nil, key] {
-            let record = try #require(LoginRecord.encode(exampleLogin(pending: true), key: key))
-            #expect(try LoginRecord.decode(record, key: key) == exampleLogin(pending: true))
+            let record = try #require(LoginRecord.encode(exampleLogin(pending: true), key: key, place: "place"))
+            #expect(try LoginRecord.decode(record, key: key, place: "place") == exampleLogin(pending: true))
             for index in record.indices {
                 var flipped = record
                 flipped[index] ^= 1 << (index % 8)
-                #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(flipped, key: key) }
-                #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(Array(record[..<index]), key: key) }
+                #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(flipped, key: key, place: "place") }
+                #expect(throws: LoginRecord.Failure.self) {
+                    try LoginRecord.decode(Array(record[..<index]), key: key, place: "place")
+                }
             }
-            #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(record + [0], key: key) }
+            #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(record + [0], key: key, place: "place") }
+        }
+    }
+
+    @Test func anEncryptedRecordIsBoundToItsPlace() throws {
+        let record = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "sqlite\0/a\0admin"))
+        for place in ["sqlite\0/a\0mallory", "sqlite\0/b\0admin", "file\0/a", ""] {
+            #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(record, key: key, place: place) }
+        }
+    }
+
+    @Test func tombstonesHoldNoToken() throws {
+        for key in [nil, key] {
+            for ending in [StoredLogin.Ending.loggedOut, .refused] {
+                let tombstone = StoredLogin(ending, lineage: .max, generation: .max, configured: 3)
+                let record = try #require(LoginRecord.encode(tombstone, key: key, place: "place"))
+                #expect(try LoginRecord.decode(record, key: key, place: "place") == tombstone)
+            }
         }
     }
 
@@ -27,9 +46,10 @@ import Testing
         for length in [10, 1000, 3000, 50_000] {
             func size(_ length: Int, pending: Bool) throws -> Int {
                 let text = String(repeating: "t", count: length)
-                var login = exampleLogin(pending: pending)
-                login.token.access = text
-                return try #require(LoginRecord.encode(login, key: key)).count
+                let login = StoredLogin(
+                    token: Token(access: text, refresh: "refresh"), generation: 1,
+                    pending: pending ? exampleLogin(pending: true).pending : nil)
+                return try #require(LoginRecord.encode(login, key: key, place: "place")).count
             }
             let intent = try size(length, pending: true)
             #expect(try size(length, pending: false) <= intent)
@@ -39,12 +59,12 @@ import Testing
     }
 
     @Test func twoRecordsUnderOneKeyDifferEverywhere() throws {
-        let first = try #require(LoginRecord.encode(exampleLogin(), key: key))
-        let second = try #require(LoginRecord.encode(exampleLogin(), key: key))
+        let first = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "place"))
+        let second = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "place"))
         #expect(first[24..<36] != second[24..<36])
         #expect(first[36...] != second[36...])
         #expect(!contains(first, "access-secret"))
-        #expect(contains(try #require(LoginRecord.encode(exampleLogin(), key: nil)), "access-secret"))
+        #expect(contains(try #require(LoginRecord.encode(exampleLogin(), key: nil, place: "place")), "access-secret"))
     }
 
     private func contains(_ bytes: [UInt8], _ text: String) -> Bool {
@@ -54,7 +74,8 @@ import Testing
 
     @Test func aTokenWithoutEndIsNotKept() {
         let text = String(repeating: "t", count: 1 << 20)
-        #expect(LoginRecord.encode(StoredLogin(token: Token(access: text), generation: 1), key: nil) == nil)
+        #expect(
+            LoginRecord.encode(StoredLogin(token: Token(access: text), generation: 1), key: nil, place: "place") == nil)
     }
 
     // MARK: Keys

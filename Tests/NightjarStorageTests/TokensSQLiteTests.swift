@@ -22,9 +22,9 @@ import Testing
 
     @Test func accountsAreApart() throws {
         let (a, b) = (store("a"), store("b"))
-        try a.save(exampleLogin(7))
+        try a.put(exampleLogin(7))
         #expect(try b.load() == nil)
-        try b.save(exampleLogin(1))
+        try b.put(exampleLogin(1))
         let lock = try #require(try a.tryLock())
         let other = try #require(try b.tryLock())
         #expect(try store("a").tryLock() == nil)
@@ -32,39 +32,57 @@ import Testing
         #expect(try store("a").tryLock() != nil)
         #expect(try store("b").tryLock() == nil)
         other.unlock()
-        try a.clear()
-        #expect(try a.load() == nil)
+        try a.logOut()
+        #expect(try a.load()?.ending == .loggedOut)
         #expect(try b.load() == exampleLogin(1))
         #expect(permissions(path) == 0o600)
         #expect(permissions(path + ".lock") == 0o600)
     }
 
     @Test func anotherKeyIsAnErrorAndTheLoginStays() throws {
-        try store("a", key: 1).save(exampleLogin())
+        try store("a", key: 1).put(exampleLogin())
         for (other, reason) in [(store("a", key: 2), "under another key"), (store("a"), "no key is given")] {
             #expect(failure { _ = try other.load() }?.message.contains(reason) == true)
-            #expect(failure { try other.save(exampleLogin(2)) }?.message.contains(reason) == true)
-            #expect(failure { try other.clear() }?.message.contains(reason) == true)
+            #expect(failure { try other.put(exampleLogin(2)) }?.message.contains(reason) == true)
+            #expect(failure { try other.logOut() }?.message.contains(reason) == true)
         }
         #expect(try store("a", key: 1).load() == exampleLogin())
         // The account's, not the file's.
-        try store("b").save(exampleLogin())
+        try store("b").put(exampleLogin())
+    }
+
+    /// An encrypted record is bound to its account and its file: a copy of admin's row over mallory's is no login.
+    @Test func anEncryptedRowIsNoLoginOfAnotherAccountOrFile() throws {
+        try store("admin", key: 1).put(exampleLogin())
+        try store("mallory", key: 1).put(exampleLogin(2))
+        let database = try Database(existing: path, patience: 1)
+        try database.execute(
+            "UPDATE login SET record = (SELECT record FROM login WHERE account = 'admin') WHERE account = 'mallory'")
+        let error = failure { _ = try store("mallory", key: 1).load() }
+        #expect(error?.message.contains("a copy from another path or account") == true)
+        #expect(try store("admin", key: 1).load() == exampleLogin())
+        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        let copy = try folder.write("copy.db", Bytes(try folder.read("tokens.db")))
+        chmod(copy, 0o600)
+        let moved = SQLiteTokenStore(
+            path: copy, account: "admin", key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
+        #expect(failure { _ = try moved.load() }?.message.contains("a copy from another path or account") == true)
     }
 
     /// Killed between the last write of its log and the mark that it is there: the log is read anew at any time.
     @Test func whatBecameOfAKilledSaveIsDecidedUnderTheLock() throws {
         let store = store("a")
-        try store.save(exampleLogin(1))
+        try store.put(exampleLogin(1))
         let keeper = try Database(existing: path, patience: 1)
         #expect(try keeper.number("SELECT count(*) FROM login") == 1)
         let marks = Bytes(try folder.read("tokens.db-shm"))
-        try store.save(exampleLogin(2))
+        try store.put(exampleLogin(2))
         try overwrite("tokens.db-shm", marks)
         let lock = try #require(try store.tryLock())
         let seen = try #require(try store.load())
         try overwrite("tokens.db-shm", Bytes(repeatElement(0, count: marks.array.count)))
         #expect(try store.load() == seen)
-        try store.save(exampleLogin(seen.generation + 1))
+        try store.put(exampleLogin(seen.generation + 1))
         #expect(try store.load() == exampleLogin(seen.generation + 1))
         lock.unlock()
         withExtendedLifetime(keeper) {}
@@ -79,15 +97,15 @@ import Testing
     }
 
     @Test func whatOthersMayOpenIsRefused() throws {
-        try store("a").save(exampleLogin())
+        try store("a").put(exampleLogin())
         chmod(path, 0o640)
         #expect(failure { _ = try store("a").load() }?.message.contains("chmod 600") == true)
-        #expect(failure { try store("a").save(exampleLogin(2)) }?.message.contains("chmod 600") == true)
+        #expect(failure { try store("a").put(exampleLogin(2)) }?.message.contains("chmod 600") == true)
     }
 
     /// Whatever byte is another one: the login is as it was, or there is an error and the file as it is.
     @Test func whatIsDamagedIsNeverWrittenOver() throws {
-        try store("a").save(exampleLogin())
+        try store("a").put(exampleLogin())
         let content = try folder.read("tokens.db")
         var random = SeededRandom(seed: 4)
         var errors = 0
@@ -102,7 +120,7 @@ import Testing
             } catch {
                 errors += 1
                 #expect(error.kind == .storage && error.message.hasPrefix("the token database"), "\(error)")
-                #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "byte \(index)")
+                #expect(failure { try store("a").put(exampleLogin(2)) } != nil, "byte \(index)")
                 #expect(try folder.read("tokens.db") == damaged, "byte \(index)")
             }
             for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
@@ -112,7 +130,7 @@ import Testing
             let cut = Array(content[..<count])
             try folder.write("tokens.db", Bytes(cut))
             chmod(path, 0o600)
-            #expect(failure { try store("a").save(exampleLogin(2)) } != nil, "\(count) bytes")
+            #expect(failure { try store("a").put(exampleLogin(2)) } != nil, "\(count) bytes")
             #expect(try folder.read("tokens.db") == cut)
             for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         }
@@ -120,35 +138,35 @@ import Testing
 
     @Test func anotherProgramsDatabaseIsLeftAlone() throws {
         _ = try CookieFile(path).load(at: 1)
-        let error = failure { try store("a").save(exampleLogin()) }
+        let error = failure { try store("a").put(exampleLogin()) }
         #expect(error?.message.contains("of another program or for another purpose; it is left alone") == true)
         #expect(failure { _ = try store("a").load() } != nil)
         try folder.write("text", "secret text that is no database\n")
         chmod(folder.file("text"), 0o600)
-        let other = failure { try SQLiteTokenStore(path: folder.file("text"), account: "a").save(exampleLogin()) }
+        let other = failure { try SQLiteTokenStore(path: folder.file("text"), account: "a").put(exampleLogin()) }
         #expect(other?.kind == .storage)
         #expect(other?.message.contains("secret") == false)
     }
 
     @Test func busyIsWaitedForAndThenAnError() throws {
-        try store("a").save(exampleLogin())
+        try store("a").put(exampleLogin())
         let database = try Database(existing: path, patience: 1)
         try database.execute("BEGIN IMMEDIATE")
         let start = ContinuousClock.now
-        let error = failure { try store("a", patience: 0.2).save(exampleLogin(2)) }
+        let error = failure { try store("a", patience: 0.2).put(exampleLogin(2)) }
         #expect(error?.kind == .storage)
         #expect(error?.message.contains("another process has held it for too long") == true)
         #expect(ContinuousClock.now - start < .seconds(5))
         // Who only reads does not wait.
         #expect(try store("a", patience: 0.2).load() == exampleLogin())
         try database.execute("ROLLBACK")
-        try store("a").save(exampleLogin(2))
+        try store("a").put(exampleLogin(2))
     }
 
     @Test func aLinkStaysAndLeadsToTheSameLock() throws {
         symlink("tokens.db", folder.file("link"))
         let link = SQLiteTokenStore(path: folder.file("link"), account: "a")
-        try link.save(exampleLogin())
+        try link.put(exampleLogin())
         #expect(try store("a").load() == exampleLogin())
         let lock = try link.tryLock()
         #expect(try store("a").tryLock() == nil)

@@ -19,13 +19,28 @@ enum TokenStoreKind: String, CaseIterable {
     }
 }
 
+extension TokenStore {
+    /// Replaces whatever there is.
+    func put(_ login: StoredLogin) throws {
+        let isSaved = try save(login, replacing: load()?.version)
+        guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }
+    }
+
+    /// Ends the login, whoever's it is.
+    func logOut() throws {
+        guard let stored = try load() else { return }
+        try put(StoredLogin(.loggedOut, lineage: stored.lineage, generation: StoredLogin.generation(after: stored)))
+    }
+}
+
 func exampleLogin(_ generation: UInt64 = 1, pending: Bool = false) -> StoredLogin {
     let moment = Timestamp(rfc3339: "2026-01-31T23:59:59.123456789Z")
     return StoredLogin(
         token: Token(
             access: "access-secret-\(generation)", refresh: "refresh-secret-\(generation)", type: "Bearer",
             expiry: moment, scope: "a b ü"),
-        generation: generation, pending: pending ? moment.map { PendingExchange(key: "key-secret", began: $0) } : nil)
+        lineage: 77, generation: generation,
+        pending: pending ? moment.map { PendingExchange(key: "key-secret", began: $0) } : nil)
 }
 
 func failure(_ body: () throws -> Void) -> NightjarError? {

@@ -62,7 +62,7 @@ import Testing
         private let isLocked = Mutex(false)
         var name: String { "disk" }
 
-        init(_ login: StoredLogin? = nil) throws { if let login { try memory.save(login) } }
+        init(_ login: StoredLogin? = nil) throws { if let login { try memory.put(login) } }
 
         func load() throws(NightjarError) -> StoredLogin? {
             let isSlow = isLocked.withLock { $0 }
@@ -74,11 +74,10 @@ import Testing
             usleep(delay)
             return try memory.load()
         }
-        func save(_ login: StoredLogin) throws(NightjarError) {
+        func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
             if login.pending == nil, refusesTokens.withLock({ $0 }) { throw NightjarError(.storage, "full") }
-            try memory.save(login)
+            return try memory.save(login, replacing: version)
         }
-        func clear() throws(NightjarError) { try memory.clear() }
         func tryLock() throws(NightjarError) -> (any TokenLock)? {
             let delay = firstLockTakes.withLock { delay in
                 defer { delay = 0 }
@@ -295,7 +294,7 @@ import Testing
         try api.signOut()
         try api.signIn(Token(access: "b0", refresh: "rb"))
         api.close()
-        #expect(try store.load()?.token.access == "b0")
+        #expect(try store.load()?.token?.access == "b0")
     }
 
     @Test func aRenewalBehindALoginSeesIt() throws {
@@ -329,7 +328,86 @@ import Testing
         _ = try? api.sendBlocking(Request(.get, "/refused"))
         let forms = transport.all.filter { $0.line == "POST /v1/token" }.map(\.form)
         #expect(forms.count == 2 && forms.last?.contains("refresh_token=r1") == true)
-        #expect(try store.load()?.token.refresh == "r1")
+        #expect(try store.load()?.token?.refresh == "r1")
+    }
+
+    /// A refreshes and cannot save; B logs in as somebody else, or only logs out. A's next 401 changes nothing of that.
+    @Test(arguments: [true, false]) func aClientWithAnOldLoginLeavesTheNewOne(logsIn: Bool) throws {
+        let transport = Answering { line, form in
+            if line == "GET /v1/refused" { return .status(401) }
+            guard line == "POST /v1/token" else { return .status(200) }
+            return form.contains("refresh_token=r0")
+                ? .status(200, ReviewTests.token1) : .status(400, #"{"error":"x"}"#)
+        }
+        let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
+        let api = try client(transport, store: store)
+        store.refusesTokens.withLock { $0 = true }
+        _ = try? api.sendBlocking(Request(.get, "/refused"))
+        store.refusesTokens.withLock { $0 = false }
+        let generation = try #require(try store.load()?.generation)
+        let end = StoredLogin(.loggedOut, lineage: 1, generation: generation + 1)
+        try store.memory.put(end)
+        let bob = StoredLogin(token: Token(access: "b0", refresh: "rb"), lineage: 2, generation: generation + 2)
+        if logsIn { try store.memory.put(bob) }
+        _ = try? api.sendBlocking(Request(.get, "/refused"))
+        let forms = transport.all.filter { $0.line == "POST /v1/token" }.map(\.form)
+        #expect(!forms.contains { $0.contains("refresh_token=r1") })
+        if logsIn {
+            #expect(try store.load()?.lineage == 2)
+            #expect(try store.load()?.token?.access == "b0")
+            #expect(transport.all.last?.authorization == "Bearer b0")
+        } else {
+            #expect(try store.load() == end)
+            #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
+        }
+        api.close()
+    }
+
+    /// Another process holds the lock for its exchange: the logout does not need it, and is not lost when the client closes.
+    @Test func aLogoutReachesAStoreWhoseLockIsTaken() throws {
+        let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
+        let lock = try store.tryLock()
+        let api = try client(Answering { _, _ in .status(200) }, store: store)
+        try api.signOut()
+        api.close()
+        #expect(try store.load() == StoredLogin(.loggedOut, lineage: 1, generation: 2))
+        lock?.unlock()
+    }
+
+    @Test func aLogoutThatIsNotSavedIsReported() throws {
+        let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
+        store.refusesTokens.withLock { $0 = true }
+        let errors = Mutex<[String]>([])
+        let api = try client(Answering { _, _ in .status(200) }, store: store) {
+            $0.log = LogSink(level: .error) { line in errors.withLock { $0.append(line.message) } }
+        }
+        try api.signOut()
+        api.close()
+        #expect(errors.withLock { $0 }.contains { $0.hasPrefix("the logout did not reach its store") })
+    }
+
+    /// Whatever would begin a login by itself: the tokens of the configuration, or the client's own credentials.
+    @Test(arguments: [true, false]) func aLogoutFromASharedStoreStands(hasCredentials: Bool) throws {
+        let transport = Answering { line, _ in
+            line == "POST /v1/token" ? .status(200, ReviewTests.token1) : .status(200)
+        }
+        var server = OAuth2(tokenURL: "/token")
+        if hasCredentials { server.grant = .clientCredentials }
+        let store = MemoryTokenStore()
+        let token = hasCredentials ? nil : old
+        let api = try client(transport, .oauth2(server), token, store: store)
+        #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
+        try api.signOut()
+        let asked = transport.all.count
+        for _ in 0..<2 { #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) } }
+        // Of another process, and of the next run.
+        let other = try client(transport, .oauth2(server), token, store: store)
+        #expect(throws: NightjarError.self) { try other.sendBlocking(Request(.get, "/a")) }
+        #expect(transport.all.count == asked)
+        #expect(try store.load()?.ending == .loggedOut)
+        try other.signIn(Token(access: "b0"))
+        #expect(try other.sendBlocking(Request(.get, "/a")).status == 200)
+        #expect(transport.all.last?.authorization == "Bearer b0")
     }
 
     @Test func anIntentOfSomebodyWhoIsGoneOutlivesOursThatCameToNothing() throws {
@@ -354,7 +432,7 @@ import Testing
         let store = MemoryTokenStore(StoredLogin(token: old, generation: 1))
         let api = try client(transport, store: store) { $0.retry.maximumAttempts = 1 }
         _ = try? api.sendBlocking(Request(.get, "/a"))
-        #expect(try store.load()?.token.refresh == "r0")
+        #expect(try store.load()?.token?.refresh == "r0")
         #expect(try store.load()?.pending != nil)
     }
 

@@ -27,14 +27,22 @@ func store(_ kind: String, _ path: String) -> any TokenStore {
     }
 }
 
-func login(_ generation: UInt64, pending: Bool = false) -> StoredLogin {
+func login(_ generation: UInt64, pending: Bool = false, token: Token? = nil) -> StoredLogin {
     // Of many lengths, so that a torn record would show.
     let filling = String(repeating: "x", count: Int(generation % 5000))
     return StoredLogin(
-        token: Token(access: "access-\(generation)-\(filling)", refresh: "refresh-\(generation)"),
-        generation: generation,
+        token: token ?? Token(access: "access-\(generation)-\(filling)", refresh: "refresh-\(generation)"),
+        lineage: 77, generation: generation,
         pending: pending
             ? Timestamp(secondsSince1970: Int64(1_750_000_000)).map { PendingExchange(key: "k", began: $0) } : nil)
+}
+
+extension TokenStore {
+    /// Under the lock nobody else saves.
+    func put(_ login: StoredLogin) throws {
+        let isSaved = try save(login, replacing: load()?.version)
+        guard isSaved else { throw NightjarError(.script, "another has saved meanwhile") }
+    }
 }
 
 func check(_ found: StoredLogin) throws {
@@ -56,12 +64,11 @@ func loop(_ store: any TokenStore) throws {
         guard base >= newest else { throw NightjarError(.script, "went back from \(newest) to \(base)") }
         if let found {
             // Where the last one died in the middle, its exchange counts as done.
-            var intent = login(base + 1, pending: true)
-            intent.token = found.pending == nil ? found.token : login(base).token
-            try store.save(intent)
+            let token = found.pending == nil ? found.token : login(base).token
+            try store.put(login(base + 1, pending: true, token: token))
         }
         newest = base + (found == nil ? 1 : 2)
-        try store.save(login(newest))
+        try store.put(login(newest))
         lock.unlock()
     }
 }
@@ -88,13 +95,17 @@ func limit(_ text: String) {
 func keyring(_ step: String) throws {
     let store = store("keyring", "")
     switch step {
-    case "load": say(try store.load().map { "\($0.generation) \($0.token.access)" } ?? "none")
+    case "load":
+        let stored = try store.load()
+        say(stored.map { login in login.token.map { "\(login.generation) \($0.access)" } ?? "logged out" } ?? "none")
     case "save":
         let next = try (store.load()?.generation ?? 0) + 1
-        try store.save(login(next))
+        try store.put(login(next))
         say("saved \(next)")
     case "clear":
-        try store.clear()
+        if let stored = try store.load() {
+            try store.put(StoredLogin(.loggedOut, lineage: stored.lineage, generation: stored.generation + 1))
+        }
         say("cleared")
     case "fork":
         let lock = try store.tryLock()
@@ -102,8 +113,8 @@ func keyring(_ step: String) throws {
         if fork() == 0 {
             lock?.unlock()  // the parent's: nothing
             let uses: [() throws -> Void] = [
-                { _ = try store.tryLock() }, { _ = try store.load() }, { try store.save(held ?? login(1)) },
-                { try store.clear() },
+                { _ = try store.tryLock() }, { _ = try store.load() }, { try store.put(held ?? login(1)) },
+                { _ = try store.save(login(1), replacing: nil) },
             ]
             let kinds = uses.map { use in
                 do {
@@ -147,7 +158,7 @@ do {
         let store = store(arguments[2], arguments[3])
         limit(arguments[4])
         let next = (try? store.load()?.generation) ?? 0
-        try store.save(login(next + 1))
+        try store.put(login(next + 1))
         say("saved")
     case "keyring": for step in arguments[2].split(separator: "+") { try keyring(String(step)) }
     default: exit(2)

@@ -493,7 +493,7 @@ function client:paginate(path, options) end
 ---@param token nightjar.token
 function client:sign_in(token) end
 
----Forgets the token, here and in the store, and what is cached for it.
+---Forgets the token, here and in the store, and what is cached for it. All clients of the store stay signed out until somebody logs in.
 ---@param options? { scheme?: string }
 function client:sign_out(options) end
 

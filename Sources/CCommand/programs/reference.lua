@@ -402,7 +402,7 @@ return {
       { "batch", "(self: nightjar.client, requests: (string|nightjar.call_options)[]): nightjar.response[]", "Sends a list of requests, a few at a time, and returns the responses in order. The list takes concurrency and collect_errors, too." },
       { "paginate", "(self: nightjar.client, path: string, options?: nightjar.page_options): nightjar.list", "A list that comes in pages: for item in api:paginate(path) do ... end. How it goes on is said by the options, or found out." },
       { "sign_in", "(self: nightjar.client, token: nightjar.token)", "Begins to use a token that a login has brought, and keeps it in the store." },
-      { "sign_out", "(self: nightjar.client, options?: { scheme?: string })", "Forgets the token, here and in the store, and what is cached for it." },
+      { "sign_out", "(self: nightjar.client, options?: { scheme?: string })", "Forgets the token, here and in the store, and what is cached for it. All clients of the store stay signed out until somebody logs in." },
       { "log_in", "(self: nightjar.client, options?: { prompt?: fun(info: table), scheme?: string })", "Logs a person in, by a code or with the browser as the grant says: prints where to go unless prompt does it, and waits until it is done." },
       { "limits", "(self: nightjar.client): table[]", "How origins and groups stand with their limits: rate, requests under way, waiting, circuit; and the URLs for which a server asked for a pause." },
       { "load_openapi", "(self: nightjar.client, location: string): nightjar.endpoints", "Reads an OpenAPI document, a file or a URL, and adds its endpoints." },

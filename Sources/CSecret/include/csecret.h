@@ -17,7 +17,6 @@ typedef enum csecret_result {
 csecret_result csecret_load(const char *service, const char *account, char **text, char **message);
 csecret_result csecret_store(const char *service, const char *account, const char *label, const char *text,
                              char **message);
-csecret_result csecret_clear(const char *service, const char *account, char **message);
 
 /* Overwrites what it frees. */
 void csecret_free(char *text);

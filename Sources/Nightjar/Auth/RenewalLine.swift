@@ -1,56 +1,45 @@
+import NightjarHTTP
 import NightjarStorage
 
-/// The renewals of one client that have not ended, though its calls may have given them up. A login and its end reach the
-/// store in the order in which they came, and before what comes behind them: that would find another's token there, or
-/// remove the one that is new.
+/// The renewals of one client that have not ended, though its calls may have given up on them, in the order of
+/// ``RenewalQueue``.
 struct RenewalLine {
-    /// What the client holds and its store has not.
-    var unsaved: StoredLogin?
-    private var renewals: [TokenRenewal] = []
-    /// Those that are yet to begin.
-    private var behind: [TokenRenewal] = []
-    /// A login, or its end, is on its way to the store.
-    private var isChanging = false
+    private var renewals: [RenewalQueue.ID: TokenRenewal] = [:]
+    private var queue = RenewalQueue()
 
     var isEmpty: Bool { renewals.isEmpty }
 
-    mutating func append(_ renewal: TokenRenewal) {
-        renewals.append(renewal)
-        behind.append(renewal)
+    mutating func append(changesLogin: Bool, _ make: (RenewalQueue.ID) -> TokenRenewal) {
+        let id = queue.append(changesLogin: changesLogin)
+        renewals[id] = make(id)
     }
 
-    /// - Returns: who begins now. It may end at once, so it is to be told by then.
-    mutating func next() -> TokenRenewal? {
-        guard !isChanging, !behind.isEmpty else { return nil }
-        let renewal = behind.removeFirst()
-        renewal.unsaved = unsaved
-        isChanging = renewal.purpose.changesLogin
-        return renewal
-    }
+    /// - Returns: the next that begins now. It may end at once, so ask again after that.
+    mutating func next() -> TokenRenewal? { queue.next().flatMap { renewals[$0] } }
 
     mutating func remove(_ renewal: TokenRenewal) {
-        renewals.removeAll { $0 === renewal }
-        if renewal.purpose.changesLogin { isChanging = false }
+        renewals[renewal.id] = nil
+        queue.remove(renewal.id)
     }
 
-    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
+    /// Somebody logs in or out: the renewals before that start no exchange any more.
+    func overtake() {
+        for renewal in renewals.values where !renewal.decisions.purpose.changesLogin { renewal.abandon() }
+    }
+
+    /// The client closes: whether something would be lost if it ended now. What has not begun does not begin.
     func mustNotBeCut() -> Bool {
-        for renewal in renewals { renewal.abandon() }
-        return renewals.contains { $0.mustNotBeCut }
+        for renewal in renewals.values { renewal.abandon() }
+        return renewals.values.contains { $0.decisions.mustNotBeCut }
     }
 
-    /// The loop's last.
-    mutating func leave() {
-        for renewal in renewals { renewal.leave() }
-        (renewals, behind) = ([], [])
-    }
-}
-
-extension TokenRenewal.Purpose {
-    fileprivate var changesLogin: Bool {
-        switch self {
-        case .renew, .look: false
-        case .keep, .forget: true
-        }
+    /// The loop ends.
+    ///
+    /// - Returns: logins and logouts that did not reach the store in time.
+    mutating func leave() -> [LoginRenewal.Purpose] {
+        let lost = renewals.values.filter { $0.decisions.mustNotBeCut && $0.decisions.purpose.changesLogin }
+        for renewal in renewals.values { renewal.leave() }
+        renewals = [:]
+        return lost.map(\.decisions.purpose)
     }
 }

@@ -33,6 +33,15 @@ struct TokenIssuer: Sendable {
         let answer: TokenAnswer
     }
 
+    /// How a token is got without a person.
+    var abilities: LoginRenewal.Abilities {
+        switch source {
+        case .oauth2(let server):
+            LoginRenewal.Abilities(refreshes: true, logsInByItself: server.grant == .clientCredentials)
+        case .call(_, let refresh): LoginRenewal.Abilities(refreshes: refresh != nil, logsInByItself: true)
+        }
+    }
+
     /// Whether a token like this can be renewed without a person, nil being none.
     func canRenew(_ token: Token?) -> Bool {
         switch source {

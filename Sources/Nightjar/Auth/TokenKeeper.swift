@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
 
@@ -12,8 +13,8 @@ final class TokenKeeper: @unchecked Sendable {
     private let issuer: TokenIssuer?
     private unowned let loop: ClientLoop
     private var machine: TokenRefresh
-    /// Of the machine's version.
-    private var token: Token?
+    /// Has the token of the machine's version.
+    private var session: TokenSession
     private var authorization = ""
     /// The same as it goes on the wire.
     private var line: FieldLine? { didSet { attached = nil } }
@@ -26,16 +27,15 @@ final class TokenKeeper: @unchecked Sendable {
     /// What the last refresh failed with.
     private var failure: NightjarError?
     private var wasRefused = false
-    /// How often somebody has signed in or out.
-    private(set) var logins: UInt64 = 0
+    /// Grows whenever calls are sent for another user than before, or may be.
+    var logins: UInt64 { session.changes &+ adoptions }
+    /// How often the token has become that of another login.
+    private var adoptions: UInt64 = 0
+    private var lastPartition: CachePartition?
     private var audience = LoginAudience()
     /// Begun so far.
     private var refreshes = 0
     private var renewals = RenewalLine()
-    /// The login has ended, and the program has been told.
-    private var isSignedOut = false
-    /// What the client was signed out of.
-    private var former: Token?
     /// When the store was last looked at for a login that somebody else has made.
     private var lastLook: NIODeadline?
     /// What the program is asked for.
@@ -51,9 +51,13 @@ final class TokenKeeper: @unchecked Sendable {
         self.loop = loop
         store = login.store ?? MemoryTokenStore()
         machine = TokenRefresh(login.refresh, isShared: login.store != nil)
+        session = TokenSession(
+            configured: login.token.map { ConfiguredToken(token: $0, identity: TokenKeeper.identity(of: $0)) },
+            issuer?.abilities ?? LoginRenewal.Abilities(refreshes: false, logsInByItself: false))
         if login.store == nil, var token = login.token {
             token.lineage = .random(in: .min ... .max)
-            try? store.save(StoredLogin(token: token, generation: 1))
+            let stored = StoredLogin(token: token, generation: 1, configured: TokenKeeper.identity(of: token))
+            _ = try? store.save(stored, replacing: nil)
             hold(token)
             _ = machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now())
         } else {
@@ -98,7 +102,7 @@ final class TokenKeeper: @unchecked Sendable {
 
     /// A login that has ended may have been made anew by another process.
     private func lookForLogin() {
-        guard machine.version == nil, renewals.isEmpty, !(store is MemoryTokenStore), issuer != nil else { return }
+        guard machine.version == nil, renewals.isEmpty, login.store != nil, issuer != nil else { return }
         let now = NIODeadline.now()
         if let lastLook, now - lastLook < TokenKeeper.lookInterval { return }
         lastLook = now
@@ -192,7 +196,7 @@ final class TokenKeeper: @unchecked Sendable {
                 guard let asking else { continue }
                 waiting[number] = asking
                 asking.login?.waitsSince = .now()
-                asking.login?.cause = token == nil ? .missing : .expired
+                asking.login?.cause = session.token == nil ? .missing : .expired
                 inquiry?.put(to: asking)
                 verdict = .wait
             case .attach(let number, let version):
@@ -249,31 +253,39 @@ final class TokenKeeper: @unchecked Sendable {
         wasRefused = false
         refreshes += 1
         guard let issuer else { return ask(refresh, wasRefused: refused) }
-        begin(isSignedOut ? .look(former: former) : .renew, wasRefused: refused, issuer) { [self] in
-            concluded(refresh, $0, wasExchanged: $1)
+        begin(session.renewal(), issuer) { [self] outcome, error, wasExchanged in
+            concluded(refresh, outcome, error, wasExchanged: wasExchanged)
         }
     }
 
-    /// Whatever it is for, the client does not close before it has ended.
+    /// The client does not close before it has ended.
+    ///
+    /// - Parameter conclude: not called when somebody has logged in or out since.
     private func begin(
-        _ purpose: TokenRenewal.Purpose, wasRefused: Bool = false, _ issuer: TokenIssuer? = nil,
-        conclude: @escaping (TokenRenewal.Outcome, _ wasExchanged: Bool) -> Void
+        _ decisions: LoginRenewal, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
+        conclude: @escaping (LoginRenewal.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void
     ) {
-        let renewal = TokenRenewal(
-            purpose, of: token, initial: isSignedOut ? nil : login.token, wasRefused: wasRefused, in: store, issuer,
-            on: loop
-        ) { [self] renewal, outcome in
-            renewals.remove(renewal)
-            conclude(outcome, renewal.wasExchanged)
-            beginNext()
-            loop.renewalEnded()
+        renewals.append(changesLogin: decisions.purpose.changesLogin) { id in
+            TokenRenewal(decisions, id, since: session.changes, in: store, issuer, on: loop) {
+                [self] renewal, outcome, error in
+                renewals.remove(renewal)
+                if session.concluded(renewal.decisions, outcome, since: renewal.changes) {
+                    conclude(outcome, error, renewal.decisions.wasExchanged)
+                } else {
+                    overtaken()
+                }
+                beginNext()
+                loop.renewalEnded()
+            }
         }
-        renewals.append(renewal)
         beginNext()
     }
 
     private func beginNext() {
-        while let renewal = renewals.next() { renewal.begin() }
+        while let renewal = renewals.next() {
+            let action = session.begin(&renewal.decisions, since: renewal.changes)
+            renewal.perform(action)
+        }
     }
 
     /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
@@ -281,60 +293,80 @@ final class TokenKeeper: @unchecked Sendable {
 
     /// The loop's last.
     func shutDown() {
-        renewals.leave()
+        for purpose in renewals.leave() {
+            let change = purpose == .logOut ? "logout" : "login"
+            loop.note(.error, "the client was closed before its \(change) reached the token \(store.name)")
+        }
         inquiry?.withdraw()
     }
 
-    private func concluded(_ refresh: TokenRefresh.Refresh, _ outcome: TokenRenewal.Outcome, wasExchanged: Bool = true)
-    {
+    private func concluded(
+        _ refresh: TokenRefresh.Refresh, _ outcome: LoginRenewal.Outcome, _ error: NightjarError?, wasExchanged: Bool
+    ) {
         switch outcome {
-        case .adopted(let token): took(token, refresh, nil, wasExchanged: false)
-        case .renewed(let token, let unsaved):
-            if let unsaved { loop.note(.error, "the new token is used but not kept: \(unsaved.error.message)") }
-            took(token, refresh, unsaved, wasExchanged: true)
-        case .failed(let failure, let error):
-            self.failure = error
-            loop.note(.warning, "the token was not renewed: \(error?.message ?? "a new login is needed")")
-            perform(machine.failed(refresh, failure, wasExchanged: wasExchanged))
+        case .adopted(let token), .renewed(let token): took(token, outcome, refresh, wasExchanged: wasExchanged)
+        case .unsaved(let login):
+            if let error { loop.note(.error, "the new token is used but not saved: \(error.message)") }
+            took(login.token, outcome, refresh, wasExchanged: wasExchanged)
+        case .ended: gaveUp(refresh, .invalidGrant, error, wasExchanged: wasExchanged)
+        case .failed(let failure): gaveUp(refresh, failure, error, wasExchanged: wasExchanged)
         }
     }
 
+    private func gaveUp(
+        _ refresh: TokenRefresh.Refresh, _ failure: TokenRefresh.Failure, _ error: NightjarError?, wasExchanged: Bool
+    ) {
+        self.failure = error
+        loop.note(.warning, "the token was not renewed: \(error?.message ?? "a new login is needed")")
+        perform(machine.failed(refresh, failure, wasExchanged: wasExchanged))
+    }
+
     private func took(
-        _ token: Token, _ refresh: TokenRefresh.Refresh, _ unsaved: TokenRenewal.Unsaved?, wasExchanged: Bool
+        _ token: Token, _ outcome: LoginRenewal.Outcome, _ refresh: TokenRefresh.Refresh, wasExchanged: Bool
     ) {
         let before = machine.version
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRenew(token), wasExchanged: wasExchanged, at: now())
         // Unless the machine has moved on: to another login, or to none.
-        if machine.version != before {
-            hold(token)
-            renewals.unsaved = unsaved?.login
-        }
+        if machine.version != before, let token = session.take(outcome) { show(token) }
         perform(actions)
     }
 
+    /// Uses a token that is not of the store.
     private func hold(_ token: Token) {
-        self.token = token
+        session.hold(token)
+        show(token)
+    }
+
+    /// Requests carry it from now on.
+    private func show(_ token: Token) {
         authorization = token.authorization ?? ""
         line = try? FieldLine("Authorization", authorization)
         let before = partition
         partition = token.lineage.map { CachePartition(lineage: $0) }
+        if let partition, partition != lastPartition {
+            if lastPartition != nil { adoptions &+= 1 }
+            lastPartition = partition
+        }
         if partition != before || partition == nil { loop.chain.stage(Cache.self)?.loginChanged() }
         failure = nil
-        isSignedOut = false
     }
 
     private func forget() {
-        former = token ?? former
-        token = nil
+        session.forget()
         authorization = ""
         line = nil
         partition = nil
         loop.chain.stage(Cache.self)?.loginChanged()
-        renewals.unsaved = nil
     }
 
     private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
+
+    /// Tells the tokens of a configuration from later ones, in a store that has used them up.
+    private static func identity(of token: Token) -> UInt64 {
+        let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
+        return Digest.sha256(Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
 
     // MARK: The program's own code
 
@@ -353,19 +385,18 @@ final class TokenKeeper: @unchecked Sendable {
         inquiry = nil
         switch result {
         case .success(let token) where token.authorization != nil:
-            concluded(asked.refresh, .renewed(token, nil))
+            concluded(asked.refresh, .renewed(token), nil, wasExchanged: true)
         case .success:
             let error = NightjarError(.invalidArgument, "the token that was provided cannot stand in a header")
-            concluded(asked.refresh, .failed(.refused, error))
+            gaveUp(asked.refresh, .refused, error, wasExchanged: true)
         case .failure(let error):
-            concluded(asked.refresh, .failed(error.kind == .unauthorized ? .invalidGrant : .refused, error))
+            gaveUp(
+                asked.refresh, error.kind == .unauthorized ? .invalidGrant : .refused, error, wasExchanged: true)
         }
     }
 
     private func tellLoginRequired() {
-        guard !isSignedOut else { return }
-        isSignedOut = true
-        guard let hook = login.onLoginRequired else { return }
+        guard session.end(), let hook = login.onLoginRequired else { return }
         audience.tell(.loginRequired(hook), onLoop: hook.runsOnLoop, loop)
     }
 
@@ -375,26 +406,16 @@ final class TokenKeeper: @unchecked Sendable {
     ///
     /// - Parameter told: when it is where it is kept, with what keeps it from there; it is used all the same.
     func signIn(_ token: Token, then told: @escaping (NightjarError?) -> Void = { _ in }) {
-        var token = token
-        token.lineage = .random(in: .min ... .max)
-        hold(token)
-        logins &+= 1
-        let number = logins
-        // Until the store has it, whatever that says is older.
-        renewals.unsaved = StoredLogin(token: token, generation: .max)
-        begin(.keep(token)) { [self] outcome, _ in
-            switch outcome {
-            case .renewed(_, nil), .adopted, .failed(_, nil):
-                if logins == number { renewals.unsaved = nil }
-                told(nil)
-            case .renewed(_, .some(let unsaved)):
-                loop.note(.error, "the login is used but not kept: \(unsaved.error.message)")
-                if logins == number { renewals.unsaved = unsaved.login }
-                told(unsaved.error)
-            case .failed(_, .some(let error)):
-                loop.note(.error, "the login is used but not kept: \(error.message)")
-                told(error)
-            }
+        var random = SystemRandomNumberGenerator()
+        let keeping = session.signIn(token, using: &random)
+        renewals.overtake()
+        if let token = session.token { show(token) }
+        // When somebody has logged in or out since, this login has been replaced and is no failure.
+        begin(keeping, overtaken: { told(nil) }) { [self] outcome, error, _ in
+            guard case .unsaved = outcome else { return told(nil) }
+            let error = error ?? NightjarError(.storage, "the token \(store.name) is changed too often")
+            loop.note(.error, "the login is used but not saved: \(error.message)")
+            told(error)
         }
         perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
     }
@@ -406,31 +427,31 @@ final class TokenKeeper: @unchecked Sendable {
                 .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login"))
             )
         }
-        let number = logins
-        begin(.renew, issuer) { [self] outcome, _ in
-            let unsaved: StoredLogin? = if case .renewed(_, let unsaved) = outcome { unsaved?.login } else { nil }
-            switch outcome {
-            case .adopted where logins != number, .renewed where logins != number:
-                told(.failure(NightjarError(.cancelled, "somebody has signed in or out meanwhile")))
-            case .adopted(let token), .renewed(let token, _):
-                hold(token)
-                renewals.unsaved = unsaved
-                perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
-                told(.success(()))
-            case .failed(let failure, let error):
-                told(.failure(error ?? TokenRefresh.Reason.refreshFailed(failure).error))
+        let overtaken = NightjarError(.cancelled, "somebody has logged in or out meanwhile")
+        begin(session.logIn(), issuer, overtaken: { told(.failure(overtaken)) }) { [self] outcome, error, _ in
+            guard let token = session.take(outcome) else {
+                let failure: TokenRefresh.Failure =
+                    if case .failed(let failure) = outcome { failure } else { .invalidGrant }
+                return told(.failure(error ?? TokenRefresh.Reason.refreshFailed(failure).error))
             }
+            if case .unsaved = outcome, let error {
+                loop.note(.error, "the login is used but not saved: \(error.message)")
+            }
+            show(token)
+            perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
+            told(.success(()))
         }
     }
 
     func signOut() {
         if let partition { loop.chain.stage(Cache.self)?.forget(partition) }
-        logins &+= 1
+        let ending = session.signOut()
+        renewals.overtake()
         forget()
-        isSignedOut = true
-        begin(.forget) { [self] outcome, _ in
-            guard case .failed(_, .some(let error)) = outcome else { return }
-            loop.note(.error, "the login was not removed from where it is kept: \(error.message)")
+        begin(ending) { [self] outcome, error, _ in
+            guard outcome != .ended else { return }
+            let reason = error?.message ?? "the token \(store.name) is changed too often"
+            loop.note(.error, "the logout did not reach its store and is tried again with the next call: \(reason)")
         }
         perform(machine.signedOut())
     }

@@ -10,6 +10,7 @@ public struct TokenPlaces: Sendable, Equatable {
     public var access = JSONPointer(tokens: ["access_token"])
     public var refresh = JSONPointer(tokens: ["refresh_token"])
     public var expiry = Expiry.lifetime(JSONPointer(tokens: ["expires_in"]))
+    /// The scheme of Authorization under which the server expects the token; Bearer where its response names none.
     public var type = JSONPointer(tokens: ["token_type"])
     public var scope = JSONPointer(tokens: ["scope"])
 
@@ -37,7 +38,7 @@ public struct TokenPlaces: Sendable, Equatable {
         return .token(
             Token(
                 access: token, refresh: refresh.value(in: json)?.nonEmptyText ?? old?.refresh,
-                type: type.value(in: json)?.nonEmptyText ?? old?.type ?? "Bearer", expiry: end(in: json, now),
+                type: try type.value(in: json).tokenType(or: old?.type), expiry: end(in: json, now),
                 scope: scope.value(in: json)?.nonEmptyText ?? old?.scope))
     }
 

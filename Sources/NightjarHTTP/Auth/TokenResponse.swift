@@ -24,7 +24,8 @@ public enum TokenResponse: Sendable, Equatable {
     /// - Parameters:
     ///   - old: the token that was refreshed: what the answer leaves out stays as it was.
     ///   - now: when the request was sent; the token's life is counted from before the server's answer was under way.
-    /// - Throws: `decoding`, without a word of the answer: it may hold secrets.
+    /// - Throws: `decoding`, without a word of the answer: it may hold secrets. Also for a token of another type than Bearer,
+    ///   which the client would have to understand to use it.
     public init(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) {
@@ -51,10 +52,17 @@ public enum TokenResponse: Sendable, Equatable {
         guard let access = json["access_token"]?.nonEmptyText else {
             throw NightjarError(.decoding, "the token endpoint's answer has no \"access_token\"")
         }
+        let type = try json["token_type"].tokenType(or: old?.type)
+        // RFC 6749 section 7.1: a token whose type the client does not understand is not used.
+        guard ASCII.equalIgnoringCase(type.utf8, (old?.type ?? "bearer").utf8) || type.isBearer else {
+            throw NightjarError(
+                .decoding,
+                "the token endpoint's token is of the type \(quoted(type, limit: 40)), which this client does not support; "
+                    + "it supports Bearer")
+        }
         self = .token(
             Token(
-                access: access, refresh: json["refresh_token"]?.nonEmptyText ?? old?.refresh,
-                type: json["token_type"]?.nonEmptyText ?? old?.type ?? "Bearer",
+                access: access, refresh: json["refresh_token"]?.nonEmptyText ?? old?.refresh, type: type,
                 expiry: json["expires_in"]?.lifetime.flatMap { now.later(by: $0) },
                 scope: json["scope"]?.nonEmptyText ?? old?.scope))
     }
@@ -68,6 +76,23 @@ extension TokenResponse.Refusal {
             "the server refused the login: \(quoted(code))"
                 + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
     }
+}
+
+extension JSONValue? {
+    /// The type of a token, or that of the token before it; RFC 6750's where a server names none.
+    ///
+    /// - Throws: `decoding` for a type that is not text: it is unknown, and must not be taken for Bearer.
+    func tokenType(or old: String?) throws(NightjarError) -> String {
+        switch self {
+        case nil, .null?: return old ?? "Bearer"
+        case .string(let text)?: return text.isEmpty ? old ?? "Bearer" : text
+        default: throw NightjarError(.decoding, "the token's type in the server's response is not text")
+        }
+    }
+}
+
+extension String {
+    fileprivate var isBearer: Bool { ASCII.equalIgnoringCase(utf8, "bearer".utf8) }
 }
 
 extension JSONValue {

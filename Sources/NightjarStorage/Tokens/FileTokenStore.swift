@@ -12,8 +12,8 @@ public struct FileTokenStore: TokenStore {
 
     /// Touches nothing yet.
     ///
-    /// - Parameter key: encrypts the file with AES-256-GCM. A file without encryption is then refused, and one with it
-    ///   where there is no key.
+    /// - Parameter key: encrypts the file with AES-256-GCM, for this path: a copy at another path is refused. A file without
+    ///   encryption is refused when there is a key, and an encrypted one when there is none.
     public init(path: String, key: EncryptionKey? = nil) {
         self.path = path
         self.key = key
@@ -24,30 +24,25 @@ public struct FileTokenStore: TokenStore {
 
     public func load() throws(NightjarError) -> StoredLogin? {
         guard let content = try file.read(atMost: LoginRecord.largestSize) else { return nil }
+        let place = try recordPlace()
         do throws(LoginRecord.Failure) {
-            return try LoginRecord.decode(content, key: key)
+            return try LoginRecord.decode(content, key: key, place: place)
         } catch {
             throw failure(error.reason)
         }
     }
 
-    public func save(_ login: StoredLogin) throws(NightjarError) {
-        guard let content = LoginRecord.encode(login, key: key) else {
+    public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
+        guard let content = LoginRecord.encode(login, key: key, place: try recordPlace()) else {
             throw failure("has no room for so long a token")
         }
-        // Its own short lock: who saves a first login does not hold the one for exchanges.
+        // A short lock of its own: a login and a logout do not wait for an exchange.
         let lock = try writingLock()
         defer { lock.unlock() }
-        // What cannot be read is not written over.
-        try check(login, follows: load())
+        // A record that cannot be read is not overwritten.
+        guard login.mayReplace(try load(), of: version) else { return false }
         try file.replace(with: content)
-    }
-
-    public func clear() throws(NightjarError) {
-        let lock = try writingLock()
-        defer { lock.unlock() }
-        guard try load() != nil else { return }
-        try file.remove()
+        return true
     }
 
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {
@@ -57,6 +52,9 @@ public struct FileTokenStore: TokenStore {
     private func writingLock() throws(NightjarError) -> FileLock {
         try FileLock.wait(lockPath(), byte: Byte.writing, patience: FileTokenStore.patience)
     }
+
+    /// What an encrypted record is bound to.
+    private func recordPlace() throws(NightjarError) -> String { "file\0" + (try file.place()) }
 
     private func lockPath() throws(NightjarError) -> String { try file.place() + ".lock" }
 

@@ -1,28 +1,33 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// A login as bytes, which say when a single one of them is not as it was written.
+/// A login or its tombstone as bytes, in which a single changed byte is noticed.
 ///
 ///     0   8  "NJLOGIN\n"
-///     8   1  version, 1
+///     8   1  version, 2
 ///     9   1  sealing: 0 none, 1 AES-256-GCM
 ///     10  2  zero
 ///     12  4  length of the whole
 ///     16  8  fingerprint of the key; zero without one
 ///     24     the fields and what pads them, then their SHA-256 with what is before;
-///            or a nonce, and the fields sealed with what is before as their context
+///            or a nonce, and the fields sealed with what is before and the record's place as their context
 ///
-/// A field is a tag, four bytes of length and its bytes. Numbers are big-endian.
+/// A field is a tag, four bytes of length and its bytes. Numbers are big-endian. The place is the path and, in a database, the
+/// account: an encrypted record that is copied to another path or account cannot be read there.
 enum LoginRecord {
     /// Why bytes are no login. It ends the sentence `the token file "name" …`.
     enum Failure: Error {
-        case foreign, newer(UInt8), damaged, otherKey, needsKey, notEncrypted
+        case foreign, newer(UInt8), older(UInt8), damaged, notAuthentic, otherKey, needsKey, notEncrypted
 
         var reason: String {
             switch self {
             case .foreign: "is no token store: it is left alone; name another, or move it away"
             case .newer(let version):
                 "is of version \(version), written by a later release; this one knows version \(LoginRecord.version)"
+            case .older(let version):
+                "is of version \(version), written by an earlier release; move it away and log in again"
+            case .notAuthentic:
+                "cannot be decrypted: it is damaged, or a copy from another path or account; move it away and log in again"
             case .damaged: "is damaged and left alone; move it away and log in again"
             case .otherKey: "is encrypted under another key than the one given"
             case .needsKey: "is encrypted, and no key is given"
@@ -33,10 +38,11 @@ enum LoginRecord {
 
     private enum Field: UInt8 {
         case padding = 0, generation, access, refresh, type, expiry, scope, pendingKey, pendingBegan, lineage
+        case ending, configured
     }
 
     private static let magic = Array("NJLOGIN\n".utf8)
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     private static let headerSize = 24
     /// What is around the fields: a digest, or a nonce and a tag, which are 4 bytes less.
     private static let overhead = 32
@@ -45,8 +51,9 @@ enum LoginRecord {
 
     // MARK: Writing
 
+    /// - Parameter place: what an encrypted record is bound to.
     /// - Returns: nil when it would be longer than ``largestSize``.
-    static func encode(_ login: StoredLogin, key: EncryptionKey?) -> [UInt8]? {
+    static func encode(_ login: StoredLogin, key: EncryptionKey?, place: String) -> [UInt8]? {
         var body = fields(login)
         let size = paddedSize(headerSize + overhead + body.count)
         guard size <= largestSize else { return nil }
@@ -60,7 +67,9 @@ enum LoginRecord {
             return record + Digest.sha256(record)
         }
         let nonce = SecureRandom.bytes(AEAD.nonceSize)
-        guard let sealed = AEAD.seal(body, key: key.bytes, nonce: nonce, context: record) else { return nil }
+        guard let sealed = AEAD.seal(body, key: key.bytes, nonce: nonce, context: record + place.utf8) else {
+            return nil
+        }
         return record + nonce + sealed
     }
 
@@ -76,12 +85,16 @@ enum LoginRecord {
             bytes += value
         }
         put(.generation, [UInt8](bigEndian: login.generation))
-        put(.access, Array(login.token.access.utf8))
-        if let refresh = login.token.refresh { put(.refresh, Array(refresh.utf8)) }
-        put(.type, Array(login.token.type.utf8))
-        if let expiry = login.token.expiry { put(.expiry, bytesOf(expiry)) }
-        if let scope = login.token.scope { put(.scope, Array(scope.utf8)) }
-        if let lineage = login.token.lineage { put(.lineage, [UInt8](bigEndian: lineage)) }
+        put(.lineage, [UInt8](bigEndian: login.lineage))
+        if let token = login.token {
+            put(.access, Array(token.access.utf8))
+            if let refresh = token.refresh { put(.refresh, Array(refresh.utf8)) }
+            put(.type, Array(token.type.utf8))
+            if let expiry = token.expiry { put(.expiry, bytesOf(expiry)) }
+            if let scope = token.scope { put(.scope, Array(scope.utf8)) }
+        }
+        if let ending = login.ending { put(.ending, [ending.rawValue]) }
+        if let configured = login.configured { put(.configured, [UInt8](bigEndian: configured)) }
         if let pending = login.pending {
             put(.pendingKey, Array(pending.key.utf8))
             put(.pendingBegan, bytesOf(pending.began))
@@ -96,10 +109,10 @@ enum LoginRecord {
 
     // MARK: Reading
 
-    static func decode(_ record: [UInt8], key: EncryptionKey?) throws(Failure) -> StoredLogin {
+    static func decode(_ record: [UInt8], key: EncryptionKey?, place: String) throws(Failure) -> StoredLogin {
         guard record.starts(with: magic) else { throw .foreign }
         guard record.count > headerSize + overhead else { throw .damaged }
-        guard record[8] == version else { throw .newer(record[8]) }
+        guard record[8] == version else { throw record[8] > version ? .newer(record[8]) : .older(record[8]) }
         guard record.number(at: 12, 4) == UInt64(record.count), record[10] == 0, record[11] == 0 else { throw .damaged }
         let header = Array(record[..<headerSize])
         switch record[9] {
@@ -113,8 +126,9 @@ enum LoginRecord {
             guard Array(header.suffix(8)) == key.fingerprint else { throw .otherKey }
             let start = headerSize + AEAD.nonceSize
             let nonce = Array(record[headerSize..<start])
-            guard let body = AEAD.open(Array(record[start...]), key: key.bytes, nonce: nonce, context: header)
-            else { throw .damaged }
+            let context = header + place.utf8
+            guard let body = AEAD.open(Array(record[start...]), key: key.bytes, nonce: nonce, context: context)
+            else { throw .notAuthentic }
             return try login(body[...])
         default: throw .damaged
         }
@@ -145,21 +159,28 @@ enum LoginRecord {
             else { throw .damaged }
             return moment
         }
-        let lineage = values[.lineage]
-        guard lineage?.count ?? 8 == 8, let generation = values[.generation], generation.count == 8,
-            let access = try text(.access),
-            let type = try text(.type)
-        else { throw .damaged }
+        func number(_ field: Field) throws(Failure) -> UInt64? {
+            guard let bytes = values[field] else { return nil }
+            guard bytes.count == 8 else { throw .damaged }
+            return bytes.number(at: 0, 8)
+        }
+        guard let lineage = try number(.lineage), let generation = try number(.generation) else { throw .damaged }
+        let configured = try number(.configured)
+        if let ending = values[.ending] {
+            guard ending.count == 1, let ending = StoredLogin.Ending(rawValue: ending[0]) else { throw .damaged }
+            return StoredLogin(ending, lineage: lineage, generation: generation, configured: configured)
+        }
+        guard let access = try text(.access), let type = try text(.type) else { throw .damaged }
         var pending: PendingExchange?
         if let key = try text(.pendingKey) {
             guard let began = try moment(.pendingBegan) else { throw .damaged }
             pending = PendingExchange(key: key, began: began)
         }
+        let token = Token(
+            access: access, refresh: try text(.refresh), type: type, expiry: try moment(.expiry),
+            scope: try text(.scope))
         return StoredLogin(
-            token: Token(
-                access: access, refresh: try text(.refresh), type: type, expiry: try moment(.expiry),
-                scope: try text(.scope), lineage: lineage?.number(at: 0, 8)),
-            generation: generation.number(at: 0, 8), pending: pending)
+            token: token, lineage: lineage, generation: generation, pending: pending, configured: configured)
     }
 }
 

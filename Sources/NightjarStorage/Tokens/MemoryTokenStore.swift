@@ -23,17 +23,13 @@ public final class MemoryTokenStore: TokenStore {
         return state.withLock { $0.login }
     }
 
-    public func save(_ login: StoredLogin) throws(NightjarError) {
+    public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         try checkProcess()
-        try state.withLock { state throws(NightjarError) in
-            try check(login, follows: state.login)
+        return state.withLock { state in
+            guard login.mayReplace(state.login, of: version) else { return false }
             state.login = login
+            return true
         }
-    }
-
-    public func clear() throws(NightjarError) {
-        try checkProcess()
-        state.withLock { $0.login = nil }
     }
 
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {

@@ -139,13 +139,6 @@ struct PrivateFile {
         try syncFolder(of: place)
     }
 
-    func remove() throws(NightjarError) {
-        let place = try place()
-        unlink(place + PrivateFile.temporarySuffix)
-        guard unlink(place) == 0 || errno == ENOENT else { throw failure(errno: errno, doing: "removed") }
-        try syncFolder(of: place)
-    }
-
     /// Makes names durable: what was renamed, removed or made.
     func syncFolder(of place: String) throws(NightjarError) {
         let descriptor = open(PrivateFile.split(place).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -17,7 +17,8 @@ public struct SQLiteTokenStore: TokenStore {
     ///
     /// - Parameters:
     ///   - account: which login of the file; any text.
-    ///   - key: encrypts this login with AES-256-GCM.
+    ///   - key: encrypts this login with AES-256-GCM, for this file and account: a copy of the row or the file elsewhere is
+    ///     refused.
     ///   - patience: seconds that one statement waits for other processes.
     public init(path: String, account: String, key: EncryptionKey? = nil, patience: Double = 5) {
         self.path = path
@@ -33,41 +34,33 @@ public struct SQLiteTokenStore: TokenStore {
         let place = try file.place()
         guard try isThere(place) else { return nil }
         return try use(place) { (database) throws(DatabaseError) -> Result<StoredLogin?, NightjarError> in
-            try database.reading { () throws(DatabaseError) in try read(database) }
+            try database.reading { () throws(DatabaseError) in try read(database, place) }
         }
     }
 
-    public func save(_ login: StoredLogin) throws(NightjarError) {
-        guard let record = LoginRecord.encode(login, key: key) else { throw failure("has no room for so long a token") }
+    public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         let place = try file.place()
+        guard let record = LoginRecord.encode(login, key: key, place: recordPlace(place)) else {
+            throw failure("has no room for so long a token")
+        }
         let isNew = try !isThere(place)
-        try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
-            try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
-                // What cannot be read is not written over.
-                let stored = try read(database)
-                do throws(NightjarError) {
-                    try check(login, follows: stored.get())
-                } catch {
-                    return .failure(error)
+        var isRepeated = false
+        let isSaved = try use(place) { (database) throws(DatabaseError) -> Result<Bool, NightjarError> in
+            try database.transaction { () throws(DatabaseError) -> Result<Bool, NightjarError> in
+                // A record that cannot be read is not overwritten.
+                switch try read(database, place) {
+                case .failure(let error): return .failure(error)
+                case .success(let stored):
+                    guard login.mayReplace(stored, of: version) else { return .success(false) }
+                    isRepeated = stored == login
                 }
                 try database.prepare("REPLACE INTO login (account, record) VALUES (?, ?)")
                     .run([.text(account), .blob(record)])
-                return .success(())
+                return .success(true)
             }
         }
-        if isNew { try file.syncFolder(of: place) }
-    }
-
-    public func clear() throws(NightjarError) {
-        let place = try file.place()
-        guard try isThere(place) else { return }
-        try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
-            try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
-                if case .failure(let error) = try read(database) { return .failure(error) }
-                try database.prepare("DELETE FROM login WHERE account = ?").run([.text(account)])
-                return .success(())
-            }
-        }
+        if isNew || isRepeated { try file.syncFolder(of: place) }
+        return isSaved
     }
 
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {
@@ -95,6 +88,9 @@ public struct SQLiteTokenStore: TokenStore {
             }
         }
     }
+
+    /// What an encrypted record is bound to: a row copied to another account or file is refused.
+    private func recordPlace(_ place: String) -> String { "sqlite\0\(place)\0\(account)" }
 
     // MARK: Database
 
@@ -144,13 +140,15 @@ public struct SQLiteTokenStore: TokenStore {
         return try result.get()
     }
 
-    private func read(_ database: Database) throws(DatabaseError) -> Result<StoredLogin?, NightjarError> {
+    private func read(_ database: Database, _ place: String) throws(DatabaseError) -> Result<
+        StoredLogin?, NightjarError
+    > {
         let record = try database.prepare("SELECT record FROM login WHERE account = ?").first([.text(account)]) {
             $0.blob(0)
         }
         guard let record else { return .success(nil) }
         do throws(LoginRecord.Failure) {
-            return .success(try LoginRecord.decode(record ?? [], key: key))
+            return .success(try LoginRecord.decode(record ?? [], key: key, place: recordPlace(place)))
         } catch {
             return .failure(failure(error.reason))
         }

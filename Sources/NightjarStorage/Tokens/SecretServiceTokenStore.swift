@@ -31,29 +31,26 @@ public struct SecretServiceTokenStore: TokenStore {
             throw failure(LoginRecord.Failure.foreign.reason)
         }
         do throws(LoginRecord.Failure) {
-            return try LoginRecord.decode(record, key: nil)
+            return try LoginRecord.decode(record, key: nil, place: "")
         } catch {
             throw failure(error.reason)
         }
     }
 
-    public func save(_ login: StoredLogin) throws(NightjarError) {
+    public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         try checkUse()
-        guard let record = LoginRecord.encode(login, key: nil) else { throw failure("has no room for so long a token") }
+        guard let record = LoginRecord.encode(login, key: nil, place: "") else {
+            throw failure("has no room for so long a token")
+        }
         let lock = try FileLock.wait(lockPath(), byte: Byte.writing, patience: .seconds(30))
         defer { lock.unlock() }
-        // What cannot be read is not written over.
-        try check(login, follows: load())
+        // A record that cannot be read is not overwritten.
+        guard login.mayReplace(try load(), of: version) else { return false }
         var message: UnsafeMutablePointer<CChar>?
         let label = "\(service) (\(account))"
         _ = try isFound(
             csecret_store(service, account, label, SecretServiceTokenStore.text(record), &message), message)
-    }
-
-    public func clear() throws(NightjarError) {
-        guard try load() != nil else { return }
-        var message: UnsafeMutablePointer<CChar>?
-        _ = try isFound(csecret_clear(service, account, &message), message)
+        return true
     }
 
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {

@@ -1,48 +1,39 @@
 import NightjarHTTP
 
-/// Where one login is kept, for any number of clients and processes.
+/// Keeps one login for any number of clients and processes.
 ///
-/// Whoever is about to redeem the refresh token takes the lock, loads, saves its intent (the same token with
-/// ``StoredLogin/pending``), and after the exchange saves what came of it and unlocks. Each of these blocks, and not for
-/// long. Who only wants the newest token loads without the lock and sees a whole record.
+/// A client that is about to redeem the refresh token takes the lock, loads, saves its intent (the same token with
+/// ``StoredLogin/pending``), and after the exchange saves the result and unlocks. A login and a logout are saved without the
+/// lock. Each call blocks, but not for long. A reader needs no lock and sees a whole record.
 ///
-/// What is damaged, of another program or not to be opened with the key at hand is an error, and is never written over.
+/// A record that is damaged, belongs to another program or cannot be decrypted is an error and is never overwritten.
 public protocol TokenStore: Sendable {
-    /// For messages: `file "x"`. No secret is in it.
+    /// For messages: `file "x"`. Contains no secret.
     var name: String { get }
 
-    /// - Returns: nil when there is no login.
+    /// - Returns: nil when nobody has logged in or out yet.
     func load() throws(NightjarError) -> StoredLogin?
 
-    /// Keeps `login` in place of what there was; durable when it returns. When it throws, what there was is still there,
-    /// or `login` is, and a ``load()`` tells which.
+    /// Replaces the record of this version with `login`, as one atomic step between processes; durable when it returns true.
+    /// A logout is a save, too: of a tombstone. When it throws, the store holds the old record or `login`; saving `login`
+    /// again is then correct in both cases.
     ///
-    /// - Throws: also when the store has this generation or a later one already: somebody has saved since it was loaded.
-    func save(_ login: StoredLogin) throws(NightjarError)
+    /// - Parameter version: nil: the store is unused.
+    /// - Returns: false when the store holds another version: another client has saved since. Nothing has changed then.
+    func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool
 
-    /// Forgets the login, durably. Nothing when there is none.
-    func clear() throws(NightjarError)
-
-    /// - Returns: nil while another process or client has it. Released by `unlock` or by the death of the process.
+    /// - Returns: nil while another process or client has the lock. It ends with `unlock` or with the process.
     func tryLock() throws(NightjarError) -> (any TokenLock)?
 }
 
-/// Lets go by itself when nobody holds it any more.
+/// Unlocks by itself when nobody holds it any more.
 public protocol TokenLock: Sendable {
-    /// A second time does nothing, and so it does in the child of a fork: the lock is its parent's.
+    /// Does nothing the second time, and in the child of a fork: the lock is the parent's.
     func unlock()
 }
 
 extension TokenStore {
     func failure(_ reason: String, code: Int32 = 0) -> NightjarError {
         NightjarError(.storage, "the token \(name) \(reason)", code: code)
-    }
-
-    /// That `login` follows on `stored`: the order of saves does not depend on the locks alone.
-    func check(_ login: StoredLogin, follows stored: StoredLogin?) throws(NightjarError) {
-        guard let stored, stored.generation >= login.generation else { return }
-        throw failure(
-            "has login \(stored.generation) already, and \(login.generation) was to be saved: another has saved since; "
-                + "load it again")
     }
 }

@@ -53,6 +53,21 @@ import Testing
         #expect(try Self.token(#"{"access_token":"b"}"#)?.refresh == nil)
     }
 
+    /// RFC 6749 section 7.1: a token of an unknown type is not used, and above all not as a bearer token.
+    @Test(arguments: [#""mac""#, #""DPoP""#, #""N_A""#, "7", "true", "{}", #"["bearer"]"#])
+    func aTokenOfAnUnknownTypeIsRefused(type: String) throws {
+        let body = #"{"access_token":"geheim","token_type":\#(type)}"#
+        let failure = #expect(throws: NightjarError.self) { try Self.read(body) }
+        #expect(failure?.kind == .decoding)
+        #expect(failure?.message.contains("type") == true && failure?.message.contains("geheim") == false)
+    }
+
+    @Test(arguments: [#""bearer""#, #""BEARER""#, #""""#, "null"])
+    func aBearerTokenAndOneWithoutATypeAreUsed(type: String) throws {
+        let token = try Self.token(#"{"access_token":"a","token_type":\#(type)}"#)
+        #expect(token?.authorization == "Bearer a")
+    }
+
     @Test(arguments: [200, 400, 401])
     func anErrorIsReadWhateverTheStatus(status: Int) throws {
         let answer = try Self.read(#"{"error":"invalid_grant","error_description":"expired"}"#, status: status)

@@ -1,0 +1,444 @@
+/// One use of a credential store that clients and processes share: a refresh, a login or a logout.
+///
+///     renew, look, logIn:
+///       load ──serves──▶ adopted
+///        └─▶ lock ─▶ load ──serves──▶ adopted
+///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ renewed, or unsaved
+///                     └─logged out──▶ ended
+///     keep, logOut:
+///       load ─▶ save ─▶ renewed, unsaved or ended
+///
+/// A save is a compare-and-swap on the version of the record. When another process has saved since, the renewal loads again
+/// and decides again, so that an older login never replaces a later one. The lock only keeps two processes from spending the
+/// same refresh token. A login and a logout need no lock, and the holder of the lock notices them when it saves.
+///
+/// The intent is on disk before the refresh token is spent, with the idempotency key by which a server returns the same
+/// response to a process that takes over. The new token is on disk before it is used.
+///
+/// Each event returns the one action to carry out next.
+public struct LoginRenewal: Sendable {
+    public enum Purpose: Sendable, Equatable {
+        /// A call needs another token.
+        case renew
+        /// The session has ended: adopts a login that somebody else has made since.
+        case look(Former)
+        /// The caller logs in, in the way of a call that needs a token; also after a logout.
+        case logIn
+        /// A login has brought this token.
+        case keep(Token)
+        case logOut
+
+        public var changesLogin: Bool {
+            switch self {
+            case .renew, .look, .logIn: false
+            case .keep, .logOut: true
+            }
+        }
+    }
+
+    /// The login that an ended session had.
+    public enum Former: Sendable, Equatable {
+        case none
+        /// A stored login of this lineage is not a new one. `mustEnd`: its logout did not reach the store and is saved now.
+        case lineage(UInt64, mustEnd: Bool)
+        /// The user logged out while the store could not be read: the login that it holds now is not taken for a new one. The
+        /// one that the client had is ended there.
+        case unknown(UInt64?)
+    }
+
+    /// How the client can get a token without a person.
+    public struct Abilities: Sendable {
+        /// With a refresh token.
+        public var refreshes: Bool
+        /// With credentials of its own.
+        public var logsInByItself: Bool
+
+        public init(refreshes: Bool, logsInByItself: Bool) {
+            self.refreshes = refreshes
+            self.logsInByItself = logsInByItself
+        }
+    }
+
+    public enum Action: Sendable, Equatable {
+        /// Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
+        case load
+        /// Take the lock and keep it until the end. Report with ``locked()`` or ``lockFailed(_:)``.
+        case lock
+        /// Compare-and-swap. Report with ``saved(at:using:)``, ``conflicted(afterFailure:)`` or ``saveFailed()``; `isCritical`: try again
+        /// before a failure is reported, because what is not saved is lost.
+        case save(StoredLogin, replacing: LoginVersion?, isCritical: Bool)
+        /// Request a token with this one, or with the client's own credentials where it has no refresh token. Report with
+        /// ``exchanged(_:at:using:)``. A key says that the refresh token is spent.
+        case exchange(Token?, key: String?)
+        case end(Outcome)
+    }
+
+    public enum Outcome: Sendable, Equatable {
+        /// Found in the store.
+        case adopted(Token)
+        /// New, and in the store.
+        case renewed(Token)
+        /// In use, but not in the store.
+        case unsaved(UnsavedLogin)
+        case ended
+        case failed(TokenRefresh.Failure)
+    }
+
+    /// What an exchange came to.
+    public enum Result: Sendable, Equatable {
+        case token(Token)
+        case invalidGrant
+        /// Another refusal, which spends nothing.
+        case refused
+        /// The server cannot have seen the request.
+        case notSent
+        /// Nobody knows whether the server has spent the token.
+        case unknown(TokenRefresh.Failure)
+    }
+
+    public let purpose: Purpose
+    private let held: Token?
+    private let abilities: Abilities
+    private let configured: ConfiguredToken?
+    /// What the client holds and its store lacks.
+    private(set) var unsaved: UnsavedLogin?
+    /// What the store held last.
+    public private(set) var seen: SeenLogin
+    private(set) var hasLoaded = false
+    /// Whether the server was asked.
+    public private(set) var wasExchanged = false
+    private var state = State.idle
+    private var isLocked = false
+    public private(set) var isAbandoned = false
+    private var rounds = 0
+    /// A save of the new login failed, and may have taken place.
+    private var mayBeStored = false
+    private var triedConfigured = false
+    private var triedItself = false
+
+    /// - Parameters:
+    ///   - held: the token in use, which expires or was refused; nil: none.
+    ///   - seen: what the client knows of the store.
+    public init(
+        _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: SeenLogin, _ abilities: Abilities
+    ) {
+        self.purpose = purpose
+        self.held = held
+        self.configured = configured
+        self.seen = seen
+        self.abilities = abilities
+    }
+
+    /// Whether something would be lost if the client ended now.
+    public var mustNotBeCut: Bool {
+        switch state {
+        case .ended: false
+        case .idle, .loading, .locking: purpose.changesLogin
+        case .savingIntent, .exchanging, .savingToken, .savingEnd, .savingRefusal, .settling: true
+        }
+    }
+
+    // MARK: Events
+
+    /// - Parameter unsaved: what the client holds and its store lacks, as of now.
+    public mutating func begin(unsaved: UnsavedLogin?) -> Action {
+        self.unsaved = unsaved
+        return load()
+    }
+
+    /// Ends without having done anything.
+    public mutating func drop() -> Action { end(.failed(.storage)) }
+
+    /// The client closes, or somebody has logged in or out: an exchange that has not begun does not begin.
+    public mutating func abandon() { isAbandoned = true }
+
+    public mutating func loaded(
+        _ stored: StoredLogin?, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> Action {
+        guard case .loading = state else { return unexpected() }
+        seen = .version(stored?.version)
+        hasLoaded = true
+        switch purpose {
+        case .keep(let token):
+            // It reached the store with a save that was reported as failed, and other clients have used it since.
+            if let stored, stored.lineage == token.lineage { return end(stored.token.map(Outcome.adopted) ?? .ended) }
+            if mayBeStored { return end(.adopted(token)) }
+            let login = UnsavedLogin.Origin.login(before: seen, mayBeStored: false)
+            return save(token, lineage: token.lineage ?? random.next(), over: stored, configured: nil, origin: login)
+        case .logOut: return end(stored, of: stored?.lineage ?? random.next())
+        case .look(let former):
+            guard let stored else {
+                // A logout that could not be saved is saved now.
+                if case .unknown = former { return end(nil, of: random.next()) }
+                return end(.ended)
+            }
+            guard stored.token != nil else { return end(.ended) }
+            switch former {
+            case .lineage(stored.lineage, mustEnd: true), .unknown(stored.lineage):
+                return end(stored, of: stored.lineage)
+            case .lineage(stored.lineage, mustEnd: false), .unknown: return end(.ended)
+            case .lineage, .none: break
+            }
+        case .renew, .logIn: break
+        }
+        return decide(stored, at: now, using: &random)
+    }
+
+    public mutating func loadFailed() -> Action { storeFailed() }
+
+    public mutating func locked() -> Action {
+        guard case .locking = state else { return unexpected() }
+        isLocked = true
+        return load()
+    }
+
+    public mutating func lockFailed(_ failure: TokenRefresh.Failure) -> Action {
+        guard case .locking = state else { return unexpected() }
+        return end(.failed(failure))
+    }
+
+    public mutating func saved(at now: Timestamp, using random: inout some RandomNumberGenerator) -> Action {
+        switch state {
+        case .savingIntent(var exchange, let intent):
+            seen = .version(intent.version)
+            exchange.over = intent
+            // From now on the store has its token.
+            unsaved = nil
+            return send(exchange)
+        case .savingToken(let login, _):
+            seen = .version(login.version)
+            return login.token.map { end(.renewed($0)) } ?? unexpected()
+        case .savingEnd(let tombstone):
+            seen = .version(tombstone.version)
+            return end(.ended)
+        case .savingRefusal(let refused, let tombstone):
+            seen = .version(tombstone.version)
+            return tryOtherways(after: refused, over: tombstone, at: now, using: &random)
+        case .settling(let failure): return end(.failed(failure))
+        case .idle, .loading, .locking, .exchanging, .ended: return unexpected()
+        }
+    }
+
+    /// Another process has saved since.
+    ///
+    /// - Parameter afterFailure: an earlier try of this save failed. It may have taken place, and been replaced.
+    public mutating func conflicted(afterFailure: Bool) -> Action {
+        if afterFailure {
+            mayBeStored = true
+            unsaved = unsaved?.afterFailedSave
+        }
+        switch state {
+        case .savingIntent, .savingToken, .savingEnd, .savingRefusal:
+            rounds += 1
+            return rounds < LoginRenewal.mostRounds ? load() : storeFailed()
+        case .settling(let failure): return end(.failed(failure))
+        case .idle, .loading, .locking, .exchanging, .ended: return unexpected()
+        }
+    }
+
+    public mutating func saveFailed() -> Action {
+        switch state {
+        case .savingToken(let login, let origin):
+            return login.token.map { end(.unsaved(UnsavedLogin(token: $0, origin: origin.afterFailedSave))) }
+                ?? unexpected()
+        case .settling(let failure): return end(.failed(failure))
+        case .savingIntent:
+            unsaved = unsaved?.afterFailedSave
+            return end(.failed(.storage))
+        case .savingEnd, .savingRefusal: return end(.failed(.storage))
+        case .idle, .loading, .locking, .exchanging, .ended: return unexpected()
+        }
+    }
+
+    public mutating func exchanged(
+        _ result: Result, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> Action {
+        guard case .exchanging(let exchange) = state else { return unexpected() }
+        switch result {
+        case .token(let token):
+            guard let origin = exchange.separate else {
+                return save(
+                    token, lineage: exchange.lineage, over: exchange.over,
+                    configured: exchange.configured ?? exchange.over?.configured, origin: exchange.origin)
+            }
+            var token = token
+            token.lineage = exchange.lineage
+            return end(.unsaved(UnsavedLogin(token: token, origin: origin)))
+        case .invalidGrant:
+            // The client's own credentials were refused, and the store has no login that has ended with them.
+            guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
+            let tombstone = StoredLogin(
+                .refused, lineage: over.lineage, generation: StoredLogin.generation(after: over),
+                configured: over.configured)
+            state = .savingRefusal(exchange, tombstone)
+            return .save(tombstone, replacing: over.version, isCritical: true)
+        case .refused: return settle(exchange, .refused)
+        case .notSent: return settle(exchange, .network)
+        case .unknown(let failure): return end(.failed(failure))
+        }
+    }
+
+    // MARK: Decisions
+
+    private mutating func decide(
+        _ stored: StoredLogin?, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> Action {
+        switch unsaved?.standing(over: stored) {
+        case .missing:
+            guard let unsaved else { return unexpected() }
+            guard isLocked else { return lock() }
+            guard !serves(unsaved.token, at: now) else {
+                return save(
+                    unsaved.token, lineage: unsaved.lineage, over: stored, configured: stored?.configured,
+                    origin: unsaved.origin)
+            }
+            return exchange(Basis(unsaved.token, unsaved.lineage), over: stored, at: now, using: &random)
+        case .separate:
+            guard let unsaved else { return unexpected() }
+            guard !serves(unsaved.token, at: now) else { return end(.unsaved(unsaved)) }
+            return exchange(
+                Basis(unsaved), over: stored, at: now, using: &random)
+        case .superseded, nil: break
+        }
+        if let token = stored?.token {
+            if serves(token, at: now) { return end(.adopted(token)) }
+            guard isLocked else { return lock() }
+            let basis = Basis(token, stored?.lineage, key: stored?.pending?.key)
+            return exchange(basis, over: stored, at: now, using: &random)
+        }
+        guard stored?.ending != .loggedOut || purpose == .logIn else { return end(.ended) }
+        guard isLocked else { return lock() }
+        guard let configured = usable(over: stored) else {
+            return exchange(Basis(nil, nil), over: stored, at: now, using: &random)
+        }
+        guard held == nil, serves(configured.token, at: now) else {
+            triedConfigured = true
+            return exchange(Basis(configured), over: stored, at: now, using: &random)
+        }
+        return save(
+            configured.token, lineage: random.next(), over: stored, configured: configured.identity,
+            origin: .login(before: .version(stored?.version), mayBeStored: false))
+    }
+
+    /// The configured token, unless a client has put it into the store before: its refresh token is spent by now.
+    private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
+        guard let configured, !triedConfigured else { return nil }
+        // A store that has lost the login of a client: somebody has removed it.
+        guard let stored else { return held == nil ? configured : nil }
+        return stored.configured == configured.identity ? nil : configured
+    }
+
+    /// Whether a token serves where the one that is held does not.
+    private func serves(_ token: Token, at now: Timestamp) -> Bool {
+        if held != nil, token.access == held?.access { return false }
+        return token.expiry.map { $0 > now } ?? true
+    }
+
+    /// The server has ended the stored login.
+    private mutating func tryOtherways(
+        after refused: Exchange, over tombstone: StoredLogin, at now: Timestamp,
+        using random: inout some RandomNumberGenerator
+    ) -> Action {
+        // A logout in this client stands, though another process has logged in since.
+        if case .look = purpose { return end(.ended) }
+        if let configured = usable(over: tombstone), configured.token.refresh != refused.token?.refresh,
+            configured.token.refresh != held?.refresh
+        {
+            triedConfigured = true
+            return exchange(Basis(configured), over: tombstone, at: now, using: &random)
+        }
+        guard !triedItself, refused.key != nil, abilities.logsInByItself else { return end(.ended) }
+        triedItself = true
+        return exchange(Basis(nil, nil), over: tombstone, at: now, using: &random)
+    }
+
+    // MARK: Steps
+
+    private mutating func load() -> Action {
+        state = .loading
+        return .load
+    }
+
+    private mutating func lock() -> Action {
+        state = .locking
+        return .lock
+    }
+
+    private mutating func exchange(
+        _ basis: Basis, over stored: StoredLogin?, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> Action {
+        guard !isAbandoned else { return end(.failed(.network)) }
+        let spends = basis.token?.refresh != nil && abilities.refreshes
+        guard spends || abilities.logsInByItself else { return end(.ended) }
+        // The refresh token may have reached the server already: with another key it would be spent twice.
+        let taken = basis.key.flatMap { IdempotencyKey($0) }
+        let key = spends ? (taken ?? IdempotencyKey(using: &random)).text : nil
+        let exchange = Exchange(
+            token: basis.token, key: key, over: stored, lineage: basis.lineage ?? random.next(),
+            takesOver: taken != nil, separate: basis.separate, configured: basis.configured)
+        if basis.separate != nil { unsaved?.key = key }
+        guard let token = basis.token, let key, basis.separate == nil else { return send(exchange) }
+        let intent = StoredLogin(
+            token: token, lineage: exchange.lineage, generation: StoredLogin.generation(after: stored),
+            pending: PendingExchange(key: key, began: now), configured: basis.configured ?? stored?.configured)
+        state = .savingIntent(exchange, intent)
+        return .save(intent, replacing: stored?.version, isCritical: false)
+    }
+
+    private mutating func send(_ exchange: Exchange) -> Action {
+        state = .exchanging(exchange)
+        wasExchanged = true
+        return .exchange(exchange.token, key: exchange.key)
+    }
+
+    private mutating func save(
+        _ token: Token, lineage: UInt64, over stored: StoredLogin?, configured: UInt64?, origin: UnsavedLogin.Origin
+    ) -> Action {
+        let login = StoredLogin(
+            token: token, lineage: lineage, generation: StoredLogin.generation(after: stored),
+            configured: configured ?? stored?.configured)
+        state = .savingToken(login, origin)
+        return .save(login, replacing: stored?.version, isCritical: true)
+    }
+
+    private mutating func end(_ stored: StoredLogin?, of lineage: UInt64) -> Action {
+        // Also over another tombstone: a login that was not saved and came before this logout must not replace it.
+        let tombstone = StoredLogin(
+            .loggedOut, lineage: lineage, generation: StoredLogin.generation(after: stored),
+            configured: stored?.configured)
+        state = .savingEnd(tombstone)
+        return .save(tombstone, replacing: stored?.version, isCritical: true)
+    }
+
+    /// Takes back an intent that has spent nothing, unless another process may have spent something with it.
+    private mutating func settle(_ exchange: Exchange, _ failure: TokenRefresh.Failure) -> Action {
+        if !exchange.takesOver { unsaved?.key = nil }
+        guard exchange.key != nil, exchange.separate == nil, !exchange.takesOver, var login = exchange.over else {
+            return end(.failed(failure))
+        }
+        login = StoredLogin(
+            token: exchange.token ?? Token(access: ""), lineage: login.lineage,
+            generation: StoredLogin.generation(after: login), configured: login.configured)
+        state = .settling(failure)
+        return .save(login, replacing: exchange.over?.version, isCritical: true)
+    }
+
+    /// The store cannot be read or written: a new login is used without it.
+    private mutating func storeFailed() -> Action {
+        guard case .keep(let token) = purpose else { return end(.failed(.storage)) }
+        return end(.unsaved(UnsavedLogin(token: token, origin: .login(before: seen, mayBeStored: mayBeStored))))
+    }
+
+    private mutating func end(_ outcome: Outcome) -> Action {
+        state = .ended
+        return .end(outcome)
+    }
+
+    private mutating func unexpected() -> Action {
+        assertionFailure("an event that no action has asked for")
+        return end(.failed(.storage))
+    }
+
+    /// Conflicts after which a renewal gives up: each means that another process has logged in or out.
+    private static let mostRounds = 16
+}

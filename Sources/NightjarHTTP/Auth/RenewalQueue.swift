@@ -1,0 +1,45 @@
+/// The order in which one client uses its credential store.
+///
+/// Logins and logouts take effect in their order and wait for nothing else: an exchange with the server may take a minute.
+/// A renewal waits for the logins and logouts before it, whose outcome it must find in the store, and for the renewal
+/// before it, whose token it may have to save.
+public struct RenewalQueue: Sendable {
+    public typealias ID = UInt64
+
+    private struct Entry {
+        let id: ID
+        let changesLogin: Bool
+        var isRunning = false
+    }
+
+    /// Running and waiting, in the order in which they came.
+    private var entries: [Entry] = []
+    private var lastID: ID = 0
+
+    public init() {}
+
+    public var isEmpty: Bool { entries.isEmpty }
+
+    public mutating func append(changesLogin: Bool) -> ID {
+        lastID += 1
+        entries.append(Entry(id: lastID, changesLogin: changesLogin))
+        return lastID
+    }
+
+    /// - Returns: the next that begins now. It may end at once, so ask again after that.
+    public mutating func next() -> ID? {
+        var (isChanging, isRenewing) = (false, false)
+        for index in entries.indices {
+            let entry = entries[index]
+            let mustWait = entry.changesLogin ? isChanging : isChanging || isRenewing
+            if !entry.isRunning, !mustWait {
+                entries[index].isRunning = true
+                return entry.id
+            }
+            if entry.changesLogin { isChanging = true } else { isRenewing = true }
+        }
+        return nil
+    }
+
+    public mutating func remove(_ id: ID) { entries.removeAll { $0.id == id } }
+}

@@ -1,0 +1,136 @@
+/// The login of one client as its store's other clients see it: the token in use, what of it is not saved, and whether the
+/// login has ended. Decides what each use of the store is for, and what its outcome means.
+public struct TokenSession: Sendable {
+    public private(set) var token: Token?
+    /// The login has ended. A token can come from ``signIn(_:using:)``, ``logIn()`` or a login in another process.
+    public private(set) var hasEnded = false
+    /// Counts logins and logouts: the outcome of a renewal that began before the last one is void.
+    public private(set) var changes: UInt64 = 0
+    private var former = LoginRenewal.Former.none
+    private var unsaved: UnsavedLogin?
+    private var seen = SeenLogin.unknown
+    private let configured: ConfiguredToken?
+    private let abilities: LoginRenewal.Abilities
+
+    public init(configured: ConfiguredToken?, _ abilities: LoginRenewal.Abilities) {
+        self.configured = configured
+        self.abilities = abilities
+    }
+
+    // MARK: Uses of the store
+
+    /// For a call that needs another token.
+    public func renewal() -> LoginRenewal {
+        LoginRenewal(
+            hasEnded ? .look(former) : .renew, held: token, configured: hasEnded ? nil : configured, seen: seen,
+            abilities)
+    }
+
+    /// For a caller that logs in without a person.
+    public func logIn() -> LoginRenewal {
+        LoginRenewal(.logIn, held: token, configured: hasEnded ? nil : configured, seen: seen, abilities)
+    }
+
+    /// A new login, whose token is used from now on.
+    public mutating func signIn(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginRenewal {
+        var token = token
+        token.lineage = random.next()
+        changes &+= 1
+        hold(token)
+        unsaved = nil
+        return LoginRenewal(.keep(token), held: token, configured: nil, seen: seen, abilities)
+    }
+
+    public mutating func signOut() -> LoginRenewal {
+        changes &+= 1
+        let held = token
+        forget()
+        hasEnded = true
+        return LoginRenewal(.logOut, held: held, configured: nil, seen: seen, abilities)
+    }
+
+    /// The first action of a renewal, as things are now.
+    ///
+    /// - Parameter changes: ``changes`` when the renewal was made. One that a login or logout has overtaken ends at once.
+    public func begin(_ renewal: inout LoginRenewal, since changes: UInt64) -> LoginRenewal.Action {
+        guard changes == self.changes || renewal.purpose.changesLogin else { return renewal.drop() }
+        return renewal.begin(unsaved: unsaved)
+    }
+
+    // MARK: Outcomes
+
+    /// - Parameter changes: ``changes`` when the renewal was made.
+    /// - Returns: whether its outcome is still wanted.
+    public mutating func concluded(
+        _ renewal: LoginRenewal, _ outcome: LoginRenewal.Outcome, since changes: UInt64
+    ) -> Bool {
+        guard changes == self.changes else { return false }
+        seen = renewal.seen
+        switch (renewal.purpose, outcome) {
+        case (.keep, .unsaved(let login)): unsaved = login
+        case (.keep, _): unsaved = nil
+        case (.logOut, .ended): learnFormer()
+        case (.logOut, _):
+            // A logout that did not reach the store.
+            if renewal.hasLoaded, case .version(let version?) = seen {
+                former = .lineage(version.lineage, mustEnd: true)
+            } else if case .lineage(let lineage, _) = former {
+                former = .unknown(lineage)
+            } else if former == .none {
+                former = .unknown(nil)
+            }
+        case (.look, .ended):
+            if case .lineage(let lineage, _) = former {
+                former = .lineage(lineage, mustEnd: false)
+            } else if case .unknown = former {
+                learnFormer()
+            }
+        case (_, .unsaved(let login)): unsaved = login
+        // With the key of an exchange whose response was lost.
+        case (_, .failed): unsaved = renewal.unsaved
+        case (_, .adopted), (_, .renewed), (_, .ended): unsaved = nil
+        }
+        return true
+    }
+
+    private mutating func learnFormer() {
+        guard case .version(let version) = seen else { return }
+        former = version.map { .lineage($0.lineage, mustEnd: false) } ?? .none
+    }
+
+    /// Uses the token of an outcome.
+    ///
+    /// - Returns: nil for an outcome without one.
+    public mutating func take(_ outcome: LoginRenewal.Outcome) -> Token? {
+        switch outcome {
+        case .adopted(let token), .renewed(let token):
+            hold(token)
+            return token
+        case .unsaved(let login):
+            hold(login.token)
+            return login.token
+        case .ended, .failed: return nil
+        }
+    }
+
+    /// Uses a token that is not of the store.
+    public mutating func hold(_ token: Token) {
+        self.token = token
+        hasEnded = false
+    }
+
+    /// The login has ended: its token is not used any more.
+    public mutating func forget() {
+        if let lineage = token?.lineage { former = .lineage(lineage, mustEnd: false) }
+        token = nil
+        unsaved = nil
+    }
+
+    /// Somebody has to log in.
+    ///
+    /// - Returns: whether that is news.
+    public mutating func end() -> Bool {
+        defer { hasEnded = true }
+        return !hasEnded
+    }
+}
