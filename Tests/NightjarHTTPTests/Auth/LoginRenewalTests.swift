@@ -179,7 +179,8 @@ import Testing
         var logout = session.signOut()
         _ = session.begin(&logout, since: session.changes)
         #expect(logout.loadFailed() == .end(.failed(.storage)))
-        #expect(session.concluded(logout, .failed(.storage), since: session.changes))
+        let isWanted = session.concluded(logout, .failed(.storage), since: session.changes)
+        #expect(isWanted)
         // Another process has refreshed the login: it is still the one that was logged out of.
         let refreshed = stored(Token(access: "a1", refresh: "ra1", lineage: 1), 7)
         var look = session.renewal()
@@ -190,7 +191,8 @@ import Testing
                 == .save(end, replacing: refreshed.version, isCritical: true))
         #expect(look.saved(at: now, using: &random) == .end(.ended))
         // A new login in another process is found.
-        #expect(session.concluded(look, .ended, since: session.changes))
+        let isStillWanted = session.concluded(look, .ended, since: session.changes)
+        #expect(isStillWanted)
         var next = session.renewal()
         _ = session.begin(&next, since: session.changes)
         #expect(next.loaded(stored(bob, 9), at: now, using: &random) == .end(.adopted(bob)))
