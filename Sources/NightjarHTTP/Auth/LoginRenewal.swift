@@ -167,17 +167,16 @@ public struct LoginRenewal: Sendable {
             return save(token, lineage: token.lineage ?? random.next(), over: stored, configured: nil, origin: login)
         case .logOut: return end(stored, of: stored?.lineage ?? random.next())
         case .look(let former):
-            guard let stored else {
-                // A logout that could not be saved is saved now.
-                if case .unknown = former { return end(nil, of: random.next()) }
-                return end(.ended)
-            }
-            guard stored.token != nil else { return end(.ended) }
+            let hasLogin = stored?.token != nil
             switch former {
-            case .lineage(stored.lineage, mustEnd: true), .unknown(stored.lineage):
-                return end(stored, of: stored.lineage)
-            case .lineage(stored.lineage, mustEnd: false), .unknown: return end(.ended)
-            case .lineage, .none: break
+            // A logout that could not be saved is saved now, unless somebody has logged in meanwhile.
+            case .lineage(let lineage, mustEnd: true) where !hasLogin || stored?.lineage == lineage:
+                return end(stored, of: lineage)
+            case .unknown(let lineage):
+                guard !hasLogin || stored?.lineage == lineage else { return end(.ended) }
+                return end(stored, of: stored?.lineage ?? random.next())
+            case .lineage(let lineage, mustEnd: false) where stored?.lineage == lineage: return end(.ended)
+            case .lineage, .none: if !hasLogin { return end(.ended) }
             }
         case .renew, .logIn: break
         }

@@ -66,7 +66,7 @@ struct TokenStoreSystem: SimulatedSystem {
     }
 
     init(random: inout SeededRandom) {
-        failureRate = [0, 5, 20].randomElement(using: &random) ?? 0
+        failureRate = [0, 10, 30].randomElement(using: &random) ?? 0
         server.honoursKeys = Bool.random(using: &random)
         let configured = Bool.random(using: &random) ? server.issue(family: nil) : nil
         let abilities = LoginRenewal.Abilities(
@@ -82,9 +82,8 @@ struct TokenStoreSystem: SimulatedSystem {
         var actions: [Action] = []
         for client in clients {
             for (id, renewal) in client.renewals where canStep(renewal, client.index) {
-                let step = Action.step(client.index, id, renewal)
-                actions.append(step)
-                actions.append(step)
+                // More often than other events, or most schedules would end before anything is saved.
+                for _ in 0..<6 { actions.append(.step(client.index, id, renewal)) }
             }
             actions.append(.call(client.index))
             if budget.logins > 0 { actions.append(.signIn(client.index)) }
