@@ -77,7 +77,7 @@ struct SimulatedClient {
     mutating func signIn(_ token: Token, _ system: inout TokenStoreSystem, _ random: inout SeededRandom) {
         let decisions = session.signIn(token, using: &random)
         if let lineage = session.token?.lineage {
-            system.logins[lineage] = TokenStoreSystem.Login(invoked: system.stepNumber)
+            system.logins[lineage] = TokenStoreSystem.Login(invoked: system.stepNumber, process: index)
         }
         loggedOut = nil
         overtake()
@@ -118,7 +118,7 @@ struct SimulatedClient {
         _ call: TokenRefresh.Call, _ version: TokenRefresh.Version, _ system: inout TokenStoreSystem
     ) {
         guard let token = session.token else { return machine.ended(call) }
-        if let loggedOut, system.wasCompleted(token.lineage ?? 0, before: loggedOut) {
+        if let loggedOut, system.wasThere(token.lineage ?? 0, before: loggedOut, for: index) {
             system.note("process \(index) uses a login from before its logout")
         }
         guard !system.server.accepts(token) else { return machine.ended(call) }

@@ -39,6 +39,10 @@ struct TokenStoreSystem: SimulatedSystem {
     struct Login {
         var invoked: Int
         var completed: Int?
+        /// Of a login with a new token.
+        var process: Int?
+        /// The step in which it was saved first. For other processes a login that could not be saved begins there.
+        var reached: Int?
     }
 
     var clients: [SimulatedClient] = []
@@ -168,6 +172,13 @@ struct TokenStoreSystem: SimulatedSystem {
         logins[lineage]?.completed.map { $0 < moment } ?? false
     }
 
+    /// Whether a process that logged out at `moment` knew, or could know, of the login.
+    func wasThere(_ lineage: UInt64, before moment: Int, for process: Int) -> Bool {
+        guard let login = logins[lineage] else { return false }
+        if login.process == process { return login.invoked < moment }
+        return login.reached.map { $0 < moment } ?? false
+    }
+
     /// A compare-and-swap as the stores have it.
     mutating func save(
         _ login: StoredLogin, replacing version: LoginVersion?, for purpose: LoginRenewal.Purpose, invoked: Int
@@ -194,6 +205,7 @@ struct TokenStoreSystem: SimulatedSystem {
         if login.token != nil, logins[login.lineage] == nil {
             logins[login.lineage] = Login(invoked: stepNumber, completed: stepNumber)
         }
+        if login.token != nil, logins[login.lineage]?.reached == nil { logins[login.lineage]?.reached = stepNumber }
         if let old = stored?.token?.refresh, login.token?.refresh != old { server.replaced(old) }
         if login.ending == .loggedOut { logoutInvoked = invoked }
         stored = login
