@@ -271,7 +271,9 @@ static int pack_results(lua_State *L) {
   njl_task *task = lua_touserdata(L, 1);
   lua_createtable(L, task->results, 0);
   /* Finalizers have run and may have changed the thread. */
-  if (lua_gettop(task->thread) != task->results) return luaL_error(L, "the coroutine of the task was closed or resumed by others");
+  if (lua_gettop(task->thread) != task->results) {
+    return luaL_error(L, "the coroutine of the task was closed or resumed by others");
+  }
   for (int place = task->results; place > 0; place--) {
     lua_xmove(task->thread, L, 1);
     lua_rawseti(L, -2, place);

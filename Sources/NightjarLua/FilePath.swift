@@ -75,7 +75,9 @@ struct FilePath: Sendable {
     /// Opens it for reading: an ``OpenFile``, or an ``OpenStream`` with the value true.
     func openSource() throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
-        if Self.isStream(try status(of: descriptor, "read")) { return .resource(OpenStream(descriptor), .boolean(true)) }
+        if Self.isStream(try status(of: descriptor, "read")) {
+            return .resource(OpenStream(descriptor), .boolean(true))
+        }
         return .resource(OpenFile(self, descriptor), .boolean(false))
     }
 
