@@ -17,7 +17,7 @@ local PLAIN = {
   encode = 4, decode = 2, send = 3, receive = 3, close_channel = 1, select = 1, call_limited = 3, flush_limited = 2, get = 5,
   post = 4, batch = 2, page = 3, take = 3, close_list = 2, resume_list = 1, chunks = 2, close_client = 1, options = 4,
   hash = 2, pipe_write = 2, pipe_read = 3, pipe_close = 1, describe = 2, meddle = 5, error = 2, stash = 3, cookies = 1,
-  login = 2, file = 1, build_query = 1, csv = 1, clock = 1, lines = 1,
+  login = 2, file = 1, build_query = 1, csv = 1, lines = 1,
 }
 
 local function names_of(weights)

@@ -396,11 +396,6 @@ function runtime.new(seed)
   define("lines", function() if nightjar.fs then for line in nightjar.fs.lines "/dev/null" do put("value", line) end end end)
   define("build_query", function(n) return nightjar.url.build_query(some_table(n)) end)
   define("csv", function(n) return nightjar.csv.parse(text(n) .. ',"a""b",c\n1,2,3\n') end)
-  define("clock", function(n)
-    if n % 4 ~= 0 then return end
-    local clock <close> = nightjar.testing.clock { auto = true }
-    nightjar.sleep(n)
-  end)
   function R.results(n)
     local list = {}
     for place = 1, n % 6 do list[place] = n % 2 == 0 and {} or text(place) end
