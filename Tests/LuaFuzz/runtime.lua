@@ -45,6 +45,9 @@ function runtime.new(seed)
     put("value", results[2])
   end
 
+  -- What is waited for where nothing can yield keeps everything below it on the C stack from going on, so no wait is without end.
+  local function bounded(f, ...) return nightjar.timeout(0.01, f, ...) end
+
   local function body(f) return function(...) return limited(f, ...) end end
 
   local function mutate(t)
@@ -129,7 +132,7 @@ function runtime.new(seed)
 
   local function call_options(number)
     local options = { query = some_table(number), headers = number % 2 == 0 and some_table(number + 1) or nil }
-    if number % 3 == 0 then options.timeout = { total = 5 } end
+    options.timeout = number % 3 == 0 and { total = 0.05 } or 0.05
     if number % 11 == 0 then options.stream = true end
     if number % 13 == 0 then options.params = some_table(number + 2) end
     if number % 17 == 0 then options.expect = { 200, 503 } end
@@ -169,7 +172,7 @@ function runtime.new(seed)
     if thread and n % 11 < 8 then pcall(n % 4 < 2 and first.close or first.resume, thread, put, n, n) end
     if thread and n % 13 < 5 then pcall(n % 4 < 2 and second.resume or second.close, thread) end
     if n % 17 < 4 then collectgarbage() end
-    return task:join()
+    return bounded(task.join, task)
   end)
   -- A group in a coroutine that another task reaches for.
   define("steal_group", function(n, f)
@@ -249,7 +252,7 @@ function runtime.new(seed)
 
   -- --- Others ---
 
-  define("join", function(n) local task = pick("task", n) if task then return task:join() end end)
+  define("join", function(n) local task = pick("task", n) if task then return bounded(task.join, task) end end)
   define("cancel", function(n) local task = pick("task", n) if task then task:cancel() end end)
   define("running", function() put("thread", (coroutine.running())) end)
   define("resume", function(n, m) local thread = pick("thread", n) if thread then return coroutine.resume(thread, m, {}, nil) end end)
@@ -272,9 +275,9 @@ function runtime.new(seed)
   define("decode", function(n) return put("value", nightjar.json.decode('{"a":[1,2,"' .. text(n) .. '"],"b":{"c":null}}')) end)
   define("send", function(n, m)
     local channel = pick("channel", n) or put("channel", nightjar.channels.channel(n % 2))
-    channel:send(m)
+    bounded(channel.send, channel, m)
   end)
-  define("receive", function(n) local channel = pick("channel", n) if channel then return channel:receive() end end)
+  define("receive", function(n) local channel = pick("channel", n) if channel then return bounded(channel.receive, channel) end end)
   define("close_channel", function(n) local channel = pick("channel", n) if channel then channel:close() end end)
   define("select", function(n)
     local channel = pick("channel", n)
@@ -302,7 +305,7 @@ function runtime.new(seed)
   define("batch", function(n, m)
     local requests = { "/json", { path = "/text", query = some_table(n) }, { path = "/fail" }, concurrency = 2, collect_errors = m % 2 == 0 }
     put("table", requests)
-    return api(n):batch(requests)
+    return bounded(function() return api(n):batch(requests) end)
   end)
   define("page", function(n, m)
     local options = put("table", { style = "page", items = "/items", max_pages = 3, query = some_table(m) })
@@ -311,8 +314,10 @@ function runtime.new(seed)
   define("take", function(n, m)
     local list = pick("list", n)
     if not list then return end
-    if m % 3 == 0 then return list:take(m % 5) elseif m % 3 == 1 then return list() end
-    for page in list:pages() do put("value", page.items) break end
+    if m % 3 == 0 then return bounded(list.take, list, m % 5) elseif m % 3 == 1 then return bounded(list) end
+    bounded(function()
+      for page in list:pages() do put("value", page.items) break end
+    end)
   end)
   define("close_list", function(n) local list = pick("list", n) if list then list:close() end end)
   define("resume_list", function(n) local list = pick("list", n) if list then list:resume(list:state()) end end)
@@ -320,7 +325,9 @@ function runtime.new(seed)
     local response = pick("response", n)
     if not response then return end
     if m % 4 == 0 then return response:close() end
-    for part in response:chunks() do put("value", part) end
+    bounded(function()
+      for part in response:chunks() do put("value", part) end
+    end)
   end)
   define("close_client", function(n) local client = pick("client", n) if client then client:close() end end)
   -- Options of clients, with a provider for each scheme.
@@ -356,7 +363,10 @@ function runtime.new(seed)
     if pipe or n % 20 ~= 0 then return pipe end
     return put("pipe", nightjar.process.spawn { "cat", stdin = "pipe", stdout = "pipe" })
   end
-  define("pipe_write", function(n, m) local child = pipes(n) if child then child.stdin:write(text(m)) end end)
+  define("pipe_write", function(n, m)
+    local child = pipes(n)
+    if child then bounded(child.stdin.write, child.stdin, text(m)) end
+  end)
   define("pipe_read", function(n, m)
     local child = pipes(n)
     if child then return nightjar.timeout(0.002, function() return child.stdout:read(m % 5 + 1) end) end
