@@ -19,12 +19,12 @@ static cache *check_cache(lua_State *L) {
 }
 
 int njl_cache_push(lua_State *L) {
-  njl_client *client = njl_check_client(L);
+  njl_check_client(L);
   cache *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (cache){0};
   njl_set_type(L, NJL_CACHE);
   njl_own(L);
-  self->handle = njl_client_cache(client);
+  self->handle = njl_client_cache(njl_check_client(L)); /* which finalizers may have closed */
   if (self->handle == NULL) {
     lua_pop(L, 1);
     lua_pushnil(L);
@@ -36,10 +36,10 @@ int njl_cache_push(lua_State *L) {
 }
 
 /* Puts the client in the place of the cache. */
-static njl_client *become_client(lua_State *L) {
+static void become_client(lua_State *L) {
   lua_getiuservalue(L, 1, CLIENT);
   lua_replace(L, 1);
-  return njl_check_client(L);
+  njl_check_client(L);
 }
 
 static void check_names(lua_State *L, int table, const char *function, const char *what, const char *const known[]) {
@@ -127,7 +127,7 @@ static int delete(lua_State *L) {
   static const char *const known[] = {"prefix", NULL};
   check_cache(L);
   lua_settop(L, 3);
-  njl_client *client = become_client(L);
+  become_client(L);
   bool is_prefix = lua_istable(L, 2);
   if (is_prefix) {
     check_names(L, 2, "delete", "options", known);
@@ -144,7 +144,7 @@ static int delete(lua_State *L) {
   read_request(L, "delete", 3, &request);
   size_t count = 0;
   njl_reply *error = njl_error_push(L);
-  if (!njl_client_remove_cached(client, &request, is_prefix, &count, &error->wait.call)) return lua_error(L);
+  if (!njl_client_remove_cached(njl_check_client(L), &request, is_prefix, &count, &error->wait.call)) return lua_error(L);
   lua_pushinteger(L, (lua_Integer)count);
   return 1;
 }

@@ -362,7 +362,7 @@ static int push_cookies(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
   if (self->host->is_sandboxed) return 1;
-  njl_cookies_push(L, self->handle);
+  njl_cookies_push(L);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, NJL_CLIENT_COOKIES);
   return 1;

@@ -15,12 +15,12 @@ static cookies *check_cookies(lua_State *L) {
   return NULL;
 }
 
-int njl_cookies_push(lua_State *L, njl_client *client) {
+int njl_cookies_push(lua_State *L) {
   cookies *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (cookies){0};
   njl_set_type(L, NJL_COOKIES);
   njl_own(L);
-  self->handle = njl_client_cookies(client);
+  self->handle = njl_client_cookies(njl_check_client(L)); /* which finalizers may have closed */
   if (self->handle == NULL) {
     lua_pop(L, 1);
     lua_pushnil(L);

@@ -1,7 +1,10 @@
 /* coroutine.c - coroutine.resume, wrap and yield that know our waits.
  *
  * A generator that waits yields our token to whoever resumed it. That one passes the token on to its own resumer, down
- * to the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O. */
+ * to the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O.
+ *
+ * The token stays on the stack of each coroutine that it passed, and of the task's own. While it is there, a script can neither
+ * resume nor close that coroutine: what waits in it belongs to its task. */
 #include "njl.h"
 
 int njl_close_coroutine(njl_host *host, lua_State *co) {
@@ -90,6 +93,8 @@ static void push_guard(lua_State *L, njl_host *host) {
 
 /* --- Resuming --- */
 
+#define WAITS "this coroutine waits for nightjar and cannot be "
+
 static int after_resume(lua_State *L, int status, lua_KContext context);
 
 /* Resumes the coroutine at index 1 with what lies above it. `context` is 0 for resume, 1 for wrap. */
@@ -98,7 +103,9 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
   lua_State *co = lua_tothread(L, 1);
   bool succeeded = false;
   int results = 1;
-  if (!lua_checkstack(co, arguments)) {
+  if (njl_is_waiting(co)) {
+    lua_pushliteral(L, WAITS "resumed by others");
+  } else if (!lua_checkstack(co, arguments)) {
     lua_pushliteral(L, "too many arguments to resume");
   } else {
     lua_xmove(L, co, arguments);
@@ -116,7 +123,6 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     host->yields = outer_yields;
     succeeded = status == LUA_OK || status == LUA_YIELD;
     if (status == LUA_YIELD && yields && results == 1 && njl_is_token(co, -1)) {
-      lua_pop(co, 1);
       lua_settop(L, 1);
       push_guard(L, host);
       njl_push_token(L);
@@ -144,6 +150,8 @@ static int after_resume(lua_State *L, int status, lua_KContext context) {
   self->is_armed = false;
   lua_closeslot(L, 2); /* Not by lua_settop, which in Lua 5.4.4 goes astray when closing moves the stack. */
   lua_settop(L, 1);
+  lua_State *co = lua_tothread(L, 1);
+  if (njl_is_waiting(co)) lua_pop(co, 1);
   return go(L, 0, context);
 }
 
@@ -181,6 +189,7 @@ static int co_close(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTHREAD);
   lua_State *co = lua_tothread(L, 1);
   if (!can_be_closed(L, co)) return luaL_error(L, "cannot close a running coroutine");
+  if (njl_is_waiting(co)) return luaL_error(L, WAITS "closed; cancel its task");
   njl_host *host = njl_host_of(L);
   check_depth(L, host);
   bool succeeded = njl_close_coroutine(host, co) == LUA_OK;

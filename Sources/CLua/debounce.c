@@ -154,6 +154,7 @@ static int flush(lua_State *L) {
     return 1;
   }
   njl_task *pending = self->pending;
+  lua_getiuservalue(L, 1, PENDING); /* Stays on the stack: finalizers may let go of the task. */
   int count = push_call(L, self);
   njl_task_spawn(L, self->host, count);
   njl_task_cancel(pending);

@@ -40,17 +40,16 @@ static int keep_endpoints(lua_State *L, const endpoints *self) {
 }
 
 int njl_endpoints_push(lua_State *L) {
-  njl_client *client = njl_check_client(L);
+  njl_check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_ENDPOINTS) != LUA_TNIL) return 1;
   endpoints *self = push_endpoints(L);
-  self->handle = njl_client_catalog(client);
+  self->handle = njl_client_catalog(njl_check_client(L)); /* which finalizers may have closed */
   return keep_endpoints(L, self);
 }
 
 const njl_catalog *njl_endpoints_of(lua_State *L) {
   njl_endpoints_push(L);
   const endpoints *self = njl_test(L, -1, NJL_ENDPOINTS);
-  lua_pop(L, 1);
   return self == NULL ? NULL : self->handle;
 }
 
@@ -270,7 +269,7 @@ static int loaded(lua_State *L, int status, lua_KContext context) {
 /* api:load_openapi(location) -> the endpoints of the client with those of the document, which take the place of those of
  * their names */
 int njl_load_openapi(lua_State *L) {
-  njl_client *client = njl_check_client(L);
+  njl_check_client(L);
   njl_host *host = njl_host_open(L);
   if (lua_type(L, 2) != LUA_TSTRING) {
     return luaL_error(L, "load_openapi: the path of a file or a URL expected, got %s", luaL_typename(L, 2));
@@ -282,7 +281,8 @@ int njl_load_openapi(lua_State *L) {
   lua_Integer caller = njl_caller_push(L, host, 0);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_outcome *refusal = NULL;
-  reply->wait.call = njl_catalog_start(host->engine, client, bytes_at(L, LOADING), caller, &reply->wait, &refusal);
+  reply->wait.call = njl_catalog_start(host->engine, njl_check_client(L), bytes_at(L, LOADING), caller, &reply->wait,
+                                       &refusal);
   reply->wait.needs_tasks = caller != 0;
   reply->wait.caller = caller;
   lua_replace(L, LOADING);

@@ -91,8 +91,14 @@ static void start_next(lua_State *L, group *g) {
   }
 }
 
+static int push_child(lua_State *L, const njl_task *task) {
+  lua_rawgeti(L, CHILDREN, task->place);
+  return lua_gettop(L);
+}
+
 static void push_error(lua_State *L, group *g, njl_task *task) {
-  njl_task_push_error(L, task);
+  njl_task_push_error(L, push_child(L, task));
+  lua_remove(L, -2);
   if (g->numbers_errors) njl_number_error(L, task->place);
 }
 
@@ -101,9 +107,11 @@ static void collect(lua_State *L, group *g) {
   while (g->finished != NULL) {
     njl_task *task = g->finished;
     if ((g->mode == ALL || g->mode == MAP) && task->status == LUA_OK && task->results > 0) {
-      int count = njl_task_push_results(L, task);
-      lua_pop(L, count - 1);
+      int child = push_child(L, task);
+      njl_task_push_results(L, child);
+      lua_settop(L, child + 1);
       lua_rawseti(L, RESULTS, task->place);
+      lua_pop(L, 1);
     } else if (g->collects_errors && task->status != LUA_OK) {
       push_error(L, g, task);
       lua_rawseti(L, ERRORS, task->place);
@@ -131,14 +139,12 @@ static int push_map(lua_State *L, group *g) {
   return 2;
 }
 
-static njl_task *only_child(lua_State *L) {
-  lua_rawgeti(L, CHILDREN, 1);
-  return lua_touserdata(L, -1);
-}
-
 static int conclude(lua_State *L, group *g) {
   njl_task *decisive = g->decisive;
-  if (g->mode == TIMEOUT && decisive == NULL) return njl_task_push_results(L, only_child(L));
+  if (g->mode == TIMEOUT && decisive == NULL) {
+    lua_rawgeti(L, CHILDREN, 1);
+    return njl_task_push_results(L, lua_gettop(L));
+  }
   if (g->has_expired && decisive->status == NJL_WAS_CANCELLED) {
     return njl_raise(L, NJL_KIND_TIMEOUT, NJL_PHASE_TOTAL, "timeout: the function did not return within %f seconds",
                      g->seconds);
@@ -148,7 +154,7 @@ static int conclude(lua_State *L, group *g) {
     return lua_error(L);
   }
   switch (g->mode) {
-  case RACE: return njl_task_push_results(L, decisive);
+  case RACE: return njl_task_push_results(L, push_child(L, decisive));
   case MAP: return push_map(L, g);
   default: return push_list(L, g->total);
   }

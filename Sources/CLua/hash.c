@@ -31,9 +31,7 @@ static int check_form(lua_State *L, int index) {
   return luaL_checkoption(L, index, "hex", forms);
 }
 
-static void push_digest(lua_State *L, njl_hash *hash, int form) {
-  uint8_t digest[NJL_LONGEST_HASH];
-  size_t length = njl_hash_finish(hash, digest);
+static void push_digest(lua_State *L, const uint8_t *digest, size_t length, int form) {
   switch (form) {
   case 0: push_hex(L, digest, length); break;
   case 1: lua_pushlstring(L, (const char *)digest, length); break;
@@ -72,9 +70,12 @@ static void release(lua_State *L, running *running) {
   njl_discharge_memory(L, COST);
 }
 
+/* Released before anything is made: finalizers, which that may run, must not find it finished and not released. */
 static int finish(lua_State *L, running *running, int form) {
-  push_digest(L, running->hash, form);
+  uint8_t digest[NJL_LONGEST_HASH];
+  size_t length = njl_hash_finish(running->hash, digest);
   release(L, running);
+  push_digest(L, digest, length, form);
   return 1;
 }
 

@@ -176,6 +176,25 @@ static njl_task *take_ready(njl_host *host) {
 
 /* --- The end of a task --- */
 
+/* Leaves a failed task to the script. Its userdata, which has the error, is then found by its thread, which is dead and which
+ * it keeps. */
+static void leave_unasked(lua_State *L, njl_task *task) {
+  bool is_dead = task->results > 0; /* Else others may even run it. */
+  if (is_dead && lua_checkstack(task->thread, 1) && njl_push_anchored(L, task)) lua_xmove(L, task->thread, 1);
+  njl_release_anchor(L, task);
+}
+
+/* Pushes the userdata of a task that has failed. False: it is not known, and nothing is pushed. */
+static bool push_ended(lua_State *L, njl_task *task) {
+  if (njl_push_anchored(L, task)) return true;
+  lua_State *thread = task->thread;
+  bool is_known = lua_gettop(thread) > 0 && lua_touserdata(thread, -1) == task && lua_checkstack(thread, 1);
+  if (!is_known) return false;
+  lua_pushvalue(thread, -1);
+  lua_xmove(thread, L, 1);
+  return true;
+}
+
 /* The first error that nobody asked for becomes the parent's own. */
 static void adopt_failure(lua_State *L, njl_task *parent) {
   njl_task *child = parent->failed;
@@ -185,22 +204,19 @@ static void adopt_failure(lua_State *L, njl_task *parent) {
     while (child != NULL && (child->status <= LUA_OK || child->is_observed)) child = child->next;
     if (child == NULL) return;
   }
-  int moved = child->has_traceback ? 2 : 1;
-  if (!lua_checkstack(parent->thread, moved) || !lua_checkstack(child->thread, moved)) return;
-  lua_settop(parent->thread, 0);
-  for (int index = 0; index < moved; index++) lua_pushvalue(child->thread, -moved);
-  lua_xmove(child->thread, parent->thread, moved);
-  parent->has_traceback = child->has_traceback;
   parent->status = child->status;
-  parent->results = 1;
+  parent->results = 0;
   child->is_observed = true;
-  push_anchors(L);
-  lua_rawgetp(L, -1, parent);
-  if (lua_rawgetp(L, -2, child) == LUA_TUSERDATA) {
-    lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK);
-    lua_setiuservalue(L, -3, NJL_TASK_TRACEBACK);
+  if (!njl_push_anchored(L, parent)) return;
+  if (push_ended(L, child)) {
+    parent->results = child->results;
+    for (int value = NJL_TASK_TRACEBACK; value <= NJL_TASK_RESULT; value++) {
+      lua_getiuservalue(L, -1, value);
+      lua_setiuservalue(L, -3, value);
+    }
+    lua_pop(L, 1);
   }
-  lua_pop(L, 3);
+  lua_pop(L, 1);
 }
 
 static void forget_children(lua_State *L, njl_task *task) {
@@ -233,7 +249,7 @@ static void end(lua_State *L, njl_task *task) {
     } else if (parent->failed == NULL) {
       parent->failed = task;
     } else {
-      njl_release_anchor(L, task);
+      leave_unasked(L, task);
     }
     task = parent;
   }
@@ -248,17 +264,66 @@ static void finish(lua_State *L, njl_task *task) {
   end(L, task);
 }
 
+/* --- Results --- */
+
+/* Moves the results of the task at index 1, several, from its thread into a list. */
+static int pack_results(lua_State *L) {
+  njl_task *task = lua_touserdata(L, 1);
+  lua_createtable(L, task->results, 0);
+  /* Finalizers have run and may have changed the thread. */
+  if (lua_gettop(task->thread) != task->results) {
+    return luaL_error(L, "the coroutine of the task was closed or resumed by others");
+  }
+  for (int place = task->results; place > 0; place--) {
+    lua_xmove(task->thread, L, 1);
+    lua_rawseti(L, -2, place);
+  }
+  return 1;
+}
+
+/* Takes what the thread of the task ended with, `count` values, into the task. A single one needs no memory. */
+static void take_results(lua_State *L, njl_task *task, int count) {
+  task->results = count;
+  if (count == 0) return;
+  if (!njl_push_anchored(L, task)) {
+    task->results = 0;
+    return;
+  }
+  if (count == 1) {
+    lua_xmove(task->thread, L, 1);
+  } else {
+    lua_pushcfunction(L, pack_results);
+    lua_pushlightuserdata(L, task);
+    int status = lua_pcall(L, 1, 1, 0);
+    if (status != LUA_OK) {
+      task->status = status;
+      task->results = 1;
+    }
+  }
+  lua_setiuservalue(L, -2, NJL_TASK_RESULT);
+  lua_pop(L, 1);
+}
+
+/* Whether the thread of a task that is not running is as the loop has left it. Only a script that has kept coroutine.resume or
+ * coroutine.close from before nightjar was loaded can change it; it may even be running. */
+static bool is_intact(const njl_task *task) {
+  lua_State *thread = task->thread;
+  lua_Debug frame;
+  if (task->state == NJL_SUSPENDED) return lua_status(thread) == LUA_YIELD;
+  return lua_status(thread) == LUA_OK && lua_gettop(thread) == task->results + 1 && lua_getstack(thread, 0, &frame) == 0;
+}
+
 /* Runs the <close> variables of a coroutine that will not go on. They may wait, by blocking. */
-static void close_thread(njl_task *task) {
+static void close_thread(lua_State *L, njl_task *task) {
   njl_host *host = task->host;
   njl_task *outer = host->current;
   host->current = task;
   task->state = NJL_RUNNING;
   task->is_closing = true;
   task->status = njl_close_coroutine(host, task->thread);
-  task->results = task->status == LUA_OK ? 0 : 1;
   task->is_closing = false;
   host->current = outer;
+  take_results(L, task, task->status != LUA_OK && lua_gettop(task->thread) > 0 ? 1 : 0);
 }
 
 /* --- Running --- */
@@ -300,29 +365,13 @@ static int make_traceback(lua_State *L) {
   return 0;
 }
 
-/* Under the error on the thread, for those who ask for that. */
-static void put_traceback(lua_State *L, njl_task *task) {
-  lua_State *thread = task->thread;
-  if (lua_gettop(thread) == 0 || !lua_checkstack(thread, 1)) return;
-  push_anchors(L);
-  lua_rawgetp(L, -1, task);
-  task->has_traceback = lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK) == LUA_TSTRING;
-  lua_xmove(L, thread, 1);
-  lua_insert(thread, -2);
-  lua_pop(L, 2);
-}
-
 /* Both places are there, so nothing is allocated. */
-void njl_remember_told(lua_State *L, const njl_task *task) {
+void njl_remember_told(lua_State *L, int index) {
+  index = lua_absindex(L, index);
   push_value(L, TOLD);
   lua_pushvalue(L, -2);
   lua_rawseti(L, -2, TOLD_ERROR);
-  if (task->has_traceback && lua_checkstack(task->thread, 1)) {
-    lua_pushvalue(task->thread, -2);
-    lua_xmove(task->thread, L, 1);
-  } else {
-    lua_pushnil(L);
-  }
+  lua_getiuservalue(L, index, NJL_TASK_TRACEBACK);
   lua_rawseti(L, -2, TOLD_TRACEBACK);
   lua_pop(L, 1);
 }
@@ -341,7 +390,7 @@ static void resume(lua_State *L, njl_task *task) {
   bool outer_yields = host->yields;
   int arguments = task->state == NJL_NEW ? task->results : 0;
   int count = 0;
-  bool is_intact = task->state == NJL_NEW || lua_status(thread) == LUA_YIELD; /* Others may have got hold of it. */
+  if (njl_is_waiting(thread)) lua_pop(thread, 1);
   host->current = task;
   host->running = thread;
   host->yields = true;
@@ -353,18 +402,20 @@ static void resume(lua_State *L, njl_task *task) {
 
   if (status == LUA_YIELD) {
     bool waits = count == 1 && njl_is_token(thread, -1);
-    lua_pop(thread, count);
+    if (!waits) {
+      lua_pop(thread, count);
+      if (lua_checkstack(thread, 1)) njl_push_token(thread);
+    }
     task->state = NJL_SUSPENDED;
     if (!waits || task->wait == NULL) njl_make_ready(task); /* A bare yield lets the others run. */
     return;
   }
   task->status = status;
-  task->results = count;
-  if (status != LUA_OK) {
+  if (status == LUA_OK) {
+    take_results(L, task, count);
+  } else {
     keep_traceback(L, task);
-    close_thread(task);
-    if (!is_intact) lua_settop(thread, task->results = 0);
-    else put_traceback(L, task);
+    close_thread(L, task);
     if (task->status == LUA_OK) task->status = status;
     if (task->is_cancelled) task->status = NJL_WAS_CANCELLED;
   }
@@ -377,8 +428,13 @@ static void step(lua_State *L, njl_task *task) {
   host->burst = 0;
   njl_charge(host, task->state == NJL_NEW ? NJL_START_CHARGE : 0);
   if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
+  if (!is_intact(task)) {
+    task->status = task->is_cancelled ? NJL_WAS_CANCELLED : LUA_ERRRUN;
+    task->results = 0;
+    return finish(L, task);
+  }
   if (!task->is_cancelled) return resume(L, task);
-  close_thread(task);
+  close_thread(L, task);
   if (task->status == LUA_OK) task->status = NJL_WAS_CANCELLED;
   finish(L, task);
 }

@@ -3,6 +3,7 @@
  * Nothing here makes a collectable object before the text is whole, so no finalizer runs, and neither tables nor the
  * strings in them can change underneath. Memory comes from the state's allocator: its cap counts. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,24 +106,38 @@ static bool is_identifier(const char *text, size_t length) {
   return true;
 }
 
+/* Text that is made without the collector, which may run finalizers that encode and take the scratch away. */
+typedef struct sentence {
+  char bytes[4096];
+  size_t length; /* without the NUL */
+} sentence;
+
+static void add_bytes(sentence *s, const char *bytes, size_t length) {
+  size_t room = sizeof s->bytes - 1 - s->length;
+  if (length > room) length = room;
+  memcpy(s->bytes + s->length, bytes, length);
+  s->length += length;
+  s->bytes[s->length] = 0;
+}
+
+static void add_text(sentence *s, const char *text) { add_bytes(s, text, strlen(text)); }
+
 /* Names the value that is being written, as a Lua expression; of a deep one, both ends. */
-static void push_path(writer *w) {
+static void add_path(writer *w, sentence *path) {
   enum { END = 12 };
   lua_State *L = w->L;
   size_t levels = depth(w);
-  luaL_Buffer path;
-  luaL_buffinit(L, &path);
-  luaL_addstring(&path, w->what);
+  add_text(path, w->what);
   for (size_t i = 0; i < levels; i++) {
     if (i == END && levels > 2 * END) {
-      luaL_addstring(&path, " ... ");
+      add_text(path, " ... ");
       i = levels - END;
     }
     const frame *f = &frames(w)[i];
     char number[32];
     if (f->is_array) {
       snprintf(number, sizeof number, "[%lld]", (long long)f->done);
-      luaL_addstring(&path, number);
+      add_text(path, number);
       continue;
     }
     int slot = f->slot + 1;
@@ -130,20 +145,25 @@ static void push_path(writer *w) {
     size_t length;
     const char *text = lua_tolstring(L, slot, &length); /* a string: conversion does not occur */
     if (is_identifier(text, length)) {
-      luaL_addchar(&path, '.');
-      luaL_addlstring(&path, text, length);
+      add_text(path, ".");
+      add_bytes(path, text, length);
     } else {
-      luaL_addstring(&path, "[\"");
-      luaL_addlstring(&path, text, length < 40 ? length : 40);
-      luaL_addstring(&path, length > 40 ? "...\"]" : "\"]");
+      add_text(path, "[\"");
+      add_bytes(path, text, length < 40 ? length : 40);
+      add_text(path, length > 40 ? "...\"]" : "\"]");
     }
   }
-  luaL_pushresult(&path);
 }
 
-static void refuse(writer *w, const char *message) {
-  push_path(w);
-  njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", lua_tostring(w->L, -1), message);
+__attribute__((format(printf, 2, 3))) static void refuse(writer *w, const char *format, ...) {
+  sentence told = {.length = 0};
+  char why[160];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  add_path(w, &told);
+  njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", told.bytes, why);
 }
 
 /* ------------------------------------------------------------------------------------------------------- scalars --- */
@@ -229,8 +249,7 @@ static void sort(name *names, size_t count) {
 }
 
 static void refuse_key(writer *w) {
-  lua_pushfstring(w->L, "a key of the table is a %s; names in JSON are strings", luaL_typename(w->L, -1));
-  refuse(w, lua_tostring(w->L, -1));
+  refuse(w, "a key of the table is a %s; names in JSON are strings", luaL_typename(w->L, -1));
 }
 
 static void refuse_mixed(writer *w) {
@@ -250,8 +269,7 @@ static lua_Integer check_array(writer *w, int slot) {
     }
     lua_Integer key = lua_tointeger(L, -1);
     if (key < 1) {
-      lua_pushfstring(L, "the table has the index %I; arrays begin at 1", (LUAI_UACINT)key);
-      refuse(w, lua_tostring(L, -1));
+      refuse(w, "the table has the index %lld; arrays begin at 1", (long long)key);
     }
     if (key > highest) highest = key;
     count++;
@@ -262,8 +280,7 @@ static lua_Integer check_array(writer *w, int slot) {
       lua_pop(L, 1);
       hole++;
     }
-    lua_pushfstring(L, "the array has nothing at [%I]; put nightjar.null there", (LUAI_UACINT)hole);
-    refuse(w, lua_tostring(L, -1));
+    refuse(w, "the array has nothing at [%lld]; put nightjar.null there", (long long)hole);
   }
   return count;
 }
@@ -386,8 +403,7 @@ static void put_value(writer *w) {
         put(w, "null", 4);
         break;
       }
-      lua_pushfstring(L, "a %s has no JSON form", luaL_typename(L, -1));
-      refuse(w, lua_tostring(L, -1));
+      refuse(w, "a %s has no JSON form", luaL_typename(L, -1));
   }
   lua_pop(L, 1);
 }

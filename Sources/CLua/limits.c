@@ -4,9 +4,9 @@
 
 /* api:limits() -> {{name =, inside =, waiting =, circuit =, pause =}, ...}: those of which there is something to tell */
 int njl_limits(lua_State *L) {
-  njl_client *client = njl_check_client(L);
+  njl_check_client(L);
   njl_loan *loan = njl_loan_push(L);
-  loan->text = njl_client_limits(client);
+  loan->text = njl_client_limits(njl_check_client(L)); /* which finalizers may have closed */
   njl_bytes json = njl_text_bytes(loan->text);
   njl_json_decode(L, "the limits", json.data, json.length);
   return 1;

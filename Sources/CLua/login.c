@@ -67,12 +67,10 @@ static bool take_provider(lua_State *L, int auth, int providers, const char *pre
   return true;
 }
 
-/* The same for all of the option auth.schemes at the top, where some have one: a copy then takes its place. The names, which it
- * keeps, go into the list, which has room for them. */
+/* The same for all schemes in the copy of the option auth.schemes at the top. The names, which the copy keeps, go into the list,
+ * which has room for all of the copy. */
 static size_t take_scheme_providers(lua_State *L, int providers, njl_bytes *names) {
   size_t count = 0;
-  njl_push_copy(L, -1);
-  lua_replace(L, -2);
   int schemes = lua_gettop(L), name = schemes + 1;
   for (lua_pushnil(L); lua_next(L, schemes) != 0; lua_settop(L, name)) {
     if (lua_type(L, name) != LUA_TSTRING || !lua_istable(L, -1)) continue;
@@ -107,6 +105,11 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
   int providers = lua_gettop(L);
   lua_pushliteral(L, "schemes");
   bool has_schemes = lua_rawget(L, auth) == LUA_TTABLE;
+  /* What is counted is the copy: finalizers, which anything that is made may run, may change the script's table. */
+  if (has_schemes) {
+    njl_push_copy(L, -1);
+    lua_replace(L, -2);
+  }
   njl_bytes *names = lua_newuserdatauv(L, (has_schemes ? count_members(L, -1) + 1 : 1) * sizeof *names, 0);
   lua_rawseti(L, providers, 0); /* which keeps it */
   listener->provided = names;
@@ -240,18 +243,17 @@ static njl_bytes read_text(lua_State *L, const char *function, const char *name,
 }
 
 /* Whose login it is: a stranger's script does not change the host program's. */
-static njl_client *check_login(lua_State *L, const char *function) {
-  njl_client *client = njl_check_client(L);
+static void check_login(lua_State *L, const char *function) {
+  njl_check_client(L);
   if (njl_host_open(L)->is_sandboxed) {
     luaL_error(L, "%s: the login is the host program's and not changed here", function);
   }
-  return client;
 }
 
 /* api:sign_in{ access_token =, refresh_token =, expires_in =, scheme = } */
 int njl_sign_in(lua_State *L) {
   static const char *const known[] = {"access_token", "refresh_token", "expires_in", "scheme", NULL};
-  njl_client *client = check_login(L, "sign_in");
+  check_login(L, "sign_in");
   if (!lua_istable(L, 2)) return luaL_error(L, "sign_in: a table expected, got %s", luaL_typename(L, 2));
   lua_settop(L, 2);
   for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
@@ -268,14 +270,15 @@ int njl_sign_in(lua_State *L) {
     if (!(token.lifetime >= 0)) return luaL_error(L, "sign_in: expires_in must be seconds from 0");
   }
   njl_reply *error = njl_error_push(L);
-  if (!njl_client_sign_in(client, &token, &error->wait.call)) return lua_error(L);
+  /* Finalizers have run and may have closed the client. */
+  if (!njl_client_sign_in(njl_check_client(L), &token, &error->wait.call)) return lua_error(L);
   return 0;
 }
 
 /* api:sign_out{ scheme = } */
 int njl_sign_out(lua_State *L) {
   static const char *const known[] = {"scheme", NULL};
-  njl_client *client = check_login(L, "sign_out");
+  check_login(L, "sign_out");
   lua_settop(L, 2);
   njl_bytes scheme = {0};
   if (!lua_isnil(L, 2)) {
@@ -287,7 +290,7 @@ int njl_sign_out(lua_State *L) {
     scheme = read_text(L, "sign_out", "scheme", false);
   }
   njl_reply *error = njl_error_push(L);
-  if (!njl_client_sign_out(client, scheme, &error->wait.call)) return lua_error(L);
+  if (!njl_client_sign_out(njl_check_client(L), scheme, &error->wait.call)) return lua_error(L);
   return 0;
 }
 
@@ -373,7 +376,7 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
  * a call would wait for */
 int njl_log_in(lua_State *L) {
   static const char *const known[] = {"prompt", "scheme", NULL};
-  njl_client *client = check_login(L, "log_in");
+  check_login(L, "log_in");
   njl_host *host = njl_host_open(L);
   njl_bytes scheme = {0};
   lua_settop(L, 2);
@@ -394,6 +397,7 @@ int njl_log_in(lua_State *L) {
   }
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
+  njl_client *client = njl_check_client(L);
   lua_replace(L, LOGIN);
   njl_outcome *refusal = NULL;
   reply->wait.call = njl_login_start(host->engine, client, &reply->wait, scheme, &refusal);

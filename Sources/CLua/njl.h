@@ -107,6 +107,7 @@ struct njl_wait {
   njl_wait *next_joiner;                       /* of the same target */
   bool needs_tasks;                            /* it cannot end before a task has run */
   lua_Integer caller;                          /* of errand.c, by whose calls the call ends; 0: by none */
+  lua_Integer waiter;                          /* the number of the task that waits, which alone may go on */
 };
 
 typedef enum njl_state_of_task {
@@ -114,11 +115,11 @@ typedef enum njl_state_of_task {
   NJL_SUSPENDED, /* in a wait */
   NJL_RUNNING,   /* on the C stack, perhaps in a wait that could not yield */
   NJL_ENDING,    /* its function is over; its children are not */
-  NJL_ENDED,     /* results or error lie on its thread */
+  NJL_ENDED,     /* its results or its error are the user value NJL_TASK_RESULT */
 } njl_state_of_task;
 
 /* A coroutine that the loop resumes, or the main chunk of a stock interpreter (`thread` is NULL). A userdata with
- * the user values NJL_TASK_THREAD, NJL_TASK_GROUP, NJL_TASK_TRACEBACK. Anchored by the host until it has ended. */
+ * the user values NJL_TASK_THREAD and so on. Anchored by the host until it has ended. */
 struct njl_task {
   njl_host *host;
   lua_State *thread;
@@ -135,11 +136,10 @@ struct njl_task {
   njl_errand *errand;     /* whose call it makes, of errand.c; its end releases it */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
-  int results;   /* on the thread's stack: arguments before the first resume, results after the end */
+  int results;   /* before the first resume, the number of arguments on the thread; after the end, that of the results */
   bool is_ready; /* in the ready list */
   bool is_cancelled;
   bool is_closing;  /* its <close> variables run: they may wait although it is cancelled */
-  bool has_traceback; /* it lies under the error on the thread */
   bool is_observed; /* somebody joined it or will: its error is not lost */
   bool is_interrupted; /* by Ctrl-C: what is below it raises at each instruction, but for what closes variables */
   uint64_t search;     /* of circle.c, that has found it last, and */
@@ -147,7 +147,9 @@ struct njl_task {
 };
 
 #define NJL_WAS_CANCELLED (-1)
-enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK };
+/* NJL_TASK_RESULT is the error or the only result, or a list of several results. Nothing is read from the thread of a task
+ * that has ended: a script can get hold of the thread and change it. */
+enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK, NJL_TASK_RESULT, NJL_TASK_VALUES = NJL_TASK_RESULT };
 
 struct njl_host {
   njl_engine *engine;
@@ -211,8 +213,8 @@ void njl_stop(njl_host *host, const char *reason); /* any thread, and signal han
 void njl_charge(njl_host *host, uint64_t instructions);
 /* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
 #define NJL_START_CHARGE 100
-/* The error on top, of that task, is told to another: both tracebacks are shown should it end that one. */
-void njl_remember_told(lua_State *L, const njl_task *task);
+/* The error on top, of the task at `index`, is told to another: both tracebacks are shown should it end that one. */
+void njl_remember_told(lua_State *L, int index);
 /* Whether nothing happens although some wait for a moment: nobody advances the clock. */
 bool njl_stands_still(const njl_host *host);
 int njl_raise_deadlock(lua_State *L, bool stands_still);
@@ -247,6 +249,8 @@ int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writ
 njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes); /* the wait alone */
 void njl_check_work(lua_State *L, njl_wait *wait);
 bool njl_is_token(lua_State *L, int index);
+/* Whether the coroutine is suspended in a wait: its token then stays on its stack until the loop resumes it. */
+bool njl_is_waiting(lua_State *co);
 void njl_push_token(lua_State *L);
 
 /* circle.c */
@@ -265,8 +269,9 @@ void njl_task_cancel(njl_task *task);                    /* it and all below it 
 void njl_task_leave(njl_task *task);                     /* its parent's list */
 void njl_task_leave_to_script(njl_task *task);           /* its parent too: it belongs to the script as a whole */
 void njl_task_drop_errands(njl_task *task);              /* the question and the errand, which fail unless they were answered */
-int njl_task_push_results(lua_State *L, njl_task *task); /* their number; an ended task that did not fail */
-void njl_task_push_error(lua_State *L, njl_task *task);  /* of an ended task that failed */
+/* Both take the stack index of the task's userdata. */
+int njl_task_push_results(lua_State *L, int index); /* returns their number; the task has ended and did not fail */
+void njl_task_push_error(lua_State *L, int index);  /* the task has ended and failed */
 bool njl_is_callable(lua_State *L, int index);
 void njl_check_callable(lua_State *L, int index, const char *role);
 void njl_open_task(lua_State *L);
@@ -359,12 +364,12 @@ typedef struct njl_loan {
   njl_text *text;
 } njl_loan;
 njl_loan *njl_loan_push(lua_State *L);
-int njl_cookies_push(lua_State *L, njl_client *client); /* nil where it keeps none */
+int njl_cookies_push(lua_State *L); /* of the client at index 1; nil where it keeps none */
 void njl_open_cookies(lua_State *L);
 
 /* endpoints.c */
 int njl_endpoints_push(lua_State *L); /* of the client at index 1, the same each time */
-const njl_catalog *njl_endpoints_of(lua_State *L); /* of the client at index 1, which keeps it until others are loaded */
+const njl_catalog *njl_endpoints_of(lua_State *L); /* of the client at index 1; pushes what keeps it */
 int njl_load_openapi(lua_State *L);
 void njl_open_endpoints(lua_State *L);
 
@@ -584,6 +589,7 @@ void njl_add_reader(lua_State *L, int table); /* reading by line */
 /* Takes over the descriptor. */
 void njl_pipe_push(lua_State *L, njl_host *host);
 void njl_pipe_set(lua_State *L, int index, int descriptor);
+void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* of a named pipe or a device that was opened */
 
 /* process.c */
 void njl_add_processes(lua_State *L, int table);

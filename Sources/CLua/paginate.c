@@ -85,7 +85,7 @@ static void part_options(lua_State *L, int options, int object, beginning *start
 /* api:paginate(path, options) -> the list, and what a loop needs to close it when it is left. Without a path the options have an
  * endpoint. */
 int njl_paginate(lua_State *L) {
-  njl_client *client = njl_check_client(L);
+  njl_check_client(L);
   njl_host *host = njl_host_open(L);
   bool has_endpoint = false;
   if (lua_istable(L, 3)) {
@@ -102,6 +102,10 @@ int njl_paginate(lua_State *L) {
     return luaL_error(L, "paginate: options must be a table, got %s", luaL_typename(L, 3));
   }
   lua_settop(L, 3);
+  if (lua_istable(L, 3)) { /* Finalizers, which anything that is made may run, may change the script's table. */
+    njl_push_copy(L, 3);
+    lua_replace(L, 3);
+  }
   njl_list_push(L, host);
   beginning start = {.seconds = -1};
   part_options(L, 3, 4, &start);
@@ -115,10 +119,10 @@ int njl_paginate(lua_State *L) {
   njl_read_options(L, 6, "paginate", false, &request);
   if (has_endpoint) request.catalog = njl_endpoints_of(L);
   else request.target.data = lua_tolstring(L, 2, &request.target.length);
-  njl_pages *pages = njl_pages_new(host->engine, client, &request, options, start.state, start.seconds,
+  njl_pages *pages = njl_pages_new(host->engine, njl_check_client(L), &request, options, start.state, start.seconds,
                                    caller, &error->wait.call);
   if (pages == NULL) {
-    lua_settop(L, 8);
+    lua_settop(L, 8); /* the error */
     return lua_error(L);
   }
   njl_list_open(L, 4, pages);

@@ -2,7 +2,7 @@
  *
  *   pipe:read(most)      the next bytes, at most so many; nil at the end
  *   pipe:write(bytes)    all of them: true; false when nobody reads any more
- *   pipe:close()         also by the collector; who waits for it goes on with an error
+ *   pipe:close()         also as <close> and by the collector; who waits for it goes on with an error
  *
  * Those that are ours do not block. Standard input is shared with whoever started us, who would find it changed: it stays as
  * it is, is looked at before each read, and is read without waiting where the system can do that. */
@@ -34,6 +34,7 @@ typedef struct pipe_end {
   int descriptor; /* -1: closed */
   bool is_ours;
   bool is_file; /* which is always ready */
+  bool awaits;  /* its first read waits until there is something: a named pipe without a writer would be at its end */
   int in_a_row;
 } pipe_end;
 
@@ -56,6 +57,10 @@ static bool is_taken(lua_State *L, int place) {
 static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_descriptor_wait_push(L, self->host, self->descriptor, place == WRITER);
+  if (self->descriptor < 0) { /* A finalizer has closed it. */
+    njl_wait_end(wait, NJL_CANCELLED);
+    check_pipe(L);
+  }
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, place);
   return njl_await(L, wait, k);
@@ -114,6 +119,10 @@ static int try_read(lua_State *L) {
   pipe_end *self = check_pipe(L);
   if (is_taken(L, READER)) return luaL_error(L, "another task reads here");
   if (self->in_a_row >= IN_A_ROW) return take_turns(L, self, readable);
+  if (self->awaits) {
+    self->awaits = false;
+    return await_pipe(L, self, READER, readable);
+  }
   luaL_Buffer buffer;
   size_t size = expected(self, lua_tointeger(L, 2));
   char *bytes = luaL_buffinitsize(L, &buffer, size);
@@ -245,6 +254,11 @@ void njl_pipe_set(lua_State *L, int index, int descriptor) {
   self->descriptor = descriptor;
 }
 
+void njl_pipe_set_stream(lua_State *L, int index, int descriptor) {
+  njl_pipe_set(L, index, descriptor);
+  ((pipe_end *)lua_touserdata(L, index))->awaits = true;
+}
+
 /* standard_input() -> the pipe of descriptor 0 */
 static int standard_input(lua_State *L) {
   njl_pipe_push(L, njl_host_of(L));
@@ -274,7 +288,7 @@ void njl_add_reader(lua_State *L, int table) {
 
 void njl_add_pipes(lua_State *L, int table) {
   static const luaL_Reg functions[] = {{"standard_input", standard_input}, {NULL, NULL}};
-  static const luaL_Reg meta[] = {{"__gc", pipe_gc}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", pipe_gc}, {"__close", close_pipe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"read", read_pipe}, {"write", write_pipe}, {"close", close_pipe}, {NULL, NULL}};
   njl_add_type(L, NJL_PIPE, meta, methods, NULL);
   njl_add_functions(L, table, functions);

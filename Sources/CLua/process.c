@@ -314,7 +314,9 @@ enum { ARGUMENTS = 1, ENVIRONMENT, FOLDER, INPUT, CHILD = 7, PIPES, TOP = PIPES 
 static int spawn(lua_State *L) {
   njl_host *host = njl_host_of(L);
   luaL_checktype(L, ARGUMENTS, LUA_TTABLE);
-  const char *folder = luaL_optstring(L, FOLDER, NULL);
+  size_t length = 0;
+  const char *folder = luaL_optlstring(L, FOLDER, NULL, &length);
+  luaL_argcheck(L, folder == NULL || strlen(folder) == length, FOLDER, "the folder must not contain a zero byte");
   int kinds[3], ends[3] = {-1, -1, -1};
   for (int number = 0; number < 3; number++) kinds[number] = luaL_checkoption(L, INPUT + number, NULL, sources);
   lua_settop(L, CHILD - 1);

@@ -40,6 +40,9 @@ static const char *const names[] = {
     "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   "respect_retry_after", NULL};
 
+/* Everything that is read is copied before anything is made of it: each new string or buffer may run finalizers, which may
+ * change the tables of the script. */
+
 /* What is being read, for messages. */
 typedef struct reading {
   lua_State *L;
@@ -67,6 +70,14 @@ static void add(reading *r, pairs *list, njl_bytes name, njl_bytes value) {
     list->capacity = capacity;
   }
   list->items[list->count++] = (njl_pair){name, value};
+}
+
+/* Replaces the table at `index` with a copy, which the anchors keep and no script can change. */
+static void keep_copy(reading *r, int index) {
+  njl_push_copy(r->L, index);
+  lua_pushvalue(r->L, -1);
+  keep(r);
+  lua_replace(r->L, index);
 }
 
 static int misfit(reading *r, const char *wanted, int value) {
@@ -112,7 +123,7 @@ static int by_bytes(const void *left, const void *right) {
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* The names of a table, sorted, so that equal tables make equal requests. */
+/* The names of a table of keep_copy, sorted, so that equal tables make equal requests. */
 static void read_names(reading *r, int table, pairs *keys) {
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
@@ -128,6 +139,7 @@ static void read_names(reading *r, int table, pairs *keys) {
 static void read_table(reading *r, int table, pairs *list) {
   lua_State *L = r->L;
   pairs keys = {0};
+  keep_copy(r, table);
   read_names(r, table, &keys);
   for (size_t index = 0; index < keys.count; index++) {
     njl_bytes name = keys.items[index].name;
@@ -232,6 +244,7 @@ static void read_part(reading *r, njl_form_part *part) {
     return;
   }
   int table = lua_gettop(L);
+  keep_copy(r, table);
   njl_bytes *const fields[] = {&part->name,    &part->content,  &part->content,
                                &part->content, &part->filename, &part->content_type};
   unsigned given = 0;
@@ -262,6 +275,7 @@ static void read_form(reading *r, int table, njl_request *request) {
   pairs names = {0};
   size_t count = lua_rawlen(L, table);
   if (count == 0) {
+    keep_copy(r, table);
     read_names(r, table, &names);
     count = names.count;
   }

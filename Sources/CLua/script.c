@@ -261,7 +261,7 @@ static int push_arguments(lua_State *L, const job *job) {
   return count;
 }
 
-static int take_status(lua_State *L, njl_task *task) {
+static int take_status(lua_State *L, int task) {
   int count = njl_task_push_results(L, task);
   int status = count > 0 && lua_isinteger(L, -count) ? (int)lua_tointeger(L, -count) : 0;
   lua_pop(L, count);
@@ -294,9 +294,9 @@ static int run(lua_State *L) {
   if (atomic_load(&host->is_stopped)) {
     lua_pushstring(L, atomic_load(&host->stop_reason));
   } else if (task->status != LUA_OK) {
-    njl_task_push_error(L, task);
+    njl_task_push_error(L, place);
   } else {
-    if (job->source == NJL_FROM_PROGRAM) script->exit_status = take_status(L, task);
+    if (job->source == NJL_FROM_PROGRAM) script->exit_status = take_status(L, place);
     return 0;
   }
   job->status = NJL_FAILED;

@@ -124,9 +124,9 @@ static int failures(lua_State *L) {
     if (task->state == NJL_ENDED && task->status != LUA_OK && !task->is_observed) {
       if (task->status != NJL_WAS_CANCELLED || task->is_interrupted) {
         lua_createtable(L, 0, 2);
-        njl_task_push_error(L, task);
-        lua_setfield(L, -2, "error");
         if (njl_push_anchored(L, task)) {
+          njl_task_push_error(L, -1);
+          lua_setfield(L, -3, "error");
           lua_getiuservalue(L, -1, NJL_TASK_TRACEBACK);
           lua_setfield(L, -3, "traceback");
           lua_pop(L, 1);

@@ -75,7 +75,7 @@ void njl_check_callable(lua_State *L, int index, const char *role) {
 
 njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) {
   int function = lua_gettop(L) - arguments;
-  njl_task *task = lua_newuserdatauv(L, sizeof *task, NJL_TASK_TRACEBACK);
+  njl_task *task = lua_newuserdatauv(L, sizeof *task, NJL_TASK_VALUES);
   *task = (njl_task){.host = host, .state = NJL_NEW, .results = arguments, .number = ++host->spawned};
   njl_set_type(L, NJL_TASK);
   task->thread = lua_newthread(L);
@@ -105,25 +105,29 @@ void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arr
   host->current = outer;
 }
 
-int njl_task_push_results(lua_State *L, njl_task *task) {
+int njl_task_push_results(lua_State *L, int index) {
+  const njl_task *task = lua_touserdata(L, index);
   int count = task->results;
-  luaL_checkstack(L, count, "too many results");
-  if (!lua_checkstack(task->thread, count)) return luaL_error(L, "not enough memory");
-  int first = lua_gettop(task->thread) - count + 1;
-  for (int index = 0; index < count; index++) lua_pushvalue(task->thread, first + index);
-  lua_xmove(task->thread, L, count);
+  if (count == 0) return 0;
+  luaL_checkstack(L, count + 1, "too many results");
+  lua_getiuservalue(L, index, NJL_TASK_RESULT);
+  if (count == 1) return 1;
+  int list = lua_gettop(L);
+  for (int place = 1; place <= count; place++) lua_rawgeti(L, list, place);
+  lua_remove(L, list);
   return count;
 }
 
-void njl_task_push_error(lua_State *L, njl_task *task) {
+void njl_task_push_error(lua_State *L, int index) {
+  const njl_task *task = lua_touserdata(L, index);
+  index = lua_absindex(L, index);
   if (task->status == NJL_WAS_CANCELLED) {
     njl_push_failure(L, NJL_KIND_CANCELLED, 0, "the task was cancelled");
-  } else if (lua_gettop(task->thread) == 0 || !lua_checkstack(task->thread, 1)) {
+  } else if (task->results == 0) {
     lua_pushliteral(L, "the coroutine of the task was closed or resumed by others");
   } else {
-    lua_pushvalue(task->thread, -1);
-    lua_xmove(task->thread, L, 1);
-    njl_remember_told(L, task);
+    lua_getiuservalue(L, index, NJL_TASK_RESULT);
+    njl_remember_told(L, index);
   }
 }
 
@@ -134,14 +138,15 @@ int njl_spawn(lua_State *L) {
   return 1;
 }
 
+/* The task at index 1. */
 static int observe(lua_State *L, njl_task *task) {
   task->is_observed = true;
   if (task->parent != NULL) {
     njl_task_leave(task);
     njl_release_anchor(L, task);
   }
-  if (task->status == LUA_OK) return njl_task_push_results(L, task);
-  njl_task_push_error(L, task);
+  if (task->status == LUA_OK) return njl_task_push_results(L, 1);
+  njl_task_push_error(L, 1);
   return lua_error(L);
 }
 
@@ -206,7 +211,7 @@ static int collect(lua_State *L) {
   njl_task_drop_errands(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
-  njl_task_push_error(L, task); /* A number is made a string here, on a stack that may raise. */
+  njl_task_push_error(L, 1); /* A number is made a string here, on a stack that may raise. */
   const char *message = lua_tostring(L, -1);
   lua_warning(L, "nightjar: a task that nobody joined failed: ", 1);
   lua_warning(L, message != NULL ? message : "an error that is no string", 0);

@@ -10,6 +10,10 @@ void njl_push_token(lua_State *L) { lua_pushlightuserdata(L, &token); }
 
 bool njl_is_token(lua_State *L, int index) { return lua_touserdata(L, index) == &token; }
 
+bool njl_is_waiting(lua_State *co) {
+  return lua_status(co) == LUA_YIELD && lua_gettop(co) > 0 && njl_is_token(co, -1);
+}
+
 void njl_wait_init(njl_wait *wait, njl_host *host) {
   *wait = (njl_wait){.host = host, .state = NJL_PENDING, .deadline = NJL_NEVER};
 }
@@ -71,14 +75,19 @@ static int refuse_cancelled(lua_State *L, njl_wait *wait) {
   return njl_raise(L, NJL_KIND_CANCELLED, 0, "the task was cancelled");
 }
 
+static int refuse_resumed(lua_State *L, njl_wait *wait) {
+  njl_wait_end(wait, NJL_CANCELLED);
+  return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed by others");
+}
+
+/* Only a coroutine.resume from before nightjar was loaded comes here too early, or in another task. */
 static int go_on(lua_State *L, int status, lua_KContext context) {
   njl_wait *wait = (njl_wait *)context;
+  if (wait->host->current->number != wait->waiter) return refuse_resumed(L, wait);
   switch (wait->state) {
   case NJL_DONE:
   case NJL_EXPIRED: return wait->then(L, status, context);
-  case NJL_PENDING: /* The task that waits here finds the coroutine dead and says so. */
-    njl_wait_end(wait, NJL_CANCELLED);
-    return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed by others");
+  case NJL_PENDING: return refuse_resumed(L, wait);
   case NJL_STUCK: return njl_raise_circle(L, wait->host);
   case NJL_CANCELLED: break;
   }
@@ -86,13 +95,17 @@ static int go_on(lua_State *L, int status, lua_KContext context) {
   return refuse_cancelled(L, wait);
 }
 
+/* What closes the variables of a cancelled task may still wait. */
+static bool is_cancelled(const njl_task *task) { return task->is_cancelled && !task->is_closing; }
+
 int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   njl_host *host = wait->host;
   njl_task *task = host->current;
   wait->then = k;
+  wait->waiter = task->number;
   if (atomic_load(&host->is_stopped)) return refuse_stopped(L, wait);
   bool yields = host->yields && L == host->running && lua_isyieldable(L);
-  if (task->is_cancelled && !task->is_closing) {
+  if (is_cancelled(task)) {
     if (!yields) return refuse_cancelled(L, wait);
     /* The loop closes it now; an error could be caught, and the wait tried again for ever. */
     njl_wait_end(wait, NJL_CANCELLED);
@@ -105,7 +118,10 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "too many waits and calls that cannot yield within each other");
   }
-  luaL_checkstack(L, LUA_MINSTACK, "too many nested waits");
+  if (!lua_checkstack(L, LUA_MINSTACK)) {
+    njl_wait_end(wait, NJL_CANCELLED);
+    return luaL_error(L, "stack overflow (too many nested waits)");
+  }
   /* That of an outer wait of this task which blocks; from here on it is not the one that makes the task ready. */
   if (task->wait != NULL) task->wait->task = NULL;
   task->wait = wait;
@@ -118,7 +134,8 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   size_t most = is_deep ? 0 : host->nested > 0 ? 1 : SIZE_MAX;
   bool is_deadlock = false;
   njl_enter(host);
-  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock) {
+  /* A cancel does not end this wait itself if the task has blocked in another meanwhile. */
+  while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock && !is_cancelled(task)) {
     is_deadlock = !njl_turn(L, host, most) && wait->state == NJL_PENDING;
   }
   njl_leave(host);
@@ -127,6 +144,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
     njl_wait_end(wait, NJL_CANCELLED);
     return njl_raise_deadlock(L, stands_still);
   }
+  if (wait->state == NJL_PENDING && is_cancelled(task)) return refuse_cancelled(L, wait);
   if (wait->state == NJL_PENDING) return refuse_stopped(L, wait);
   return go_on(L, LUA_OK, (lua_KContext)wait);
 }

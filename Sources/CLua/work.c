@@ -3,7 +3,8 @@
  *   work(name, ...)            does it by its name, see Files.swift; -> what it comes to: a value, and a resource where there is
  *                              one; or a list
  *   resource:read(most)        the next bytes of an open file; nil at its end
- *   resource:close()           closes the file, or removes what is temporary; also as <close> and by the collector */
+ *   resource:close()           closes the file, or removes what is temporary; also as <close> and by the collector
+ *   resource:stream()          a named pipe or a device that was opened, as a pipe of pipe.c; the resource is then closed */
 #include "njl.h"
 
 /* Names and numbers of one kind of work. */
@@ -97,6 +98,16 @@ static int close_resource(lua_State *L) {
   return 0;
 }
 
+static int stream_of(lua_State *L) {
+  resource *self = check_resource(L);
+  njl_pipe_push(L, self->host);
+  njl_pipe_set_stream(L, -1, njl_resource_take_descriptor(self->handle));
+  njl_resource *handle = self->handle;
+  self->handle = NULL;
+  njl_resource_release(handle);
+  return 1;
+}
+
 /* The bytes that a script with a limit of memory has left; of others, nil. */
 static int memory_left(lua_State *L) {
   size_t left = njl_memory_left(L);
@@ -108,7 +119,8 @@ static int memory_left(lua_State *L) {
 void njl_add_work(lua_State *L, int table) {
   static const luaL_Reg functions[] = {{"work", work}, {"memory_left", memory_left}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", close_resource}, {"__close", close_resource}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"read", read_resource}, {"close", close_resource}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"read", read_resource}, {"stream", stream_of}, {"close", close_resource}, {NULL, NULL}};
   njl_add_type(L, NJL_RESOURCE, meta, methods, NULL);
   njl_add_functions(L, table, functions);
 }
@@ -116,6 +128,7 @@ void njl_add_work(lua_State *L, int table) {
 /* Adds to the table at index 1 what the text of nightjar.fs has of C. */
 int njl_open_fs(lua_State *L) {
   njl_add_gates(L, 1);
+  njl_add_pipes(L, 1);
   njl_add_work(L, 1);
   njl_add_reader(L, 1);
   return 0;

@@ -1,7 +1,10 @@
 import Glibc
 import Nightjar
 
-/// Where a file lies, in the system's own bytes, which need not be UTF-8; and what is done there. Everything may block.
+/// Where a file lies, in the system's own bytes, which need not be UTF-8; and what is done there.
+///
+/// Everything blocks while the file system works, and nothing waits for another process: a named pipe or a device is opened
+/// without blocking, and the script reads or writes it where the wait can be ended (pipe.c).
 struct FilePath: Sendable {
     let bytes: [UInt8]
 
@@ -23,9 +26,9 @@ struct FilePath: Sendable {
         }
     }
 
-    /// - Returns: a descriptor, closed when a program is run.
+    /// - Returns: a descriptor, closed when a program is run. It does not block, which plain files ignore.
     func open(_ flags: Int32, _ verb: String, mode: mode_t = 0o666) throws(NightjarError) -> Int32 {
-        let descriptor = withC { Glibc.open($0, flags | O_CLOEXEC, mode) }
+        let descriptor = withC { Glibc.open($0, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode) }
         guard descriptor >= 0 else { throw failure(verb, errno) }
         return descriptor
     }
@@ -45,20 +48,67 @@ struct FilePath: Sendable {
 
     // MARK: Reading
 
-    /// - Throws: `too_large` beyond `limit` bytes.
-    func read(limit: Int) throws(NightjarError) -> [UInt8] {
-        let descriptor = try open(O_RDONLY, "read")
-        defer { close(descriptor) }
+    /// Whether reads and writes may wait for another process or a person: of a named pipe, a device and a socket.
+    static func isStream(_ status: Glibc.stat) -> Bool {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFDIR, S_IFBLK: false
+        default: true
+        }
+    }
+
+    /// - Returns: false where there is nothing.
+    private var isStream: Bool {
         var status = Glibc.stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("read", errno) }
+        return withC { stat($0, &status) } == 0 && Self.isStream(status)
+    }
+
+    private func status(of descriptor: Int32, _ verb: String) throws(NightjarError) -> Glibc.stat {
+        var status = Glibc.stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw failure(verb, code)
+        }
+        return status
+    }
+
+    /// Opens it for reading: an ``OpenFile``, or an ``OpenStream`` with the value true.
+    func openSource() throws(NightjarError) -> WorkValue {
+        let descriptor = try open(O_RDONLY, "read")
+        if Self.isStream(try status(of: descriptor, "read")) {
+            return .resource(OpenStream(descriptor), .boolean(true))
+        }
+        return .resource(OpenFile(self, descriptor), .boolean(false))
+    }
+
+    /// Opens a named pipe or a device for writing.
+    ///
+    /// - Returns: nothing while no process has the named pipe open for reading.
+    func openSink() throws(NightjarError) -> WorkValue {
+        let descriptor = withC { Glibc.open($0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
+        if descriptor >= 0 { return .resource(OpenStream(descriptor), .none) }
+        let code = errno
+        var status = Glibc.stat()
+        let isPipe = withC { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFIFO
+        guard code == ENXIO, isPipe else { throw failure("write", code) }
+        return .nothing
+    }
+
+    /// - Returns: the bytes; of a named pipe or a device, an ``OpenStream``.
+    /// - Throws: `too_large` beyond `limit` bytes.
+    func read(limit: Int) throws(NightjarError) -> WorkValue {
+        let descriptor = try open(O_RDONLY, "read")
+        let status = try status(of: descriptor, "read")
+        if Self.isStream(status) { return .resource(OpenStream(descriptor), .none) }
+        defer { close(descriptor) }
         // What has no size, as those in /proc, is read as it comes.
         let expected = min(max(Int(status.st_size), 0), limit)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(expected)
         while true {
             let room = max(FilePath.smallestRead, min(expected - bytes.count + 1, FilePath.largestPart))
-            let part = try Self.read(descriptor, room, of: self)
-            if part.isEmpty { return bytes }
+            let part = try read(descriptor, room)
+            if part.isEmpty { return .one(.string(bytes)) }
             guard bytes.count + part.count <= limit else {
                 throw NightjarError(.tooLarge, "\(name) is larger than \(limit) bytes, the limit that it is read with")
             }
@@ -66,41 +116,48 @@ struct FilePath: Sendable {
         }
     }
 
-    private static func read(_ descriptor: Int32, _ most: Int, of path: FilePath) throws(NightjarError) -> [UInt8] {
+    /// The next bytes of this file, which is open: nothing at its end.
+    func read(_ descriptor: Int32, _ most: Int) throws(NightjarError) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
             let got = Glibc.read(descriptor, buffer.baseAddress, most)
             if got < 0 { code = errno }
             count = max(0, got)
         }
-        if code != 0 { throw path.failure("read", code) }
+        if code != 0 { throw failure("read", code) }
         return bytes
     }
 
     // MARK: Writing
 
     /// - Parameters:
-    ///   - isAtomic: under another name in the same folder, made sure to be on disk, and renamed. What is no plain file, as
-    ///     /dev/stdout or a named pipe, is written as it is.
+    ///   - isAtomic: under another name in the same folder, made sure to be on disk, and renamed.
     ///   - mode: of the file; nil: that of the one that is replaced, or as the process makes files.
-    func write(_ text: [UInt8], isAtomic: Bool, mode: mode_t?) throws(NightjarError) {
+    /// - Returns: false for a named pipe or a device, which is left to ``openSink()``.
+    func write(_ text: [UInt8], isAtomic: Bool, mode: mode_t?) throws(NightjarError) -> Bool {
         var status = Glibc.stat()
         let isThere = withC { stat($0, &status) } == 0
+        if isThere, Self.isStream(status) { return false }
         if !isAtomic || isThere && status.st_mode & S_IFMT != S_IFREG {
-            let descriptor = try open(O_WRONLY | O_CREAT | O_TRUNC, "write")
+            let descriptor = try open(O_WRONLY | O_CREAT | O_TRUNC, "write", mode: (mode ?? 0o666) & 0o777)
             defer { close(descriptor) }
             if let mode, fchmod(descriptor, mode) != 0 { throw failure("write", errno) }
-            return try put(text, into: descriptor)
+            try put(text, into: descriptor)
+            return true
         }
         try replace(mode: mode ?? (isThere ? status.st_mode & 0o7777 : nil)) { descriptor throws(NightjarError) in
             try put(text, into: descriptor)
         }
+        return true
     }
 
-    func append(_ text: [UInt8]) throws(NightjarError) {
+    /// - Returns: false for a named pipe or a device, which is left to ``openSink()``.
+    func append(_ text: [UInt8]) throws(NightjarError) -> Bool {
+        if isStream { return false }
         let descriptor = try open(O_WRONLY | O_CREAT | O_APPEND, "append to")
         defer { close(descriptor) }
         try put(text, into: descriptor)
+        return true
     }
 
     /// The one that a link leads to is replaced, not the link.
@@ -110,13 +167,14 @@ struct FilePath: Sendable {
         let target = resolved
         var descriptor: Int32 = -1
         let temporary = try target.folder.makeUnique(Array(".nightjar-".utf8), Array(".tmp".utf8), for: self) { path in
-            descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            // With a mode of its own it is nobody else's until it has that mode.
+            descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode == nil ? 0o666 : 0o600)
             return descriptor >= 0 ? 0 : errno
         }
         do throws(NightjarError) {
             defer { close(descriptor) }
-            if let mode, fchmod(descriptor, mode) != 0 { throw failure("write", errno) }
             try fill(descriptor)
+            if let mode, fchmod(descriptor, mode) != 0 { throw failure("write", errno) }
             guard fsync(descriptor) == 0 else { throw failure("write", errno) }
             guard temporary.withC({ from in target.withC { Glibc.rename(from, $0) } }) == 0 else {
                 throw failure("write", errno)
@@ -158,19 +216,21 @@ struct FilePath: Sendable {
         if code != 0 { throw failure("write", code) }
     }
 
-    func copy(to target: FilePath) throws(NightjarError) {
+    /// - Returns: false where one of them is a named pipe or a device, which is neither opened nor replaced.
+    func copy(to target: FilePath) throws(NightjarError) -> Bool {
+        if isStream || target.isStream { return false }
         let source = try open(O_RDONLY, "copy")
+        let status = try status(of: source, "copy")
         defer { close(source) }
-        var status = Glibc.stat()
-        guard fstat(source, &status) == 0 else { throw failure("copy", errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw failure("copy", EISDIR) }
         try target.replace(mode: status.st_mode & 0o777) { descriptor throws(NightjarError) in
             while true {
-                let part = try Self.read(source, FilePath.largestPart, of: self)
+                let part = try read(source, FilePath.largestPart)
                 if part.isEmpty { return }
                 try target.put(part, into: descriptor)
             }
         }
+        return true
     }
 
     func rename(to target: FilePath) throws(NightjarError) {

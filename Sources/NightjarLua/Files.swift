@@ -29,21 +29,17 @@ enum FileWork {
         switch name {
         case "read":
             guard let limit = number(1) else { return nil }
-            return { () throws(NightjarError) in .one(.string(try path.read(limit: limit))) }
+            return { () throws(NightjarError) in try path.read(limit: limit) }
         case "write":
             guard let text = bytes(1) else { return nil }
             let isAtomic = flag(2)
             let mode = number(3).map { mode_t(truncatingIfNeeded: $0) }
             return { () throws(NightjarError) in
-                try path.write(text, isAtomic: isAtomic, mode: mode)
-                return .nothing
+                .one(.boolean(try path.write(text, isAtomic: isAtomic, mode: mode)))
             }
         case "append":
             guard let text = bytes(1) else { return nil }
-            return { () throws(NightjarError) in
-                try path.append(text)
-                return .nothing
-            }
+            return { () throws(NightjarError) in .one(.boolean(try path.append(text))) }
         case "stat":
             let follows = flag(1)
             return { () throws(NightjarError) in try path.status(follows: follows).map { .many($0.values) } ?? .nothing
@@ -58,13 +54,17 @@ enum FileWork {
         case "remove":
             let isRecursive = flag(1)
             return { () throws(NightjarError) in .one(.boolean(try path.remove(isRecursive: isRecursive))) }
-        case "rename", "copy":
+        case "copy":
+            guard let other = bytes(1).map(FilePath.init) else { return nil }
+            return { () throws(NightjarError) in .one(.boolean(try path.copy(to: other))) }
+        case "rename":
             guard let other = bytes(1).map(FilePath.init) else { return nil }
             return { () throws(NightjarError) in
-                if name == "copy" { try path.copy(to: other) } else { try path.rename(to: other) }
+                try path.rename(to: other)
                 return .nothing
             }
-        case "open": return { () throws(NightjarError) in .resource(try OpenFile(path), .none) }
+        case "open": return { () throws(NightjarError) in try path.openSource() }
+        case "sink": return { () throws(NightjarError) in try path.openSink() }
         default: return nil
         }
     }
@@ -103,6 +103,11 @@ public func njl_resource_read(
                 return bytes.isEmpty ? .nothing : .one(.string(bytes))
             })
     }
+}
+
+@_cdecl("njl_resource_take_descriptor") @implementation
+public func njl_resource_take_descriptor(_ resource: OpaquePointer?) -> Int32 {
+    (Handle<Resource>.borrow(resource) as? OpenStream)?.take() ?? -1
 }
 
 @_cdecl("njl_resource_release") @implementation

@@ -7,42 +7,82 @@ class Resource: @unchecked Sendable {
     func close() {}
 }
 
-/// A file that is read from its start to its end.
+/// A plain file that is read from its start to its end.
 final class OpenFile: Resource, @unchecked Sendable {
-    private let path: FilePath
-    private let descriptor: Mutex<Int32>
+    private struct State {
+        var isReading = false
+        var isClosed = false
+    }
 
-    init(_ path: FilePath) throws(NightjarError) {
+    private let path: FilePath
+    private let descriptor: Int32
+    private let state = Mutex(State())
+    /// Held during a read, which may take as long as a file system likes. ``close()`` does not wait for it.
+    private let turn = Mutex(())
+
+    /// - Parameter descriptor: owned from here on.
+    init(_ path: FilePath, _ descriptor: Int32) {
         self.path = path
-        descriptor = Mutex(try path.open(O_RDONLY, "read"))
+        self.descriptor = descriptor
     }
 
     deinit { close() }
 
+    /// Closes the file after the read in progress, if there is one.
     override func close() {
-        descriptor.withLock { descriptor in
-            if descriptor >= 0 { Glibc.close(descriptor) }
-            descriptor = -1
+        let closesNow = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed && !state.isReading
         }
+        if closesNow { Glibc.close(descriptor) }
     }
 
     /// - Returns: nothing at the end.
     func read(_ most: Int) throws(NightjarError) -> [UInt8] {
-        var code: Int32 = 0
-        // Under the lock, so that the number is not another file's by then; one reader is all there is.
-        let bytes = descriptor.withLock { descriptor in
-            [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-                let got = Glibc.read(descriptor, buffer.baseAddress, most)
-                if got < 0 { code = errno }
-                count = max(0, got)
+        try turn.withLock { _ throws(NightjarError) in
+            let mayRead = state.withLock { state in
+                state.isReading = !state.isClosed
+                return state.isReading
             }
+            guard mayRead else { throw NightjarError(.closed, "the file is closed") }
+            defer { endReading() }
+            return try path.read(descriptor, most)
         }
-        if code != 0 { throw path.failure("read", code) }
-        return bytes
+    }
+
+    private func endReading() {
+        let closesNow = state.withLock { state in
+            state.isReading = false
+            return state.isClosed
+        }
+        if closesNow { Glibc.close(descriptor) }
     }
 
     /// In bytes.
     static let largestRead: Int64 = 1 << 20
+}
+
+/// A named pipe or a device that was opened without blocking, until the script takes its descriptor.
+final class OpenStream: Resource, @unchecked Sendable {
+    private let descriptor: Mutex<Int32>
+
+    /// - Parameter descriptor: owned from here on.
+    init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+    deinit { close() }
+
+    override func close() {
+        let descriptor = take()
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    /// - Returns: the descriptor, the caller's to close; -1 after the first call.
+    func take() -> Int32 {
+        descriptor.withLock { descriptor in
+            defer { descriptor = -1 }
+            return descriptor
+        }
+    }
 }
 
 /// A file or a folder that is removed when it is closed, with all that is in it then; by the process that made it.

@@ -54,14 +54,38 @@ misuse("attempt to yield from outside a coroutine", coroutine.yield, 1)
 misuse("bad argument #1 to 'resume' (thread expected, got nil)", function() coroutine.resume(nil) end)
 misuse("bad argument #1 to 'wrap' (function expected, got nil)", function() coroutine.wrap(nil) end)
 
--- A coroutine that waits is nobody else's to resume.
+-- A coroutine that waits is nobody else's to resume or to close, and its own task goes on as if nobody had tried.
 local gen = coroutine.create(function() nap() return "done" end)
 local waiter = nightjar.spawn(function() return coroutine.resume(gen) end)
 nightjar.sleep(0)
 ok, err = coroutine.resume(gen)
 equal(ok, false)
-assert(err:match "this coroutine waits for nightjar and cannot be resumed by others$")
-equal((waiter:join()), false)
+equal(err, "this coroutine waits for nightjar and cannot be resumed by others")
+misuse("this coroutine waits for nightjar and cannot be closed; cancel its task", coroutine.close, gen)
+equal(coroutine.status(gen), "suspended")
+equal(table.concat({ select(2, waiter:join()) }), "done")
+-- The same for each coroutine that the wait passes through.
+local middle = coroutine.create(function() return coroutine.wrap(function() nap() return "deep" end)() end)
+waiter = nightjar.spawn(coroutine.resume, middle)
+nightjar.sleep(0)
+equal(coroutine.resume(middle), false)
+equal(pcall(coroutine.close, middle), false)
+equal(select(2, waiter:join()), "deep")
+-- A group in a coroutine belongs to the task that waits, also when its wait is over and the task has not gone on yet.
+for _ = 1, 20 do
+  local group = coroutine.create(function()
+    return nightjar.map({ 1, 2, 3, 4 }, function(n) nightjar.sleep(0) return n end, { concurrency = 1 })
+  end)
+  waiter = nightjar.spawn(function() return select(2, coroutine.resume(group)) end)
+  local thief = nightjar.spawn(function()
+    for _ = 1, 10 do
+      coroutine.resume(group)
+      nightjar.sleep(0)
+    end
+  end)
+  equal(#waiter:join(), 4)
+  thief:join()
+end
 
 -- Cancelling closes generators too, from the inside out.
 local closed = {}

@@ -165,6 +165,72 @@ nightjar.sleep(0.05)
 local size = fs.stat(path).size
 assert(size == #binary or size == 2200000, size)
 
+-- A file that is to be private is never anything else, not even under its temporary name.
+do
+  local private = root .. "/private"
+  local task = nightjar.spawn(fs.write, private, ("x"):rep(32 * 1024 * 1024), { mode = 6 * 64 })
+  while not task.done do
+    for _, name in ipairs(fs.list(root)) do
+      local found = name:find "^%.nightjar%-" and fs.stat(root .. "/" .. name)
+      if found then equal(found.mode, 6 * 64) end
+    end
+  end
+  task:join()
+  equal(fs.stat(private).mode, 6 * 64)
+end
+
+-- Named pipes: what waits for the other end holds up nothing else, and a cancel ends it.
+do
+  local pipe = root .. "/named"
+  assert(os.execute(("mkfifo %s"):format(pipe)))
+  for _, wait in ipairs {
+    function() fs.read(pipe) end,
+    function() fs.write(pipe, "x") end,
+    function() fs.append(pipe, "x") end,
+    function() fs.copy(pipe, root .. "/never") end,
+    function() for _ in fs.lines(pipe) do end end,
+  } do
+    local waiting = {}
+    for place = 1, 12 do waiting[place] = nightjar.spawn(wait) end
+    nightjar.sleep(0.005)
+    fs.write(path, "not held up")
+    equal(fs.read(path), "not held up")
+    for _, task in ipairs(waiting) do
+      equal(task.done, false)
+      task:cancel()
+      fails("cancelled", "the task was cancelled", task.join, task)
+    end
+  end
+  equal(fs.exists(root .. "/never"), false)
+  -- What is written comes out, whichever end is opened first.
+  local much = ("0123456789\n"):rep(20000)
+  local reading = nightjar.spawn(fs.read, pipe)
+  fs.write(pipe, much)
+  equal(reading:join(), much)
+  local writing = nightjar.spawn(fs.append, pipe, much)
+  local count = 0
+  for line in fs.lines(pipe) do
+    equal(line, "0123456789")
+    count = count + 1
+  end
+  equal(count, 20000)
+  writing:join()
+  writing = nightjar.spawn(fs.write, pipe, much)
+  fails("too_large", ("%q is larger than 100 bytes, the limit that it is read with"):format(pipe), fs.read, pipe, { max_bytes = 100 })
+  fails("storage", ("cannot write %q: Broken pipe"):format(pipe), writing.join, writing)
+  -- A copy goes through it and does not replace it.
+  fs.write(path, much)
+  reading = nightjar.spawn(fs.read, pipe)
+  fs.copy(path, pipe)
+  equal(reading:join(), much)
+  equal(fs.exists(pipe), "pipe")
+  writing = nightjar.spawn(fs.write, pipe, "from the pipe")
+  fs.copy(pipe, root .. "/copied")
+  writing:join()
+  equal(fs.read(root .. "/copied"), "from the pipe")
+  equal(fs.exists(pipe), "pipe")
+end
+
 -- Misuse.
 misuse("fs.read: argument 1 must be a path, got no value", fs.read)
 misuse("fs.read: the path is empty", fs.read, "")

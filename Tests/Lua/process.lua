@@ -171,7 +171,31 @@ do
   equal(child:wait().signal, "KILL")
 end
 
+-- A cancel ends a read that blocks, also after the task has waited for something else within it.
+do
+  local child <close> = spawn { "sleep", 100, stdout = "pipe" }
+  local logged = 0
+  local api = nightjar.client {
+    base_url = "http://log.test", retry = false, mock = { { answer = 200 } },
+    log = { level = "debug", write = function() logged = logged + 1 nightjar.sleep(0.001) end },
+  }
+  local reading = nightjar.spawn(function()
+    table.sort({ 2, 1 }, function(a, b) child.stdout:line() return a < b end)
+  end)
+  nightjar.sleep(0)
+  nightjar.spawn(api.get, api, "/"):join()
+  nightjar.sleep(0.02)
+  assert(logged > 0)
+  reading:cancel()
+  fails("cancelled", "the task was cancelled", nightjar.timeout, 5, reading.join, reading)
+  local again = nightjar.spawn(function() return child.stdout:line() end)
+  nightjar.sleep(0)
+  equal(again.done, false)
+  again:cancel()
+end
+
 -- Misuse.
+misuse([[process.run: option 'cwd' must not contain a zero byte: "/tmp\0x"]], run, { "true", cwd = "/tmp\0x" })
 misuse("process.run: a table expected, got number", run, 1)
 misuse("process.run: option 'cmd' is missing: the program to run", run, {})
 misuse("process.run: there is no option 'cdw'; did you mean 'cwd'?", run, { "true", cdw = "/" })

@@ -258,13 +258,73 @@ do
   check.equal(ok, false)
   assert(message:find "too many waits and calls that cannot yield within each other$", message)
 end
--- Whoever closes or resumes the coroutine of a task is the cause of what it says.
-for _, meddle in ipairs { coroutine.close, coroutine.resume } do
+-- A script can neither close nor resume the coroutine of a task that waits.
+do
   local thread
-  local task = nightjar.spawn(function() thread = coroutine.running() nightjar.sleep(0.01) end)
+  local task = nightjar.spawn(function() thread = coroutine.running() nightjar.sleep(0.01) return "kept" end)
   nightjar.sleep(0)
-  meddle(thread)
-  misuse("the coroutine of the task was closed or resumed by others", task.join, task)
+  misuse("this coroutine waits for nightjar and cannot be closed; cancel its task", coroutine.close, thread)
+  check.equal(select(2, coroutine.resume(thread)), "this coroutine waits for nightjar and cannot be resumed by others")
+  check.equal(task:join(), "kept")
+end
+-- Results and errors are the task's once it is over, whatever is done to its coroutine then.
+for _, meddle in ipairs {
+  coroutine.close, coroutine.resume,
+  function(thread) for _ = 1, 3 do coroutine.resume(thread, print, 1, 2) end end,
+  function(thread) coroutine.close(thread) collectgarbage() collectgarbage() end,
+} do
+  for _, fails in ipairs { false, true } do
+    for _, has_child in ipairs { false, true } do
+      local thread
+      local task = spawn(function()
+        thread = coroutine.running()
+        if has_child then spawn(sleep, 0.002) end -- its end is awaited behind the results
+        if fails then error({ "failed" }, 0) end
+        return function() return "called" end, "two", nil, {}
+      end)
+      sleep(0)
+      pcall(meddle, thread)
+      local results = table.pack(pcall(task.join, task))
+      pcall(meddle, thread)
+      if fails then
+        check.equal(results[1], false)
+        check.equal(results[2][1], "failed")
+      else
+        check.equal(results.n, 5)
+        check.equal(results[2](), "called")
+        check.equal(results[3], "two")
+        check.equal(type(results[5]), "table")
+        check.equal(select("#", task:join()), 4)
+      end
+    end
+  end
+end
+-- The same where a failure is handed on to the parent, and in groups.
+do
+  local threads = {}
+  local function ending(...)
+    threads[#threads + 1] = coroutine.running()
+    return ...
+  end
+  local function meddle()
+    for _, thread in ipairs(threads) do
+      pcall(coroutine.close, thread)
+      pcall(coroutine.resume, thread)
+    end
+  end
+  local parent = spawn(function()
+    spawn(function() ending() error("handed on", 0) end)
+    spawn(function() sleep(0.001) meddle() end)
+  end)
+  misuse("handed on", parent.join, parent)
+  for _ = 1, 3 do
+    local list = nightjar.map({ 1, 2, 3 }, function(n)
+      meddle()
+      return ending(n, n, n)
+    end)
+    check.equal(table.concat(list), "123")
+    meddle()
+  end
 end
 -- Of failures that nobody asks for, the first is the parent's; the others do not pile up in it.
 misuse("first", function()

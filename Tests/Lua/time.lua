@@ -100,6 +100,23 @@ check.misuse("time.add: there is no option 'month'; did you mean 'months'?", tim
 check.misuse("time.add: years and months are added whole", time.add, 0, { months = 0.5 })
 check.misuse("time.add: the moment would be beyond the years 0 to 9999", time.add, 0, { years = 9000 })
 
+-- What lies closer to a bound than the fraction can tell is rounded to it, and never becomes 60 seconds or 24 hours.
+do
+  local parts = time.parts(-1e-12)
+  equal(parts.year, 1970)
+  equal(parts.day, 1)
+  equal(parts.hour, 0)
+  equal(parts.second, 0)
+  equal(time.parts(-0.5).hour, 23)
+end
+equal(time.format_duration(59.9999999999), "1m")
+equal(time.format_duration(3599.9999999999), "1h")
+equal(time.format_duration(86399.9999999999, "iso"), "P1D")
+equal(time.format_duration(-59.9999999999), "-1m")
+equal(time.format_duration(0.9999999999), "1s")
+equal(time.format_duration(59.999999999), "59.999999999s")
+equal(time.format_duration(1e-12), "0s")
+
 -- Misuse.
 check.misuse("time.parse: a string expected, got no value", time.parse)
 check.misuse("time.format: a moment expected, a number or a text, got table", time.format, {})

@@ -71,6 +71,14 @@ equal(url.canonical "HTTP://Example.ORG:80/a b?x=ü", "http://example.org/a%20b?
 equal(url.redact "https://u:p@example.org/a?access_token=hunter2&page=1", "https://example.org/a?access_token=***&page=1")
 check.fails("invalid_url", "the scheme \"ftp\" is not http or https", url.canonical, "ftp://h/")
 
+-- A path that begins with // never becomes an authority.
+equal(url.resolve("a:/b/c", "/.//evil"), "a:/.//evil")
+equal(url.resolve("a:/b/c", "..//evil"), "a:/.//evil")
+equal(url.resolve("a:b", "a:/.//evil"), "a:/.//evil")
+equal(url.resolve("http://h/b", "/.//evil"), "http://h//evil")
+check.misuse('url.build_query: the value of "a" is a table with names; it must be a list of values', url.build_query, { a = { b = 1 } })
+equal(url.build_query { a = {} }, "")
+
 -- Misuse.
 check.misuse("url.parse: a string expected, got no value", url.parse)
 check.misuse("url.build: there is no option 'hots'; did you mean 'host'?", url.build, { hots = "h" })

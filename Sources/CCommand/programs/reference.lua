@@ -116,10 +116,10 @@ return {
     },
   },
   {
-    name = "nightjar.fs", kind = "module", text = "Files and folders. The task that calls it waits, the others go on; what fails is an error of the kind storage. Not in a sandbox.",
+    name = "nightjar.fs", kind = "module", text = "Files and folders. The task that calls it waits, the others go on; what fails is an error of the kind storage. A named pipe or a device is read and written as it is, and a cancel ends the wait for its other end. Not in a sandbox.",
     members = {
       { "read", "(path: string, options?: { max_bytes?: integer }): string", "All of a file." },
-      { "write", "(path: string, text: string, options?: { atomic?: boolean, mode?: integer })", "Replaces what is there: whole, or not at all." },
+      { "write", "(path: string, text: string, options?: { atomic?: boolean, mode?: integer })", "Replaces what is there: whole, or not at all. A file with a mode is never open to more than that mode allows." },
       { "append", "(path: string, text: string)", "Adds to the end of a file, which is made where there is none." },
       { "exists", "(path: string): string|false", "file, folder or another kind; false where there is nothing." },
       { "stat", "(path: string, options?: { follow?: boolean }): { kind: string, size: integer, modified: number, mode: integer }?", "What is said of a file: its size in bytes, when it was modified in seconds since 1970; nil where there is nothing." },
@@ -128,7 +128,7 @@ return {
       { "mkdir", "(path: string, options?: { parents?: boolean })", "Makes a folder, with those that it lies in; one that is there is right." },
       { "remove", "(path: string, options?: { recursive?: boolean }): boolean", "Removes a file or an empty folder, with recursive all that is in it; whether there was something." },
       { "rename", "(from: string, to: string)", "Moves; replaces a file that is there." },
-      { "copy", "(from: string, to: string)", "Copies a file, whole or not at all." },
+      { "copy", "(from: string, to: string)", "Copies a file, whole or not at all. Into a named pipe or a device it writes what it reads." },
       { "temp_file", "(options?: { prefix?: string, suffix?: string, dir?: string }): nightjar.temporary", "An empty file that nobody else may read: local file <close> = fs.temp_file()." },
       { "temp_dir", "(options?: { prefix?: string, suffix?: string, dir?: string }): nightjar.temporary", "Likewise a folder, with all that is in it when it goes." },
     },

@@ -480,6 +480,9 @@ njl_outcome *njl_descriptor_await(njl_engine *engine, int descriptor, bool write
 /* A file that is open, or something temporary that its release removes; the caller's to release. */
 typedef struct njl_resource njl_resource;
 void njl_resource_release(njl_resource *resource);
+/* The descriptor of an open named pipe or device, which does not block; the caller's to close. -1: the resource is none, or its
+ * descriptor has been taken. */
+int njl_resource_take_descriptor(njl_resource *resource);
 
 typedef enum njl_value_kind {
   NJL_NIL,

@@ -1,11 +1,16 @@
 -- nightjar.fs: files and folders, worked on by other threads while the other coroutines of the script go on.
 --
--- What has begun is done also when the task that asked for it is cancelled. A file is written whole or not at all: under another
--- name in the same folder, and then renamed.
+-- An operation on files that has begun completes even if its task is cancelled. A file is written whole or not at all: under
+-- another name in the same folder, and then renamed.
+--
+-- Named pipes and devices are different. They are read and written without a thread of their own, so nothing that waits for
+-- another process keeps other operations from running; a cancel ends the wait.
 local nightjar, native = ...
 local work, reader, memory_left = native.work, native.reader, native.memory_left
+local now, sleep_until, raise = native.now, native.sleep_until, native.raise
 local misuse, check_options = native.misuse, native.options
 local type, setmetatable, tostring, ipairs, format = type, setmetatable, tostring, ipairs, string.format
+local concat = table.concat
 local getenv = os and os.getenv or function() end
 
 -- Bytes of a file that read takes in, unless another limit is given.
@@ -30,13 +35,60 @@ local function text_of(value, name)
   return value
 end
 
+-- --- Named pipes and devices ---
+
+-- Nanoseconds between two attempts to open a named pipe that no process reads: the system does not report when one does.
+local PAUSE = 20 * 1000 * 1000
+
+-- Bytes asked for at once.
+local CHUNK = 64 * 1024
+
+local function open_sink(path)
+  while true do
+    local _, file = work("sink", path)
+    if file then return file:stream() end
+    sleep_until(now() + PAUSE)
+  end
+end
+
+local function write_stream(pipe, text, path)
+  if not pipe:write(text) then raise("storage", format("cannot write %q: Broken pipe", path)) end
+end
+
+local function read_stream(file, path, limit)
+  local pipe <close> = file:stream()
+  local parts, length = {}, 0
+  for part in function() return pipe:read(CHUNK) end do
+    length = length + #part
+    if length > limit then
+      raise("too_large", format("%q is larger than %d bytes, the limit that it is read with", path, limit))
+    end
+    parts[#parts + 1] = part
+  end
+  return concat(parts)
+end
+
+-- What has a method read, and closes the file.
+local function open_source(path)
+  local is_stream, file = work("open", path)
+  return is_stream and file:stream() or file
+end
+
+-- --- Files ---
+
+local function limit_of(limit)
+  local left = memory_left()
+  return left and left < limit and left or limit
+end
+
 -- fs.read(path, {max_bytes = 1073741824}) -> all of a file
 function fs.read(path, options)
   path = path_of(path, "read", 1)
   local limit = check_options("fs.read", options, { max_bytes = "integer" }).max_bytes or MOST
   if limit < 0 then misuse "fs.read: option 'max_bytes' must not be negative" end
-  local left = memory_left()
-  return (work("read", path, left and left < limit and left or limit))
+  limit = limit_of(limit)
+  local text, file = work("read", path, limit)
+  return file and read_stream(file, path, limit) or text
 end
 
 -- fs.write(path, text, {atomic = true, mode = 0o644}) - replaces what is there: whole, or not at all
@@ -46,11 +98,18 @@ function fs.write(path, text, options)
   if options.mode and (options.mode < 0 or options.mode > 4095) then
     misuse "fs.write: option 'mode' must be from 0 to 4095, as in 6 * 64 for rw-------"
   end
-  work("write", path, text, options.atomic ~= false, options.mode)
+  if work("write", path, text, options.atomic ~= false, options.mode) then return end
+  local pipe <close> = open_sink(path)
+  write_stream(pipe, text, path)
 end
 
 -- fs.append(path, text) - at the end of a file, which is made where there is none
-function fs.append(path, text) work("append", path_of(path, "append", 1), text_of(text, "append")) end
+function fs.append(path, text)
+  path, text = path_of(path, "append", 1), text_of(text, "append")
+  if work("append", path, text) then return end
+  local pipe <close> = open_sink(path)
+  write_stream(pipe, text, path)
+end
 
 -- fs.exists(path) -> "file", "folder" or another kind of stat; false
 function fs.exists(path)
@@ -93,14 +152,22 @@ end
 -- fs.rename(from, to) - replaces a file at the new path
 function fs.rename(from, to) work("rename", path_of(from, "rename", 1), path_of(to, "rename", 2)) end
 
--- fs.copy(from, to) - a file, whole or not at all
-function fs.copy(from, to) work("copy", path_of(from, "copy", 1), path_of(to, "copy", 2)) end
+-- fs.copy(from, to) - a file, whole or not at all; into a named pipe or a device, as it is read
+function fs.copy(from, to)
+  from, to = path_of(from, "copy", 1), path_of(to, "copy", 2)
+  if work("copy", from, to) then return end
+  local kind = fs.exists(to)
+  if kind == "file" or not kind then return fs.write(to, fs.read(from)) end
+  local source <close> = open_source(from)
+  local pipe <close> = open_sink(to)
+  for part in function() return source:read(CHUNK) end do write_stream(pipe, part, to) end
+end
 
 -- for line in fs.lines(path) do - one after the other, however long the file is
 function fs.lines(path, options)
   path = path_of(path, "lines", 1)
   local limit = check_options("fs.lines", options, { max_line = "integer" }).max_line
-  local _, file = work("open", path)
+  local file = open_source(path)
   return reader(file, format("%q", path)):lines(limit), nil, nil, file
 end
 

@@ -5,7 +5,7 @@ local nightjar, native = ...
 local spawn, reader, environment, signals = native.spawn, native.reader, native.environment, native.signals
 local raise, misuse, check_options = native.raise, native.misuse, native.options
 local type, tostring, setmetatable, pairs, ipairs, error = type, tostring, setmetatable, pairs, ipairs, error
-local format, match, upper, concat, sort = string.format, string.match, string.upper, table.concat, table.sort
+local find, format, match, upper, concat, sort = string.find, string.format, string.match, string.upper, table.concat, table.sort
 local math_type = math.type
 
 -- Bytes of output and of errors that run keeps of a program, unless another limit is given.
@@ -40,6 +40,9 @@ local function read_options(name, given, known)
     if not (math_type(key) == "integer" and arguments[key] ~= nil) then options[key] = value end
   end
   check_options(name, options, known)
+  if options.cwd and find(options.cwd, "\0", 1, true) then
+    misuse(format("%s: option 'cwd' must not contain a zero byte: %q", name, options.cwd))
+  end
   if options.cmd then
     if #arguments > 0 then misuse(format("%s: give the program by option 'cmd' or as the first of the list, not both", name)) end
     arguments[1] = options.cmd

@@ -125,7 +125,9 @@ end
 -- The day since 1970 and the seconds in it.
 local function split(moment)
   local day = moment // 86400
-  return tointeger(day), plain(moment - day * 86400)
+  local seconds = moment - day * 86400
+  if seconds >= 86400 then day, seconds = day + 1, 0 end -- A moment so close below midnight is rounded to it.
+  return tointeger(day), plain(seconds)
 end
 
 -- time.parts(moment, {offset =}) -> {year, month, day, hour, minute, second, weekday (1 is Monday), yearday, offset}
@@ -246,6 +248,12 @@ function time.format_duration(seconds, form)
     misuse 'time.format_duration: the form must be "short" or "iso"'
   end
   local is_iso = form == "iso"
+  -- To the nanosecond, which is all that is shown, so that no part is rounded up to 60 seconds.
+  if seconds % 1 ~= 0 then
+    local whole = seconds // 1
+    local fraction = ((seconds - whole) * 1e9 + 0.5) // 1
+    seconds = fraction >= 1e9 and whole + 1 or whole + fraction / 1e9
+  end
   local sign = seconds < 0 and "-" or ""
   if seconds < 0 then seconds = -seconds end
   if not is_iso and seconds > 0 and seconds < 1 then

@@ -66,6 +66,11 @@ function url.build_query(query)
   local function put(name, value)
     if value == nil or value == null then return end
     if type(value) == "table" then
+      for key in pairs(value) do
+        if type(key) ~= "number" then
+          misuse(format("url.build_query: the value of %q is a table with names; it must be a list of values", name))
+        end
+      end
       for _, each in ipairs(value) do put(name, each) end
     else
       items[#items + 1] = url.encode(name) .. "=" .. url.encode(value_text(value, name))
@@ -126,10 +131,12 @@ local function split(text)
   return parts
 end
 
+-- A path that begins with // and follows no authority would read as one. RFC 3986 section 4.2; WHATWG URL, serializing.
 local function join(parts)
   local text = {}
   if parts.scheme then text[1] = parts.scheme .. ":" end
   if parts.authority then text[#text + 1] = "//" .. parts.authority end
+  if not parts.authority and sub(parts.path, 1, 2) == "//" then text[#text + 1] = "/." end
   text[#text + 1] = parts.path
   if parts.query then text[#text + 1] = "?" .. parts.query end
   if parts.fragment then text[#text + 1] = "#" .. parts.fragment end

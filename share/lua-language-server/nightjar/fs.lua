@@ -1,7 +1,7 @@
 ---@meta nightjar.fs
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----Files and folders. The task that calls it waits, the others go on; what fails is an error of the kind storage. Not in a sandbox.
+---Files and folders. The task that calls it waits, the others go on; what fails is an error of the kind storage. A named pipe or a device is read and written as it is, and a cancel ends the wait for its other end. Not in a sandbox.
 ---@class nightjar.fs
 local fs = {}
 
@@ -11,7 +11,7 @@ local fs = {}
 ---@return string
 function fs.read(path, options) end
 
----Replaces what is there: whole, or not at all.
+---Replaces what is there: whole, or not at all. A file with a mode is never open to more than that mode allows.
 ---@param path string
 ---@param text string
 ---@param options? { atomic?: boolean, mode?: integer }
@@ -61,7 +61,7 @@ function fs.remove(path, options) end
 ---@param to string
 function fs.rename(from, to) end
 
----Copies a file, whole or not at all.
+---Copies a file, whole or not at all. Into a named pipe or a device it writes what it reads.
 ---@param from string
 ---@param to string
 function fs.copy(from, to) end

@@ -1,0 +1,126 @@
+-- Finalizers run wherever something is made, also in the middle of a call that reads a table. What they change then neither moves
+-- nor frees what is being read: a call sees a table as it was at some moment. Needs no server.
+local nightjar = require "nightjar"
+local check = require "check"
+local equal = check.equal
+
+-- Calls f many times, with a finalizer that runs `change` at almost every allocation.
+local function with_finalizers(change, f)
+  local runs = true
+  local function again()
+    setmetatable({}, { __gc = function()
+      if not runs then return end
+      change()
+      again()
+    end })
+  end
+  collectgarbage("incremental", 1, 1000, 4)
+  for _ = 1, 4 do again() end
+  for round = 1, 16 do f(round) end
+  runs = false
+  collectgarbage("incremental", 200, 100, 13)
+  collectgarbage()
+end
+
+local function text(prefix, number) return prefix .. ("%03d"):format(number) .. ("x"):rep(number % 60) end
+
+-- The tables of a request: names and values that nothing else refers to, taken away and replaced while they are read.
+do
+  local seen
+  local api = nightjar.client {
+    base_url = "http://fuzz.test", retry = false,
+    mock = { { answer = function(request) seen = request return { status = 204 } end } },
+  }
+  local tables = {}
+  local function change()
+    for _, t in ipairs(tables) do
+      for key in next, t do t[key] = nil end
+      for number = 1, 30 do t[text("n", number)] = number % 2 == 0 and number or text("v", number) end
+    end
+  end
+  local function fresh(prefix)
+    local t = {}
+    for number = 1, 9 do t[text(prefix, number)] = number % 3 == 0 and number or text("v", number) end
+    tables[#tables + 1] = t
+    return t
+  end
+  with_finalizers(change, function(round)
+    tables = {}
+    local options = { query = fresh "q", headers = fresh "h" }
+    if round % 4 == 0 then options.form = fresh "f"
+    elseif round % 4 == 1 then options.multipart = fresh "m"
+    elseif round % 4 == 2 then options.json = fresh "j"
+    else options.multipart = { fresh "p" } options.multipart[1].name = nil end
+    local ok, err = pcall(api.post, api, "/" .. round, options)
+    if not ok then return assert(type(err) == "userdata" or type(err) == "string") end
+    for name, value in pairs(seen.query) do
+      assert(name:find "^[qn]%d%d%dx*$", name)
+      assert(tostring(value):find "^v?%d+x*$", value)
+    end
+  end)
+  api:close()
+end
+
+-- Schemes that are added while a client is made.
+do
+  local schemes = {}
+  local function provider() return "token" end
+  local function change()
+    for number = 1, 40 do schemes[text("late", number)] = { type = "bearer", provider = provider } end
+  end
+  with_finalizers(change, function()
+    schemes = { one = { type = "bearer", provider = provider }, two = { type = "bearer", provider = provider } }
+    local ok, client = pcall(nightjar.client, { base_url = "http://x.test", mock = { { answer = 200 } }, auth = { schemes = schemes } })
+    if ok then client:close() end
+  end)
+end
+
+-- Clients and lists that are closed while they are used.
+do
+  local client, list
+  local function change()
+    if client then client:close() end
+    if list then list:close() end
+  end
+  with_finalizers(change, function(round)
+    client = nil
+    client = nightjar.client { base_url = "http://x.test", retry = false, cache = true, mock = { { answer = { json = { items = {} } } } } }
+    local mine = client
+    local made, found = pcall(mine.paginate, mine, "/list", { style = "page", items = "/items" })
+    list = made and found or nil
+    for _, call in ipairs {
+      function() return mine:limits() end,
+      function() return mine.cookies:list() end,
+      function() return mine.cache:delete "/x" end,
+      function() return mine:sign_out() end,
+      function() return mine:sign_in { access_token = text("t", round) } end,
+      function() return mine.endpoints end,
+      function() return mine:get "/" end,
+      function() return found:state() end,
+      function() return found:refresh() end,
+      function() return found.explanation end,
+    } do
+      local ok, err = pcall(call)
+      assert(ok or err ~= nil)
+    end
+  end)
+end
+
+-- Messages of json.encode while finalizers encode.
+with_finalizers(function() nightjar.json.encode { a = { { b = 1 } } } end, function(round)
+  local value = { deep = { { [text("name", round)] = { 1, 2, { f = print } } } } }
+  local ok, err = pcall(nightjar.json.encode, value)
+  equal(ok, false)
+  equal(err.message, ("value.deep[1].%s[3].f: a function has no JSON form"):format(text("name", round))
+    :gsub("%.(name%w+)", function(name) return #name <= 40 and "." .. name or '["' .. name:sub(1, 40) .. '..."]' end))
+end)
+
+-- Hashes that a finalizer finishes first.
+do
+  local hash
+  with_finalizers(function() if hash then pcall(hash.update, hash, "x") pcall(hash.finish, hash) end end, function()
+    hash = nightjar.hash.new "sha256"
+    pcall(hash.update, hash, "abc")
+    pcall(hash.finish, hash)
+  end)
+end

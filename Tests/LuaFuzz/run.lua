@@ -1,0 +1,28 @@
+-- Runs random programs: run.lua FIRST COUNT, each after the seed was written to standard error; run.lua --print SEED shows one.
+-- Finalizers that are still pending when a program is over run within the next one, so a failure may need the seeds before it.
+STOCK_COROUTINE = { resume = coroutine.resume, close = coroutine.close }
+local folder = arg[0]:match "^(.*)/[^/]*$" or "."
+package.path = folder .. "/?.lua;" .. package.path
+local nightjar = require "nightjar"
+local generator, runtime = require "generator", require "runtime"
+warn "@off"
+
+if arg[1] == "--print" then
+  io.write(generator.program(math.tointeger(arg[2])))
+  return
+end
+
+-- Seconds that one program may take.
+local MOST = 0.25
+
+local first, count = math.tointeger(arg[1]), math.tointeger(arg[2])
+for seed = first, first + count - 1 do
+  io.stderr:write("seed ", seed, "\n")
+  local program = assert(load(generator.program(seed), "=program", "t"))
+  local R, close = runtime.new(seed)
+  pcall(nightjar.timeout, MOST, program, R)
+  close()
+  collectgarbage("incremental", 200, 100, 13)
+  collectgarbage()
+  collectgarbage()
+end
