@@ -118,7 +118,10 @@ final class Coalesce: Stage, @unchecked Sendable {
             shared.timeout = error
             retire(shared)
         }
-        if shared.present == 0 { shared.end() }
+        guard shared.present == 0 else { return }
+        // First, so that nobody joins an exchange that is about to end.
+        retire(shared)
+        shared.end()
     }
 
     /// Has calls that come from now on begin exchanges of their own where the ended call has written.
