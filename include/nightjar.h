@@ -977,8 +977,10 @@ NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *gro
 /**
  * Whether safe calls without a body that are alike (URL, headers, credentials) share one exchange while it lasts, and the
  * memory of its answer. Each has its own timeout and cancel; the last that leaves ends the exchange. Not a cache: what has been
- * answered is forgotten. Requests with callbacks for head, body, redirects, retries or refreshes never share. False by default;
- * the second is in place of the client's setting.
+ * answered is forgotten. Requests with callbacks for head, body, redirects, retries or refreshes never share. An exchange takes
+ * no more requests after one of its requests has timed out, and after a request of the client with an unsafe method (such as
+ * PUT) to its origin has ended: a GET after a completed PUT never gets a response from before it. False by default; the second
+ * is in place of the client's setting.
  */
 NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
@@ -1643,7 +1645,7 @@ typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, c
 
 /**
  * Called once, after all of these, whatever happened. `error` is NULL, or borrowed: without `collect_errors` the failure that
- * ended the batch, otherwise NJ_CANCELLED where nj_batch_cancel did.
+ * ended the batch, otherwise NJ_CANCELLED where nj_batch_cancel or nj_queue_free did.
  */
 typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_error *error);
 
@@ -1675,8 +1677,8 @@ NJ_API void nj_batch_release(nj_batch *batch);
 NJ_API nj_queue *nj_queue_new(void);
 
 /**
- * Cancels the tasks that deliver here and runs their completions on this thread; returns when none is left. From inside
- * a callback of the same queue that happens as soon as the nj_queue_poll around it ends.
+ * Cancels the tasks and batches that deliver here and runs their completions on this thread; returns when none is left.
+ * From inside a callback of the same queue that happens as soon as the nj_queue_poll around it ends.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 

@@ -1,4 +1,3 @@
-import NIOCore
 import NightjarHTTP
 import Synchronization
 
@@ -21,25 +20,21 @@ extension Client {
         return try result.get()
     }
 
-    /// Sends and returns when the head of the answer is there, the body still to come.
+    /// Sends and returns when the head of the response is there. Its body is read from ``StreamedResponse/body``.
+    ///
+    /// - Throws: what a call throws; `cancelled` when the Swift task is cancelled before the head has come.
     public func stream(_ request: Request) async throws(NightjarError) -> StreamedResponse {
-        let (parts, source) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
+        let content = StreamedContent()
         let pending = Pending<ClientTask>()
-        let result: Result<ResponseHead, NightjarError> = await withTaskCancellationHandler {
+        let result: Result<(ClientTask, ResponseHead), NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let head = OneAnswer(continuation)
-                var handlers = TaskHandlers { _, result in
-                    switch result {
-                    case .success(let response):
-                        head.give(.success(response.head))
-                        source.finish()
-                    case .failure(let error):
-                        head.give(.failure(error))
-                        source.finish(throwing: error)
-                    }
+                var handlers = TaskHandlers { task, result in
+                    head.give(result.map { (task, $0.head) })
+                    content.end(task, result)
                 }
-                handlers.head = { head.give(.success($1)) }
-                handlers.body = { source.yield($1) }
+                handlers.head = { head.give(.success(($0, $1))) }
+                handlers.body = { content.add($1) }
                 handlers.creditsAreManual = true
                 do throws(NightjarError) {
                     pending.set(try start(request, on: nil, handlers))
@@ -50,42 +45,8 @@ extension Client {
         } onCancel: {
             pending.cancel()
         }
-        return StreamedResponse(head: try result.get(), body: .init(parts: parts, pending: pending))
-    }
-}
-
-/// An answer whose body comes in parts.
-public struct StreamedResponse: Sendable {
-    public let head: ResponseHead
-    public let body: Body
-
-    /// The content, once. Reading from the network pauses while the consumer is behind; dropping the sequence's
-    /// iterator before the end, or cancelling the Swift task, cancels the call.
-    public struct Body: AsyncSequence, Sendable {
-        public typealias Element = ByteBuffer
-
-        fileprivate let parts: AsyncThrowingStream<ByteBuffer, any Error>
-        fileprivate let pending: Pending<ClientTask>
-
-        public final class AsyncIterator: AsyncIteratorProtocol {
-            private var parts: AsyncThrowingStream<ByteBuffer, any Error>.AsyncIterator
-            private let pending: Pending<ClientTask>
-
-            fileprivate init(_ body: Body) {
-                parts = body.parts.makeAsyncIterator()
-                pending = body.pending
-            }
-
-            deinit { pending.cancel() }
-
-            public func next() async throws -> ByteBuffer? {
-                let part = try await parts.next()
-                if let part { pending.work?.consumed(part.readableBytes) }
-                return part
-            }
-        }
-
-        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+        let (task, head) = try result.get()
+        return StreamedResponse(head: head, body: .init(StreamReading(task, content)))
     }
 }
 

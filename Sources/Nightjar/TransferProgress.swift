@@ -16,14 +16,16 @@ public struct TransferProgress: Sendable, Equatable {
     public init() {}
 }
 
-/// What was told of a call's progress, and when it is looked at again. On the client's loop.
+/// Reports the progress of one call to its caller, on the client's loop.
 ///
-/// Nothing counts for it on the way of the bytes: it looks at what the call and its connection know.
+/// Nothing is counted on the way of the bytes: the watch asks the call and its connection for what they know.
 final class ProgressWatch: @unchecked Sendable {
     private unowned let call: Call
-    private var told = TransferProgress()
-    /// Bytes that the last exchange had been given, as far as it said so.
-    private var given = 0
+    private var reported = TransferProgress()
+    /// The attempt that ``sentBytes`` is of.
+    private var attempt = 0
+    /// The content bytes that the connection has taken, as far as it was asked.
+    private var sentBytes = 0
 
     init(_ call: Call) {
         self.call = call
@@ -38,26 +40,33 @@ final class ProgressWatch: @unchecked Sendable {
         }
     }
 
+    /// The call on whose connection the bytes move.
+    private var mover: Call { call.seat?.exchange ?? call }
+
     private func look() {
-        let progress = (call.seat?.exchange ?? call).progress
-        guard progress != told, call.task.progressIsDue() else { return }
-        told = progress
+        let progress = mover.progress
+        note(sent: progress.sent)
+        guard progress != reported, call.task.progressIsDue() else { return }
+        reported = progress
         call.loop.post(.progress(call.task, progress), to: call.task.queue)
     }
 
-    /// All of it is there.
-    func finish(_ response: Response) {
-        var progress = (call.seat?.exchange ?? call).progress
-        progress.sent = progress.sentTotal ?? max(progress.sent, given, told.sent)
+    /// The whole response is there.
+    func finish() {
+        var progress = mover.progress
+        note(sent: progress.sent)
+        progress.sent = progress.sentTotal ?? sentBytes
         progress.sentTotal = progress.sent
-        // An exchange that calls have shared is gone by now.
-        if progress.received == 0 { progress.received = told.receivedTotal ?? told.received }
         progress.receivedTotal = progress.received
-        guard progress != told else { return }
+        guard progress != reported else { return }
         call.loop.post(.progress(call.task, progress), to: call.task.queue)
     }
 
-    func note(given count: Int) { given = max(given, count) }
+    /// Notes the bytes that the connection of the present attempt has taken.
+    func note(sent count: Int) {
+        if attempt != mover.attempts { (attempt, sentBytes) = (mover.attempts, 0) }
+        sentBytes = max(sentBytes, count)
+    }
 
     /// Between two looks: what people see moves, and a call that is over sooner costs nothing.
     private static let interval = Duration.milliseconds(100)

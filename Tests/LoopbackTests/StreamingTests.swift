@@ -67,6 +67,18 @@ import Testing
         #expect(peer.failures == [])
     }
 
+    /// A response that is dropped unread releases its connection, for which the next call waits.
+    @Test func aDroppedResponseReleasesItsConnection() async throws {
+        let peer = try ScriptedPeer([
+            [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose],
+            [.expectRequest, .respond(body: "next")],
+        ])
+        let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
+        #expect(try await client.stream(Request(.get, "/")).head.status == 200)
+        #expect(try await client.send(Request(.get, "/")).text == "next")
+        #expect(peer.failures == [])
+    }
+
     @Test(arguments: [nil, 300_000] as [Int?])
     func aBodyIsPulledAsTheServerTakesIt(length: Int?) throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "thanks")]])

@@ -331,4 +331,40 @@ import Testing
         #expect(ends.withLock { $0 } == count)
         #expect(site.log.peak <= 6)
     }
+
+    /// A queue that is closed inside a callback still delivers a batch of which nothing is on the network.
+    @Test(arguments: [[], ["ftp://a/", "ftp://b/"]])
+    func aBatchWithLocalEventsAloneEndsOnAClosedQueue(targets: [String]) throws {
+        let site = try Site()
+        let queue = CompletionQueue()
+        let (first, second) = (Told(), Told())
+        var handlers = first.handlers
+        let (finished, calls) = (handlers.finished, requests(targets).map { BatchCall($0) })
+        handlers.finished = { batch, result in
+            finished(batch, result)
+            do throws(NightjarError) {
+                try site.client.start(batch: calls, collectsErrors: true, on: queue, second.handlers)
+            } catch {
+                Issue.record(error)
+            }
+            queue.close()
+            #expect(second.lines.withLock { $0.isEmpty })
+        }
+        try site.client.start(batch: [], on: queue, handlers)
+        queue.poll(timeout: .seconds(5))
+        #expect(second.lines.withLock { $0.count } == targets.count + 1)
+        #expect(second.lines.withLock { $0.last } == "finished")
+    }
+
+    /// Other local events of a queue that is closed inside a callback are delivered too.
+    @Test func whatAQueueWasGivenToRunIsRunAlthoughItIsClosed() {
+        let queue = CompletionQueue()
+        let runs = Mutex(0)
+        queue.run {
+            queue.run { runs.withLock { $0 += 1 } }
+            queue.close()
+        }
+        #expect(queue.poll(timeout: .zero) == 1)
+        #expect(runs.withLock { $0 } == 1)
+    }
 }

@@ -1,7 +1,9 @@
 import Dispatch
+import Foundation
 import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarTestSupport
 import NightjarTransport
 import Synchronization
 import Testing
@@ -64,5 +66,32 @@ import Testing
         closed.wait()
         api.close()
         #expect(transport.hasEnded.withLock { $0 })
+    }
+
+    /// Calls that a closed client refuses leave the queue without an event, for which its closing must not wait.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func refusedCallsDoNotHoldUpAClosingQueue(ofCatalogs: Bool)
+        throws
+    {
+        let (api, _) = try client()
+        api.close()
+        let rounds = Mutex(0)
+        let thread = Thread {
+            for _ in 0..<200 {
+                let queue = CompletionQueue()
+                DispatchQueue.concurrentPerform(iterations: 4) { number in
+                    guard number > 0 else { return queue.close() }
+                    for _ in 0..<20 {
+                        if ofCatalogs {
+                            _ = try? api.startLoadingCatalog(from: "http://api.test/a.json", on: queue) { _ in }
+                        } else {
+                            _ = try? api.start(Request(.get, "http://api.test/"), on: queue, TaskHandlers { _, _ in })
+                        }
+                    }
+                }
+                rounds.withLock { $0 += 1 }
+            }
+        }
+        thread.start()
+        try eventually("all queues were closed", within: .seconds(30)) { rounds.withLock { $0 } == 200 }
     }
 }

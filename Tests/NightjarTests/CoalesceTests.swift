@@ -188,4 +188,77 @@ import Testing
         }
         #expect(bench.transport.log.withLock { $0.cancelled } == 1)
     }
+
+    /// A server that does not respond to one exchange may respond to the next.
+    @Test func afterATimeoutNobodyJoins() throws {
+        let bench = try Bench()
+        let results = Bench.Results()
+        var hasty = Request(.get, "/a")
+        hasty.timeouts.total = .milliseconds(30)
+        _ = try bench.start(hasty, 0, results)
+        _ = try bench.start(Request(.get, "/a"), 1, results)
+        bench.run(until: 1, results)
+        _ = try bench.start(Request(.get, "/a"), 2, results)
+        _ = try bench.start(Request(.get, "/a"), 3, results)
+        bench.settle(began: 2)
+        #expect(bench.transport.log.withLock { $0.began } == 2)
+        bench.transport.answer()
+        bench.run(until: 4, results)
+        #expect(try (1...3).allSatisfy { try results[$0]?.get().status == 200 })
+    }
+}
+
+/// Reads that follow a write of the same client see what it has written.
+@Suite(.timeLimit(.minutes(1))) struct CoalesceAfterWriteTests {
+    private func site() throws -> ManualSite { try ManualSite { $0.coalesces = true } }
+
+    private func write(_ site: ManualSite, _ status: Int = 204, target: String = "/a") async throws {
+        let begun = site.transport.log.withLock { $0.begun }
+        try site.start("write", Request(.put, target))
+        try await site.begun(begun + [target])
+        site.transport.respond(target, status)
+        _ = try await site.result("write")
+    }
+
+    @Test(arguments: [204, 500]) func aReadDoesNotJoinOneFromBeforeAWrite(status: Int) async throws {
+        let site = try site()
+        try site.start("before", Request(.get, "/a"))
+        try await site.begun(["/a"])
+        // The transport responds to the oldest exchange of a target first.
+        try await write(site, status, target: "/a/name")
+        try site.start("after", Request(.get, "/a"))
+        try await site.begun(["/a", "/a/name", "/a"])
+        site.transport.respond("/a", body: "old")
+        site.transport.respond("/a", body: "new")
+        #expect(try await site.result("before").get().text == "old")
+        #expect(try await site.result("after").get().text == "new")
+    }
+
+    @Test func aReadJoinsOneThatBeganAfterTheWrite() async throws {
+        let site = try site()
+        try await write(site)
+        try site.start("1", Request(.get, "/a"))
+        try await site.begun(["/a", "/a"])
+        try site.start("2", Request(.get, "/a"))
+        #expect(site.api.limitStates().isEmpty)  // behind the second call on the loop
+        site.transport.respond("/a", body: "new")
+        #expect(try await site.result("1").get().text == "new")
+        #expect(try await site.result("2").get().source == .coalesced)
+        #expect(site.transport.log.withLock { $0.begun.count } == 2)
+    }
+
+    @Test func aWriteToAnotherOriginChangesNothing() async throws {
+        let site = try site()
+        try site.start("1", Request(.get, "/a"))
+        try await site.begun(["/a"])
+        try site.start("write", Request(.put, "http://other.test/b"))
+        try await site.begun(["/a", "/b"])
+        site.transport.respond("/b", 204)
+        _ = try await site.result("write")
+        try site.start("2", Request(.get, "/a"))
+        #expect(site.api.limitStates().isEmpty)
+        site.transport.respond("/a", body: "it")
+        #expect(try await site.result("2").get().text == "it")
+        #expect(site.transport.log.withLock { $0.begun } == ["/a", "/b"])
+    }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTestSupport
 import NightjarTransport
 import Testing
 
@@ -140,5 +141,57 @@ import Testing
         let api = try retrying(transport)
         for _ in 0..<100 { _ = try? await api.send(Request(.get, "/articles")) }
         #expect(transport.log.withLock { $0.heads.count } == 110)
+    }
+
+    // MARK: The budget
+
+    /// Nothing but the reserve, which is one retry.
+    private func oneRetry(_ configuration: inout Configuration) {
+        configuration.retryBudget.reserve = 1
+        configuration.retryBudget.successesPerRetry = 100
+    }
+
+    /// A retry that the caller declines is not charged.
+    @Test func whatIsDeclinedCostsNothing() throws {
+        let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
+        var handlers = TaskHandlers { _, _ in }
+        handlers.retry = { _, _ in .stop }
+        #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a"), handlers: handlers) }
+        #expect(try api.sendBlocking(Request(.get, "/a")).attempts == 2)
+    }
+
+    /// A retry that never begins is refunded: the call ends while its caller decides, or while it waits.
+    @Test(arguments: [false, true]) func whatNeverBeginsCostsNothing(isDecided: Bool) async throws {
+        let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
+        var handlers = TaskHandlers { _, _ in }
+        let asked = Latch()
+        handlers.retry = { _, _ in
+            asked.open()
+            return isDecided ? .again(after: .seconds(100)) : .later
+        }
+        let task = try api.start(Request(.get, "/a"), on: nil, handlers)
+        try await eventually("the caller was asked") { asked.isOpen }
+        task.cancel()
+        try await eventually("the call ended") { task.isFinished }
+        #expect(try await api.send(Request(.get, "/a")).attempts == 2)
+    }
+
+    /// A retry that the caller demands is not given back, because it was never charged.
+    @Test func whatWasNotChargedIsNotGivenBack() throws {
+        let scripts = [unavailable, unavailable, unavailable, fine, unavailable, fine]
+        let api = try retrying(ScriptedTransport(scripts)) {
+            oneRetry(&$0)
+            $0.retry.maximumAttempts = 2
+        }
+        // Spends the reserve.
+        #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
+        var handlers = TaskHandlers { _, _ in }
+        handlers.retry = { _, question in
+            #expect(question.verdict == .stop(.budgetSpent))
+            return .again(after: .zero)
+        }
+        #expect(try api.sendBlocking(Request(.get, "/a"), handlers: handlers).attempts == 2)
+        let error = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
+        #expect(error?.attempts == 1)
     }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTestSupport
 import Synchronization
 import Testing
 
@@ -55,5 +56,46 @@ struct TransferProgressTests {
         var none = TransferProgress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
         #expect(told == [none])
+    }
+
+    private func last(_ scripts: [[ScriptedTransport.Step]], _ request: Request) throws -> TransferProgress? {
+        let one = try client(ScriptedTransport(scripts)) {
+            $0.retry.maximumAttempts = 2
+            $0.retry.base = .zero
+        }
+        let queue = CompletionQueue()
+        let told = Told()
+        try one.start(request, on: queue, told.handlers())
+        told.wait(on: queue)
+        one.close()
+        return told.all.withLock { $0.last }
+    }
+
+    /// The last report is about the attempt that succeeded, not about one that failed before.
+    @Test func aFailedAttemptLeavesNothingInTheLastReport() throws {
+        let failed: [ScriptedTransport.Step] = [.head(503), .body(String(repeating: "x", count: 5000)), .end]
+        var none = TransferProgress()
+        (none.sentTotal, none.receivedTotal) = (0, 0)
+        #expect(try last([failed, [.head(204), .end]], Request(.get, "/")) == none)
+        let moved: [ScriptedTransport.Step] = [
+            .head(302, [("Location", "/v1/b"), ("Content-Length", "5000")]), .body(String(repeating: "x", count: 5000)),
+            .end,
+        ]
+        #expect(try last([moved, [.head(204), .end]], Request(.get, "/")) == none)
+    }
+
+    /// Each coalesced call is told of the body that all of them got.
+    @Test func coalescedCallsAreToldOfTheirSharedBody() async throws {
+        let site = try ManualSite { $0.coalesces = true }
+        let all = [Told(), Told()]
+        for told in all { try site.api.start(Request(.get, "/a"), on: nil, told.handlers()) }
+        #expect(site.api.limitStates().isEmpty)  // behind both on the loop
+        site.transport.respond("/a", body: "seven b")
+        try await eventually("both ended") { all.allSatisfy { $0.isOver.withLock { $0 } } }
+        #expect(site.transport.log.withLock { $0.begun.count } == 1)
+        for told in all {
+            let last = told.all.withLock { $0.last }
+            #expect(last?.received == 7 && last?.receivedTotal == 7)
+        }
     }
 }

@@ -71,9 +71,9 @@ public final class Batch: Sendable {
 
     private func tell(_ delivers: Bool, _ body: @escaping @Sendable (Batch) -> Void) {
         guard !delivers, let queue else { return body(self) }
+        // A closed queue takes it too, for the batch is registered there until it has finished.
         var events = [QueueEvent.run { body(self) }]
-        // Nobody polls a queue that was closed meanwhile, and each call has its end.
-        if !queue.post(&events) { body(self) }
+        queue.post(&events)
     }
 
     private func start(_ index: Int) throws(NightjarError) -> ClientTask {
@@ -122,6 +122,7 @@ public final class Batch: Sendable {
         for index in unstarted {
             handlers.ended(self, index, nil, .failure(Batch.unstarted.inBatch(at: index)))
         }
+        queue?.forget(self)
         handlers.finished(self, failure.map(Result.failure) ?? .success(()))
     }
 

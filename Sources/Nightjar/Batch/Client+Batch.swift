@@ -59,8 +59,8 @@ extension Client {
         on queue: CompletionQueue?, _ handlers: BatchHandlers
     ) throws(NightjarError) -> Batch {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        if let queue, queue.hasClosed { throw NightjarError(.closed, "the queue is closed") }
         let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
+        if let queue, !queue.register(batch) { throw NightjarError(.closed, "the queue is closed") }
         batch.goOn(delivers: queue == nil)
         return batch
     }

@@ -56,6 +56,8 @@ extension Cache {
                 StoredExchange(
                     head, trailers, .memory(content), count: content.readableBytes, readBy: call.loop.workers))
         }
+        // The stored response takes the place of what was received.
+        call.receivedBytes = 0
         return .answer(
             call.settle(
                 Response(

@@ -30,9 +30,9 @@ extension Call {
         let call = Call(task, on: loop, chain: chain, below: asked - 1)
         call.caching = caching
         if refreshed != nil { call.refreshes = self }
-        call.limits = Limits(
-            total: .now() + .nanoseconds((options.timeouts.total ?? Call.longestRefresh).nanosecondsClamped),
-            idle: limits.idle)
+        let total = options.timeouts.total ?? Call.longestRefresh
+        call.limits.total = .now() + .nanoseconds(total.nanosecondsClamped)
+        call.limits.idle = limits.idle
         loop.take(call)
         call.watchLimits()
         call.begin()

@@ -34,7 +34,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     let started: NIODeadline
     /// What goes on the wire; stages may add to it.
     var request: PreparedRequest
-    var limits = Limits()
+    var limits: TimeLimits
     private(set) var attempts = 0
     /// Nil for a body that is what it is.
     var decoding: BodyDecoding?
@@ -99,12 +99,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var head: ResponseHead?
     private var content = ByteBuffer()
     private(set) var timing = Timing()
-    /// Bytes of content that the present exchange has brought, still coded.
-    private(set) var receivedBytes = 0
-    private var lastProgress: NIODeadline
+    /// The content bytes that the present exchange has received, still coded. A coalesced call gets the number of the exchange
+    /// that it has shared, at its end.
+    var receivedBytes = 0
     private var sentAt: NIODeadline
-    /// Bytes on their way to the peer when the idle limit was looked at last.
-    private var unsent = 0
     private var isPaused = false
     /// Nil for a request whose body lies ready.
     private(set) var feed: BodyFeed?
@@ -117,7 +115,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
     /// Nanoseconds from the request to what has come last.
-    var delay: Int64 { (lastProgress - sentAt).nanoseconds }
+    var delay: Int64 { (limits.lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
     var isReplaying: Bool { spring < chain.bottom }
     /// The client's own, of which no caller knows.
@@ -144,7 +142,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         spring = self.chain.bottom
         request = task.request
         collectsBody = task.handlers.body == nil
-        lastProgress = started
+        limits = TimeLimits(started: started)
         sentAt = started
     }
 
@@ -196,6 +194,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func replay(_ stored: StoredExchange, from stage: Int) {
         endAttempt()
         decoding = nil
+        receivedBytes = 0
         spring = stage
         beginExchange {
             stored.begin(for: self)
@@ -251,10 +250,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Another attempt, or a stage's answer to wait for, follows on the present one.
     private func endAttempt() {
-        if isOnConnection, !wasTurnedAway { wasSentBefore = true }
+        let wasOnConnection = isOnConnection
+        if wasOnConnection, !wasTurnedAway { wasSentBefore = true }
         wasTurnedAway = false
         dropExchange()
         state = .preparing
+        guard wasOnConnection else { return }
+        for link in chain.abandoned where link.position > above { link.ask { $0.abandoned(self) } }
     }
 
     private func dropExchange() {
@@ -308,9 +310,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func finish(_ result: Result<Response, NightjarError>) {
         guard state != .finished else { return }
-        if let progressWatch = progressWatch.take(), case .success(let response) = result {
-            progressWatch.finish(response)
-        }
+        if let progressWatch = progressWatch.take(), case .success = result { progressWatch.finish() }
         dropExchange()
         state = .finished
         question = nil
@@ -364,7 +364,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func resume() {
         guard isPaused else { return }
         isPaused = false
-        lastProgress = loop.clock.now
+        limits.progressed(loop.clock.now)
         watchLimits()
         if let decoding { decode(decoding) }
         if !isPaused { exchange?.resume() }
@@ -372,7 +372,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Hands a part of the request's body on to the connection.
     func forward(_ part: BodyPart) {
-        lastProgress = loop.clock.now
+        limits.progressed(loop.clock.now)
         watchLimits()
         switch part {
         case .bytes(let bytes): exchange?.send(bytes)
@@ -403,43 +403,27 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Limits of time
 
-    /// When the idle limit runs out, as things stand; nil while it is the caller who is waited for, or a connection.
-    private var idleDeadline: NIODeadline? {
-        guard isOnConnection, !isPaused, feed?.isAwaited != true, let idle = limits.idle else { return nil }
-        return lastProgress + idle
-    }
+    /// Whether the peer has to move next, rather than the caller, the pool or a limit.
+    private var waitsForPeer: Bool { isOnConnection && !isPaused && feed?.isAwaited != true }
 
     func watchLimits() {
-        if let total = limits.total { loop.watch(until: total) }
-        if let idle = idleDeadline { loop.watch(until: idle) }
+        if let next = limits.next(waitsForPeer: waitsForPeer) { loop.watch(until: next) }
     }
 
-    /// Ends the call when a limit has run out.
+    /// Ends the call, or its present attempt, when a timeout has expired.
     ///
-    /// - Returns: the moment to look again; nil when none is set or the call has ended.
+    /// - Returns: the moment of the next check; nil when no timeout is running or the call has ended.
     func checkLimits(_ now: NIODeadline) -> NIODeadline? {
-        if let total = limits.total, total <= now {
+        switch limits.check(now: now, waitsForPeer: waitsForPeer, unsentBytes: exchange?.unsentBytes ?? 0) {
+        case .running(let next): return next
+        case .totalExpired:
             finish(.failure(Deadline.error(.total, self)))
             return nil
-        }
-        if let idle = idleDeadline, idle <= now, !hasUploadMoved(now) {
+        case .idleExpired:
             ascend(Deadline.error(.idle, self), from: spring)
-            return nil
+            // The call goes on if the attempt is repeated, and so does its total timeout.
+            return state == .finished ? nil : limits.next(waitsForPeer: waitsForPeer)
         }
-        let idle = idleDeadline
-        guard let total = limits.total else { return idle }
-        return min(total, idle ?? total)
-    }
-
-    /// Whether bytes have left for the peer since this was asked last. Nobody tells when they leave the socket, so it
-    /// is looked at when the limit has run out; the first look tells nothing, and another follows soon.
-    private func hasUploadMoved(_ now: NIODeadline) -> Bool {
-        let before = unsent
-        unsent = exchange?.unsentBytes ?? 0
-        guard unsent > 0, let idle = limits.idle else { return false }
-        if before > 0, unsent >= before { return false }
-        lastProgress = before > 0 ? now : now - .nanoseconds(idle.nanoseconds / 4 * 3)
-        return true
     }
 
     // MARK: ExchangeReceiver
@@ -448,25 +432,24 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         state = .sent
         if request.body.isPulled, feed == nil { feed = BodyFeed(self) }
         feed?.attemptStarted()
-        unsent = 0
-        lastProgress = loop.clock.now
-        sentAt = lastProgress
-        timing.sent = elapsed(until: lastProgress)
+        sentAt = loop.clock.now
+        limits.attemptStarted(sentAt)
+        timing.sent = elapsed(until: sentAt)
         timing.reusedConnection = isReused
         timing.connection = connection
-        if let idle = idleDeadline { loop.watch(until: idle) }
+        watchLimits()
     }
 
     func exchangeProgressed() {
-        lastProgress = loop.clock.now
+        limits.progressed(loop.clock.now)
     }
 
     func exchangeReceived(informational: ResponseHead) {}
 
     func exchangeReceived(head: consuming ResponseHead) {
         state = .receiving
-        progressWatch?.note(given: exchange?.sentBytes ?? 0)
-        timing.firstByte = elapsed(until: lastProgress)
+        progressWatch?.note(sent: exchange?.sentBytes ?? 0)
+        timing.firstByte = elapsed(until: limits.lastProgress)
         for link in chain.incoming where link.position > above && link.position < spring {
             switch link.ask({ $0.incoming(head, self) }) {
             case .proceed: continue
@@ -532,7 +515,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeFinished(trailers: Headers) {
-        progressWatch?.note(given: exchange?.sentBytes ?? 0)
+        progressWatch?.note(sent: exchange?.sentBytes ?? 0)
         exchange = nil
         feed?.attemptEnded()
         guard let decoding else { return complete(trailers) }
@@ -542,7 +525,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     private func complete(_ trailers: Headers) {
         guard let head = head.take() else { return }
-        timing.total = elapsed(until: lastProgress)
+        timing.total = elapsed(until: limits.lastProgress)
         var body = ByteBuffer()
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(

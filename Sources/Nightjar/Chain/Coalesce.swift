@@ -7,6 +7,12 @@ import NightjarHTTP
 /// Alike are safe calls without a body whose heads agree in every byte, credentials among them, and that would be carried
 /// out alike. The exchange is a call of the client's own, which belongs to none of them: each leaves when it likes, and the
 /// last one ends it.
+///
+/// An exchange takes no more calls
+/// - when one of its calls has timed out, because the server may never respond to it;
+/// - when a write to its origin has ended, because its response may show the state before that write. RFC 9111 section 4.4
+///   invalidates stored responses for the same reason, and names single URLs; a write to a member changes its collection too,
+///   and to begin another exchange costs little, so all of the origin's are meant here.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .ended] }
     private var exchanges: [Key: Shared] = [:]
@@ -35,11 +41,24 @@ final class Coalesce: Stage, @unchecked Sendable {
         /// Nil: has left.
         var waiters: [Call?] = []
         var present = 0
+        /// The timeout of a call that has left; nil: none has timed out.
+        var timeout: NightjarError?
 
         init(_ key: Key) {
             self.key = key
             request = key.request
             options = key.options
+        }
+
+        /// Whether the exchange reads from this origin, now or before a redirect.
+        func reads(_ origin: Origin) -> Bool {
+            key.request.origin == origin || exchange?.request.origin == origin
+        }
+
+        /// Ends the exchange, for which no call waits any more. A timeout is passed on, so that the circuit breaker counts it.
+        func end() {
+            guard let timeout else { return exchange?.cancel() ?? () }
+            exchange?.finish(.failure(timeout))
         }
     }
 
@@ -87,17 +106,42 @@ final class Coalesce: Stage, @unchecked Sendable {
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        guard let seat = call.seat.take() else { return }
+        guard let seat = call.seat.take() else {
+            if !exchanges.isEmpty { retireBefore(call) }
+            return
+        }
         let shared = seat.shared
         // None is left there while they are told.
         if seat.index < shared.waiters.count { shared.waiters[seat.index] = nil }
         shared.present -= 1
-        if shared.present == 0 { shared.exchange?.cancel() }
+        if case .failure(let error) = result, error.kind == .timeout {
+            shared.timeout = error
+            retire(shared)
+        }
+        guard shared.present == 0 else { return }
+        // First, so that nobody joins an exchange that is about to end.
+        retire(shared)
+        shared.end()
+    }
+
+    /// Has calls that come from now on begin exchanges of their own where the ended call has written.
+    private func retireBefore(_ call: Call) {
+        guard call.attempts > 0, !call.task.request.method.isSafe || !call.request.method.isSafe else { return }
+        for shared in exchanges.values
+        where shared.reads(call.request.origin) || shared.reads(call.task.request.origin) {
+            retire(shared)
+        }
+    }
+
+    /// Lets no more calls join.
+    private func retire(_ shared: Shared) {
+        if exchanges[shared.key] === shared { exchanges[shared.key] = nil }
+        if latest === shared { latest = nil }
     }
 
     private func conclude(_ shared: Shared, _ result: Result<Response, NightjarError>) {
-        exchanges[shared.key] = nil
-        if latest === shared { latest = nil }
+        retire(shared)
+        let receivedBytes = shared.exchange?.receivedBytes ?? 0
         shared.exchange = nil
         var waiters: [Call?] = []
         swap(&waiters, &shared.waiters)
@@ -111,6 +155,7 @@ final class Coalesce: Stage, @unchecked Sendable {
             // Taken out, so that each ends with its turn and not with the last's.
             guard let waiter = waiters[index].take() else { continue }
             waiter.seat = nil
+            waiter.receivedBytes = receivedBytes
             waiter.goOn(verdict)
             if case .answer(let response) = verdict, response.source == .network {
                 verdict = .answer(response.explained(response.decisions, source: .coalesced))

@@ -26,9 +26,3 @@ final class Deadline: Stage, @unchecked Sendable {
             .timeout, message, phase: phase, requestMayHaveBeenProcessed: call.isOnConnection)
     }
 }
-
-/// The moments at which a call fails unless something happens.
-struct Limits {
-    var total: NIODeadline?
-    var idle: TimeAmount?
-}

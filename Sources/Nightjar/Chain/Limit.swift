@@ -8,7 +8,7 @@ import NightjarHTTP
 ///
 /// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
 final class Limit: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .ended] }
     private let settings: LimitSettings
     private let groups: [String: LimitSettings]
     private let longestWait: Duration
@@ -72,17 +72,22 @@ final class Limit: Stage, @unchecked Sendable {
         fileprivate let id: LimitGate.ID
         fileprivate var pass: LimitGate.Pass?
         fileprivate var waitsSince: NIODeadline?
+        /// The status of the response that has begun; nil: none has.
+        fileprivate var status: Int?
 
         fileprivate init(_ gate: Gate, _ id: LimitGate.ID) {
             self.gate = gate
             self.id = id
         }
+
+        /// What an exchange that is not read to its end has shown of the server.
+        fileprivate var ending: CircuitBreaker.Ending { status.map(Limit.ending) ?? .withoutVerdict }
     }
 
     // MARK: Calls
 
     override func outgoing(_ call: Call) -> Verdict {
-        // Of a hop that a redirect has left behind.
+        assert(call.limit == nil, "the exchange before this one still holds its pass")
         leave(call, .withoutVerdict)
         if isUnlimited, gates.isEmpty, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, let verdict = pauses.hold(call, enter) { return verdict }
@@ -125,12 +130,13 @@ final class Limit: Stage, @unchecked Sendable {
             &pass, status: head.status, head.headers, respectsRetryAfter: call.options.respectsRetryAfter,
             now: call.loop.clock.now.uptimeNanoseconds, wallClock: WallClock.secondsSince1970())
         call.limit?.pass = pass
+        call.limit?.status = head.status
         carryOut(releases, gate, call.loop)
         return .proceed
     }
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
-        leave(call, response.status >= 500 ? .failed : .succeeded)
+        leave(call, Limit.ending(response.status))
         return .proceed
     }
 
@@ -139,13 +145,20 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// A call that has run out of time on a connection found a server that does not answer.
+    /// Before the next attempt waits for anything: another call may hold what it waits for, and wait for this pass.
+    override func abandoned(_ call: Call) {
+        if let progress = call.limit { leave(call, progress.ending) }
+    }
+
+    /// A call that has timed out on a connection found a server that does not respond.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         pauses.leave(call)
-        guard call.limit != nil else { return }
+        guard let progress = call.limit else { return }
         if case .failure(let error) = result, error.kind == .timeout { return leave(call, .failed) }
-        leave(call, .withoutVerdict)
+        leave(call, progress.ending)
     }
+
+    private static func ending(_ status: Int) -> CircuitBreaker.Ending { status >= 500 ? .failed : .succeeded }
 
     private func leave(_ call: Call, _ ending: CircuitBreaker.Ending) {
         pauses.leave(call)

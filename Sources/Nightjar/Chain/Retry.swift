@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// Only attempts that were made are judged. What a stage below refuses to send is a decision and not a failure.
 final class Retry: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.answered, .failed] }
+    override var hooks: StageHooks { [.answered, .failed, .ended] }
     private let settings: RetrySettings
     private var budget: RetryBudget
     private var random = SystemRandomNumberGenerator()
@@ -22,6 +22,10 @@ final class Retry: Stage, @unchecked Sendable {
         fileprivate var judged = 0
         /// What the caller is asked about.
         fileprivate var asked: (question: RetryQuestion, stage: Retry)?
+        /// The retries that were paid for from the budget.
+        fileprivate var charged = 0
+        /// The last of them has yet to begin.
+        fileprivate var isPending = false
         /// What the attempts failed with that others followed.
         fileprivate(set) var failures: [NightjarError] = []
 
@@ -32,7 +36,8 @@ final class Retry: Stage, @unchecked Sendable {
         guard RetryPolicy.Outcome.isTransient(response.status),
             !Validate.isExpected(response.status, call.options.expectedStatuses)
         else {
-            budget.succeeded(retries: call.retry?.failures.count ?? 0)
+            budget.succeeded(retries: call.retry?.charged ?? 0)
+            call.retry?.isPending = false
             return .proceed
         }
         let error = Validate.error(of: response, to: call.request.method)
@@ -43,6 +48,18 @@ final class Retry: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard error.kind != .cancelled, call.attempts > call.retry?.judged ?? 0 else { return .proceed }
         return judge(error, .init(error), call)
+    }
+
+    /// A call may end while its caller decides, while it waits, or before its turn has come.
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        guard let progress = call.retry, progress.isPending, call.attempts == progress.judged else { return }
+        refund(progress)
+    }
+
+    private func refund(_ progress: Progress) {
+        progress.isPending = false
+        progress.charged -= 1
+        budget.refundRetry()
     }
 
     private func judge(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
@@ -58,6 +75,11 @@ final class Retry: Stage, @unchecked Sendable {
             bodyIsReplayable: call.bodyIsReplayable, answerIsGone: call.answerIsGone)
         let verdict = progress.policy.ended(
             outcome, attempt, now: NIODeadline.now().uptimeNanoseconds, budget: &budget, using: &random)
+        progress.isPending = false
+        if case .again = verdict {
+            progress.charged += 1
+            progress.isPending = true
+        }
         let question = RetryQuestion(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
         call.wasTurnedAway = !outcome.mayHaveBeenProcessed
@@ -76,6 +98,12 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     private func act(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
+        let verdict = verdict(question, answer, call)
+        if case .proceed = verdict, let progress = call.retry, progress.isPending { refund(progress) }
+        return verdict
+    }
+
+    private func verdict(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
         let cause = "\(question.error.kind.name): \(question.error.message)"
         switch (answer, question.verdict) {
         case (.again(let wait), _) where call.bodyIsReplayable:

@@ -15,6 +15,9 @@ class Stage: @unchecked Sendable {
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// A whole answer.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
+    /// The rest of an exchange is not wanted: another attempt, or what a stage has stored, takes its place. Its connection is
+    /// released already. Follows ``incoming(_:_:)``, and also ``answered(_:_:)`` or ``failed(_:_:)`` where there was an end.
+    func abandoned(_ call: Call) {}
     /// The call is over; nothing can be changed.
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}
 }
@@ -41,6 +44,7 @@ struct StageHooks: OptionSet {
     static let failed = StageHooks(rawValue: 4)
     static let answered = StageHooks(rawValue: 8)
     static let ended = StageHooks(rawValue: 16)
+    static let abandoned = StageHooks(rawValue: 32)
 }
 
 /// The stages of one client, sorted by what they do, so that a call asks only those who answer.
@@ -65,6 +69,7 @@ final class Chain: @unchecked Sendable {
     /// From the top.
     let outgoing: UnsafeBufferPointer<Link>
     let ended: UnsafeBufferPointer<Link>
+    let abandoned: UnsafeBufferPointer<Link>
     /// From the bottom.
     let incoming: UnsafeBufferPointer<Link>
     let failed: UnsafeBufferPointer<Link>
@@ -83,6 +88,7 @@ final class Chain: @unchecked Sendable {
         }
         outgoing = kept(with(.outgoing))
         ended = kept(with(.ended))
+        abandoned = kept(with(.abandoned))
         incoming = kept(with(.incoming).reversed())
         failed = kept(with(.failed).reversed())
         answered = kept(with(.answered).reversed())
@@ -90,7 +96,7 @@ final class Chain: @unchecked Sendable {
     }
 
     deinit {
-        for links in [outgoing, ended, incoming, failed, answered] { links.deallocate() }
+        for links in [outgoing, ended, abandoned, incoming, failed, answered] { links.deallocate() }
     }
 
     /// The one stage of a kind.

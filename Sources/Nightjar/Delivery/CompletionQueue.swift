@@ -22,8 +22,8 @@ public final class CompletionQueue: @unchecked Sendable {
     private var eventDescriptor: Int32 = -1
     private var descriptorIsReadable = false
     private var tasks: [ClientTask] = []
-    /// Of lists.
-    private var asks: [ObjectIdentifier: PageAsk] = [:]
+    /// Batches and waits for pages.
+    private var otherWork: [ObjectIdentifier: any Cancellable] = [:]
     private var isClosed = false
 
     public init() {}
@@ -88,22 +88,34 @@ public final class CompletionQueue: @unchecked Sendable {
                 tasks[place] = last
                 last.placeInQueue = place
             }
+            wakeCloser()
         }
     }
 
     /// - Returns: false when the queue is closed.
-    func register(_ ask: PageAsk) -> Bool {
+    func register(_ work: any Cancellable) -> Bool {
         monitor.withLock {
             if isClosed { return false }
-            asks[ObjectIdentifier(ask)] = ask
+            otherWork[ObjectIdentifier(work)] = work
             return true
         }
     }
 
-    func forget(_ ask: PageAsk) { monitor.withLock { _ = asks.removeValue(forKey: ObjectIdentifier(ask)) } }
+    func forget(_ work: any Cancellable) {
+        monitor.withLock {
+            otherWork[ObjectIdentifier(work)] = nil
+            wakeCloser()
+        }
+    }
 
     /// Nobody delivers here. Under the lock.
-    private var isIdle: Bool { tasks.isEmpty && asks.isEmpty }
+    private var isIdle: Bool { tasks.isEmpty && otherWork.isEmpty }
+
+    /// A thread that closes the queue waits for an event or for the last delivery, and the last may have been forgotten without
+    /// an event: it could not begin. Under the lock.
+    private func wakeCloser() {
+        if isClosed, blockedPollers > 0, isIdle { monitor.broadcast() }
+    }
 
     // MARK: From the owner
 
@@ -113,12 +125,19 @@ public final class CompletionQueue: @unchecked Sendable {
     /// - Returns: the number of events run; 0 also from inside an event of this queue, and in a forked child.
     @discardableResult
     public func poll(timeout: Duration?) -> Int {
-        guard !Fork.hasHappened(since: birth) else { return 0 }
+        let (count, mustDrain) = runEvents(timeout: timeout)
+        if mustDrain { drain() }
+        return count
+    }
+
+    /// - Returns: the number of events run, and whether the queue was closed meanwhile with others left.
+    private func runEvents(timeout: Duration?) -> (count: Int, mustDrain: Bool) {
+        guard !Fork.hasHappened(since: birth) else { return (0, false) }
         let me = pthread_self()
         monitor.lock()
         if let runningPoller, pthread_equal(runningPoller, me) != 0 {
             monitor.unlock()
-            return 0
+            return (0, false)
         }
         if events.isEmpty || runningPoller != nil, timeout != .zero, !isClosed {
             let deadline = timeout.map { timespec.monotonic(after: $0) }
@@ -131,7 +150,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         guard !events.isEmpty, runningPoller == nil else {
             monitor.unlock()
-            return 0
+            return (0, false)
         }
         var batch = spare
         spare = []
@@ -153,13 +172,10 @@ public final class CompletionQueue: @unchecked Sendable {
         runningPoller = nil
         spare = batch
         if blockedPollers > 0 { monitor.broadcast() }
-        let mustDrain = isClosed && !isIdle
+        let mustDrain = isClosed && !(isIdle && events.isEmpty)
         monitor.unlock()
-        if mustDrain { drain() }
-        return count
+        return (count, mustDrain)
     }
-
-    var hasClosed: Bool { monitor.withLock { isClosed } }
 
     /// Makes a `poll` that waits, now or next, return.
     public func wake() {
@@ -173,9 +189,9 @@ public final class CompletionQueue: @unchecked Sendable {
         post(&events)
     }
 
-    /// Cancels the tasks and the waits for pages that deliver here and runs what is left of their events, each `finished` included, on this
-    /// thread. From inside an event of this queue that happens as soon as its `poll` ends. No task can be started here
-    /// afterwards.
+    /// Cancels the tasks, the batches and the waits for pages that deliver here and runs what is left of their events, each
+    /// `finished` included, on this thread. From inside an event of this queue that happens as soon as its `poll` ends. No
+    /// task can be started here afterwards.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         let isPolling = monitor.withLock {
@@ -188,7 +204,7 @@ public final class CompletionQueue: @unchecked Sendable {
 
     private func drain() {
         for task in monitor.withLock({ tasks }) { task.cancel() }
-        for ask in monitor.withLock({ Array(asks.values) }) { ask.cancel() }
+        for work in monitor.withLock({ Array(otherWork.values) }) { work.cancel() }
         while true {
             monitor.lock()
             while events.isEmpty && !isIdle || runningPoller != nil {
@@ -199,7 +215,7 @@ public final class CompletionQueue: @unchecked Sendable {
             let isDone = events.isEmpty && isIdle
             monitor.unlock()
             if isDone { return }
-            poll(timeout: .zero)
+            _ = runEvents(timeout: .zero)
         }
     }
 

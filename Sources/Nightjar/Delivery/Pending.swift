@@ -2,7 +2,7 @@ import NightjarHTTP
 import Synchronization
 
 /// Something under way that can be given up.
-protocol Cancellable: Sendable {
+protocol Cancellable: AnyObject, Sendable {
     func cancel()
 }
 

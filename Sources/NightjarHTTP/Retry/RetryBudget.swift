@@ -1,6 +1,8 @@
 /// What all calls of a client may spend on repetitions, so that a server in trouble is not stormed.
 ///
-/// A retry costs; a call that succeeds gives back what its own retries cost, and a little more. A server that is merely
+/// A retry costs; a call that succeeds gives back what its own retries cost, and a little more. A retry that was paid for and
+/// does not begin is refunded. A retry that the caller demands although the policy advises against it is neither charged nor
+/// given back. A server that is merely
 /// unreliable can so be overcome for ever, while one that is down sees the reserve and then nothing beyond the calls
 /// themselves.
 public struct RetryBudget: Sendable {
@@ -36,9 +38,12 @@ public struct RetryBudget: Sendable {
         return true
     }
 
+    /// Returns the cost of a retry that was paid for and does not begin: the caller declined it, or the call ended before.
+    public mutating func refundRetry() { balance = min(balance + costOfRetry, capacity) }
+
     /// A call ended well.
     ///
-    /// - Parameter retries: those that it took, none for most.
+    /// - Parameter retries: those that it has paid for, none for most.
     public mutating func succeeded(retries: Int) {
         let returned = min(max(retries, 0), RetryBudget.most) * costOfRetry
         balance = min(balance + returned + 1, capacity)

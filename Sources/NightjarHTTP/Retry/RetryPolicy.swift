@@ -101,7 +101,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// An attempt has ended. A verdict to try again has been paid for from the budget.
+    /// An attempt has ended. A verdict to try again has been paid for from the budget; if the next attempt does not begin,
+    /// refund it (``RetryBudget/refundRetry()``).
     public mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator

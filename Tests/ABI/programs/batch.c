@@ -239,6 +239,33 @@ static void freed_client(void) {
   nj_request_free(held);
 }
 
+/* A queue that is freed inside a callback still delivers a batch of which nothing is on the network. */
+typedef struct freeing {
+  nj_queue *queue;
+  tally local, empty;
+} freeing;
+
+static void free_queue(void *context, nj_batch *batch, const nj_error *error) {
+  freeing *self = context;
+  CHECK(error == NULL && nj_batch_is_finished(batch));
+  nj_request *unsendable = get("ftp://127.0.0.1/");
+  const nj_request *requests[] = {unsendable, unsendable};
+  nj_batch_release(
+      nj_client_start_batch(client, requests, 2, 1, true, self->queue, done, finished, &self->local, NULL));
+  nj_batch_release(nj_client_start_batch(client, NULL, 0, 1, true, self->queue, done, finished, &self->empty, NULL));
+  nj_queue_free(self->queue);
+  CHECK(self->local.ends == 0 && self->empty.ends == 0);
+  nj_request_free(unsendable);
+}
+
+static void freed_in_callback(void) {
+  freeing all = {.queue = nj_queue_new()};
+  nj_batch_release(nj_client_start_batch(client, NULL, 0, 1, true, all.queue, NULL, free_queue, &all, NULL));
+  nj_queue_poll(all.queue, -1);
+  CHECK(all.local.ends == 1 && all.local.failed + all.local.cancelled == 2);
+  CHECK(all.empty.ends == 1 && all.empty.failed + all.empty.cancelled == 0);
+}
+
 static void many(size_t count) {
   nj_queue *queue = nj_queue_new();
   nj_request *request = nj_request_new("HEAD", "/v1/articles/1");
@@ -297,6 +324,7 @@ int main(int argc, char **argv) {
   wrong_argument();
   queued();
   freed_client();
+  freed_in_callback();
   many(argc > 2 ? (size_t)atol(argv[2]) : LEGION);
   misuse();
   nj_client_free(client);

@@ -1,0 +1,157 @@
+import DequeModule
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// A response whose body is read in parts.
+///
+/// The call lives as long as its body can be read: it is cancelled, and its connection released, when the last copy of this
+/// value, of ``body`` and of its iterator is gone before the body has come to its end.
+public struct StreamedResponse: Sendable {
+    public let head: ResponseHead
+    public let body: Body
+
+    /// Cancels the call unless the body has been received to its end. A reader then fails with `cancelled`.
+    public func cancel() { body.cancel() }
+
+    /// The content of the response, for one `for try await` loop. Reading from the network pauses while the reader is behind.
+    ///
+    /// The loop ends normally only after the whole body. Everything else throws: a failure of the call, and `cancelled` when
+    /// the Swift task that reads is cancelled or ``cancel()`` is called. Leaving the loop early cancels the call.
+    public struct Body: AsyncSequence, Sendable {
+        public typealias Element = ByteBuffer
+        public typealias Failure = NightjarError
+
+        private let reading: StreamReading
+
+        init(_ reading: StreamReading) { self.reading = reading }
+
+        /// The same as ``StreamedResponse/cancel()``.
+        public func cancel() { reading.cancel() }
+
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reading) }
+
+        public final class AsyncIterator: AsyncIteratorProtocol {
+            private let reading: StreamReading
+
+            init(_ reading: StreamReading) { self.reading = reading }
+
+            deinit { reading.cancel() }
+
+            /// Returns the next part; nil after the last.
+            ///
+            /// - Throws: the failure of the call, again at each later call; `cancelled`; `reentrant` while another task waits for
+            ///   a part of the same body.
+            public func next() async throws(NightjarError) -> ByteBuffer? { try await reading.next(isolation: nil) }
+
+            public func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> ByteBuffer? {
+                try await reading.next(isolation: actor)
+            }
+        }
+    }
+}
+
+/// Ties a call to those who can read its body: nothing that the call itself holds refers to this object.
+final class StreamReading: Sendable {
+    private let task: ClientTask
+    private let content: StreamedContent
+
+    init(_ task: ClientTask, _ content: StreamedContent) {
+        self.task = task
+        self.content = content
+    }
+
+    deinit { cancel() }
+
+    func cancel() {
+        content.cancel(task)
+        task.cancel()
+    }
+
+    func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> ByteBuffer? {
+        let result = await withTaskCancellationHandler(
+            operation: {
+                await withCheckedContinuation(isolation: actor) { content.read($0) }
+            },
+            onCancel: { cancel() }, isolation: actor)
+        let part = try result.get()
+        if let part { task.consumed(part.readableBytes) }
+        return part
+    }
+}
+
+/// The parts of a body on their way from the client's loop to the one who reads. Any thread.
+final class StreamedContent: Sendable {
+    typealias Reader = CheckedContinuation<Result<ByteBuffer?, NightjarError>, Never>
+
+    private struct State {
+        /// Empty while a reader waits.
+        var parts = Deque<ByteBuffer>()
+        /// How the call has ended; nil: it has not.
+        var end: Result<Response, NightjarError>?
+        var reader: Reader?
+        var isCancelled = false
+        /// Part of the body was discarded: a success of the call does not mean that the body was read.
+        var isIncomplete = false
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: From the call
+
+    func add(_ part: ByteBuffer) {
+        let reader = state.withLock { state -> Reader? in
+            guard !state.isCancelled else {
+                state.isIncomplete = true
+                return nil
+            }
+            if let reader = state.reader.take() { return reader }
+            state.parts.append(part)
+            return nil
+        }
+        reader?.resume(returning: .success(part))
+    }
+
+    func end(_ task: ClientTask, _ result: Result<Response, NightjarError>) {
+        let (reader, end) = state.withLock { state in
+            let end = state.isIncomplete ? result.flatMap { .failure(StreamedContent.cancelled(task, $0)) } : result
+            state.end = end
+            return (state.reader.take(), end)
+        }
+        reader?.resume(returning: end.map { _ in nil })
+    }
+
+    // MARK: From the reader
+
+    func read(_ reader: Reader) {
+        let result = state.withLock { state -> Result<ByteBuffer?, NightjarError>? in
+            if let part = state.parts.popFirst() { return .success(part) }
+            if let end = state.end { return end.map { _ in nil } }
+            guard state.reader == nil else { return .failure(StreamedContent.alreadyRead) }
+            state.reader = reader
+            return nil
+        }
+        if let result { reader.resume(returning: result) }
+    }
+
+    /// Discards what has not been read. A reader fails when the call has ended, which is soon: the caller cancels it too.
+    func cancel(_ task: ClientTask) {
+        state.withLock { state in
+            state.isCancelled = true
+            guard !state.parts.isEmpty else { return }
+            state.parts.removeAll()
+            state.isIncomplete = true
+            state.end = state.end.map { $0.flatMap { .failure(StreamedContent.cancelled(task, $0)) } }
+        }
+    }
+
+    private static func cancelled(_ task: ClientTask, _ response: Response) -> NightjarError {
+        NightjarError(
+            .cancelled, "the call was cancelled before its response was read to the end",
+            requestMayHaveBeenProcessed: true
+        ).of(task.request, attempts: response.attempts)
+    }
+
+    private static let alreadyRead = NightjarError(
+        .reentrant, "another task waits for a part of this response already; a body has one reader")
+}

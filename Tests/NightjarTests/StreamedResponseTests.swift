@@ -1,0 +1,128 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+/// A body that is read in parts is whole, or its reader hears of it.
+@Suite(.timeLimit(.minutes(1))) struct StreamedResponseTests {
+    /// Ten bytes of fifty, and then nothing.
+    private let stuck: [ScriptedTransport.Step] = [.head(200, [("Content-Length", "50")]), .body("0123456789")]
+
+    private func cancelled(_ transport: ScriptedTransport) async throws {
+        try await eventually("the exchange was cancelled") { transport.log.withLock { $0.cancelled } == 1 }
+    }
+
+    /// Cancelling the Swift task that reads throws: what it has read is not the whole body.
+    @Test func cancellingTheReaderThrows() async throws {
+        let transport = ScriptedTransport([stuck])
+        let api = try client(transport)
+        defer { api.close() }
+        let response = try await api.stream(Request(.get, "/"))
+        let received = Mutex("")
+        let reading = Task {
+            for try await part in response.body { received.withLock { $0 += String(buffer: part) } }
+        }
+        try await eventually("the first part was read") { received.withLock { $0 } == "0123456789" }
+        reading.cancel()
+        let error = await #expect(throws: NightjarError.self) { try await reading.value }
+        #expect(error?.kind == .cancelled && error?.url == "http://api.test/v1/")
+        try await cancelled(transport)
+    }
+
+    /// The same where the reader is cancelled before it begins, and where the call has ended with parts left.
+    @Test(arguments: [false, true]) func aReaderThatIsCancelledAlreadyThrows(isWhole: Bool) async throws {
+        let transport = ScriptedTransport([stuck + (isWhole ? [.end] : [])])
+        let api = try client(transport)
+        defer { api.close() }
+        let response = try await api.stream(Request(.get, "/"))
+        let reading = Task {
+            while !Task.isCancelled { await Task.yield() }
+            for try await _ in response.body {}
+        }
+        reading.cancel()
+        let error = await #expect(throws: NightjarError.self) { try await reading.value }
+        #expect(error?.kind == .cancelled)
+    }
+
+    @Test func cancelEndsTheLoop() async throws {
+        let transport = ScriptedTransport([stuck])
+        let api = try client(transport)
+        defer { api.close() }
+        let response = try await api.stream(Request(.get, "/"))
+        let error = await #expect(throws: NightjarError.self) {
+            for try await _ in response.body { response.cancel() }
+        }
+        #expect(error?.kind == .cancelled)
+        try await cancelled(transport)
+    }
+
+    @Test func aWholeBodyIsNotSpoiledByALateCancel() async throws {
+        let transport = ScriptedTransport([[.head(200), .body("whole"), .end]])
+        let api = try client(transport)
+        defer { api.close() }
+        let response = try await api.stream(Request(.get, "/"))
+        let parts = response.body.makeAsyncIterator()
+        #expect(try await parts.next().map { String(buffer: $0) } == "whole")
+        #expect(try await parts.next() == nil)
+        response.cancel()
+        #expect(try await parts.next() == nil)
+    }
+
+    /// A failure is thrown behind the parts before it, and again by whoever goes on asking.
+    @Test func aFailureIsThrownEachTime() async throws {
+        let transport = ScriptedTransport([[.head(200), .body("half"), .fail(.connectionLost)]])
+        let api = try client(transport)
+        defer { api.close() }
+        let parts = try await api.stream(Request(.get, "/")).body.makeAsyncIterator()
+        #expect(try await parts.next() != nil)
+        for _ in 0..<2 {
+            do throws(NightjarError) {
+                _ = try await parts.next()
+                Issue.record("the body ended")
+            } catch {
+                // Typed: no cast.
+                #expect(error.kind == .connectionLost)
+            }
+        }
+    }
+
+    @Test func aSecondReaderIsRefused() async throws {
+        let api = try client(ScriptedTransport([stuck]))
+        defer { api.close() }
+        let body = try await api.stream(Request(.get, "/")).body
+        let readers = (0..<2).map { _ in Task { for try await _ in body {} } }
+        // One of them waits, and the end of the other one's loop cancels the call.
+        let ends = await [readers[0].result, readers[1].result]
+        #expect(
+            Set(
+                ends.map { result in
+                    guard case .failure(let error) = result else { return "ended" }
+                    return (error as? NightjarError)?.kind.name ?? "?"
+                }) == ["reentrant", "cancelled"])
+    }
+
+    /// A response that nobody reads is cancelled when it is dropped.
+    @Test func aDroppedResponseReleasesItsExchange() async throws {
+        let transport = ScriptedTransport([stuck])
+        let api = try client(transport)
+        defer { api.close() }
+        #expect(try await api.stream(Request(.get, "/")).head.status == 200)
+        try await cancelled(transport)
+    }
+
+    @Test func theBodyAloneKeepsTheCall() async throws {
+        let transport = ScriptedTransport([stuck])
+        let api = try client(transport)
+        defer { api.close() }
+        do {
+            let body = try await api.stream(Request(.get, "/")).body
+            #expect(api.limitStates().isEmpty)  // behind a cancel on the loop
+            #expect(transport.log.withLock { $0.cancelled } == 0)
+            withExtendedLifetime(body) {}
+        }
+        try await cancelled(transport)
+    }
+}
