@@ -12,8 +12,8 @@ import Synchronization
 ///     unopened ──first use──▶ open ──damaged──▶ begun anew
 ///         └──cannot be──▶ off, for half a minute; for good when it is of a later release or somebody else's
 ///
-/// What invalidates and removes is never skipped: while it is owed, because another process holds the index or the disk is
-/// full, nothing is found.
+/// An invalidation or a removal is never skipped: while one is pending, because another process holds the index or the disk
+/// is full, nothing is found. ``settle(within:)`` waits until all are in the index, and reports why they are not.
 public final class DiskCache: Sendable {
     public struct Statistics: Sendable, Equatable {
         /// Of all processes.
@@ -34,6 +34,8 @@ public final class DiskCache: Sendable {
     let bodies: BodyFolder
     private let patience: Double
     private let process = getpid()
+    /// In the log of changes; no other cache object has the same.
+    private let writer = Int64.random(in: 1 ... .max)
     private let state = Mutex(DiskCacheState())
 
     /// Touches nothing yet.
@@ -155,21 +157,25 @@ public final class DiskCache: Sendable {
     }
 
     /// Stores what is at hand.
+    ///
+    /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
     @discardableResult
     public func store(
-        _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer
+        _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer,
+        since moment: CacheMoment? = nil
     ) -> DiskEntry? {
         guard let writer = beginBody(expecting: body.readableBytes), writer.write(body) else { return nil }
-        return writer.commit(key, response, displayURL: displayURL)
+        return writer.commit(key, response, displayURL: displayURL, since: moment)
     }
 
     func put(
-        _ key: CacheKey, _ response: StoredResponse, _ displayURL: String, _ body: DiskIndex.Body
+        _ key: CacheKey, _ response: StoredResponse, _ displayURL: String, _ body: DiskIndex.Body,
+        _ moment: CacheMoment?
     ) -> DiskEntry? {
         let limit = maximumBody
         return use(nil) { (index, state) throws(DatabaseError) in
             guard response.contentLength <= limit else { return nil }
-            let entry = try index.put(key, response, shown: displayURL, body)
+            let entry = try index.put(key, response, shown: displayURL, body, since: moment)
             // There is room again: it may be told when there is none.
             state.said.remove(.full)
             return entry
@@ -178,59 +184,141 @@ public final class DiskCache: Sendable {
 
     /// Gives an entry other headers, as a 304 does. Its body and its selecting fields stay.
     ///
-    /// - Returns: what is in its place; nil when it was not there any more.
+    /// - Parameter moment: when the request was sent that brought them; nil: no change since then concerns the entry.
+    /// - Returns: what is in its place; nil when it was not there any more, or has become too large.
     @discardableResult
-    public func update(_ entry: DiskEntry, _ response: StoredResponse) -> DiskEntry? {
+    public func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry? {
         var response = response
         response.contentLength = entry.response.contentLength
         response.selecting = entry.response.selecting
-        return use(nil) { [response] (index, _) throws(DatabaseError) in try index.update(entry, response) }
+        return use(nil) { [response] (index, _) throws(DatabaseError) in
+            try index.update(entry, response, since: moment)
+        }
     }
 
     // MARK: Invalidating and removing
+    //
+    // Each returns how many entries went; nil: another process holds the index, or the disk fails, and the change is
+    // pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
 
     /// Marks all variants of a key as not to be used before the server has said that they hold.
-    public func invalidate(_ key: CacheKey) { change(.invalidateKey(DiskNames(key).key)) }
-
-    /// Marks all answers of a URL, whoever asked.
-    public func invalidate(url: String) { change(.invalidateURL(DiskNames.url(url))) }
-
-    /// - Returns: how many entries went, here and below, as far as that was done at once.
     @discardableResult
-    public func remove(_ entry: DiskEntry) -> Int { change(.removeEntry(entry.row, digest: entry.digest)) }
+    public func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
+        change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
+    }
+
+    /// Marks all responses of a URL, for whomever they are.
+    @discardableResult
+    public func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
+        change(.invalidateURL(DiskNames.url(url)), ticket)
+    }
 
     @discardableResult
-    public func remove(_ key: CacheKey) -> Int { change(.removeKey(DiskNames(key).key)) }
+    public func remove(_ entry: DiskEntry) -> Int? { change(.removeEntry(entry.row, digest: entry.digest), .max) }
 
-    /// Whoever asked.
     @discardableResult
-    public func remove(url: String) -> Int { change(.removeURL(DiskNames.url(url))) }
+    public func remove(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
+        change(.removeKey(CacheKeyName(DiskNames(key))), ticket)
+    }
+
+    /// For whomever they are.
+    @discardableResult
+    public func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
 
     /// - Parameter prefix: what the URL as it is shown begins with.
     @discardableResult
-    public func remove(prefix: String) -> Int { change(.removePrefix(prefix)) }
+    public func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
 
     /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
     @discardableResult
-    public func remove(origin: String) -> Int { change(.removeOrigin(origin)) }
+    public func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
 
     @discardableResult
-    public func remove(_ partition: CachePartition) -> Int { change(.removePartition(DiskNames.bytes(partition))) }
+    public func remove(_ partition: CachePartition, ticket: UInt64 = .max) -> Int? {
+        change(.removePartition(DiskNames.bytes(partition)), ticket)
+    }
 
     @discardableResult
-    public func removeAll() -> Int { change(.removeAll) }
+    public func removeAll(ticket: UInt64 = .max) -> Int? { change(.removeAll, ticket) }
 
-    @discardableResult
-    private func change(_ change: DiskIndex.Change) -> Int {
-        state.withLock { state in
-            state.owed.append(change)
-            // Who owes so much starts again from nothing.
-            if state.owed.count > DiskCache.mostOwed { state.owed = [.removeAll] }
-        }
-        // What is owed is done before anything else.
-        return use(0) { (_, state) throws(DatabaseError) in
+    private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
+        state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
+        // What is pending is written before anything else.
+        let count: Int? = use(nil) { (_, state) throws(DatabaseError) in
             defer { state.settled = 0 }
             return state.settled
+        }
+        if count != nil, change.effect == .removes { shrink() }
+        return count
+    }
+
+    /// Whether there are changes that are not yet in the index.
+    public var hasPendingChanges: Bool { state.withLock { !$0.pending.isEmpty } }
+
+    /// Waits until all changes are in the index. Changes that are not stay pending.
+    ///
+    /// - Parameter seconds: how long to wait for other processes.
+    /// - Returns: how many entries went, or why there are changes that are not in the index.
+    public func settle(within seconds: Double) -> Result<Int, DatabaseError> {
+        let end = ContinuousClock.now + .seconds(seconds)
+        var count = 0
+        while true {
+            let isDone: Bool = use(false) { (_, state) throws(DatabaseError) in
+                count += state.settled
+                state.settled = 0
+                return true
+            }
+            let (isPending, error) = state.withLock { (!$0.pending.isEmpty, $0.lastError) }
+            guard !isDone, isPending else { return .success(count) }
+            let failure = error ?? DatabaseError(.other, bodies.index, "cannot be used")
+            guard failure.cause == .busy, ContinuousClock.now < end else { return .failure(failure) }
+            // Where it is refused without a wait.
+            usleep(5000)
+        }
+    }
+
+    // MARK: What others have changed
+
+    /// What other cache objects have changed in the folder, of this process or of others.
+    public enum OthersChanges: Sendable {
+        /// The folder cannot be used at all: nobody shares it with this process.
+        case none
+        /// The index cannot be read now.
+        case unknown
+        case read(ChangeLog, CacheChanges)
+    }
+
+    /// What a memory cache beside this one has to apply.
+    public enum CacheChanges: Sendable {
+        case some([CacheChange])
+        /// They are not known: nothing in memory may be given any more.
+        case everything
+    }
+
+    /// Reads the log of changes. It waits for no writer, and writes nothing that is pending.
+    public func changes(for tier: MemoryTier) -> OthersChanges {
+        guard getpid() == process else { return .none }
+        return state.withLock { state in
+            withoutFileSizeSignal {
+                guard let index = open(&state) else {
+                    return state.lastError?.cause == .busy ? .unknown : .none
+                }
+                do throws(DatabaseError) {
+                    return try index.database.reading { () throws(DatabaseError) in
+                        let log = try index.changes.log()
+                        switch tier.need(for: log) {
+                        case .nothing: return .read(log, .some([]))
+                        case .everything: return .read(log, .everything)
+                        case .changes(let number):
+                            let changes = try index.changes.ofOthers(than: writer, after: number)
+                            return .read(log, changes.map { .some($0) } ?? .everything)
+                        }
+                    }
+                } catch {
+                    failed(error.ofCache, index, &state)
+                    return .unknown
+                }
+            }
         }
     }
 
@@ -253,8 +341,15 @@ public final class DiskCache: Sendable {
             guard let gone else { break }
             count += gone
         }
+        shrink()
         sweep(now)
         return count
+    }
+
+    private func shrink() {
+        for _ in 0..<DiskCache.mostBatches {
+            guard use(false, { (index, _) throws(DatabaseError) in try index.shrink() }) else { return }
+        }
     }
 
     private func sweep(_ now: Timestamp) {
@@ -300,6 +395,7 @@ public final class DiskCache: Sendable {
             }
             return
         }
+        if hasPendingChanges { _ = settle(within: 0) }
         if state.withLock({ $0.index != nil }) { writeUses { _ in true } }
         state.withLock { state in withoutFileSizeSignal { state.index = nil } }
     }
@@ -318,23 +414,36 @@ public final class DiskCache: Sendable {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
-                        while let change = state.owed.first {
-                            state.settled = try index.apply(change)
-                            state.owed.removeFirst()
+                        // Whoever has just waited in vain does not make each that comes after wait as long.
+                        let isImpatient = state.impatient.map { ContinuousClock.now < $0 } ?? false
+                        index.wait(upTo: isImpatient ? 0 : patience)
+                        while let change = state.pending.first {
+                            state.settled += try index.apply(change.change, ticket: change.ticket)
+                            state.pending.wroteFirst()
                         }
-                        return try body(index, &state)
+                        let result = try body(index, &state)
+                        state.succeeded()
+                        return result
                     } catch {
                         let error = error.ofCache
-                        state.note(error, folder)
+                        failed(error, index, &state)
                         guard error.cause == .damaged else { return nothing }
-                        // Closed before it is moved.
-                        state.condemned = CondemnedFile(index.database, error)
-                        state.index = nil
                     }
                 }
                 return nothing
             }
         }
+    }
+
+    private func failed(_ error: DatabaseError, _ index: DiskIndex, _ state: inout DiskCacheState) {
+        state.note(error, folder)
+        if error.cause == .busy, !(state.impatient.map { ContinuousClock.now < $0 } ?? false) {
+            state.impatient = ContinuousClock.now + .seconds(patience)
+        }
+        guard error.cause == .damaged else { return }
+        // Closed before it is moved.
+        state.condemned = CondemnedFile(index.database, error)
+        state.index = nil
     }
 
     private func open(_ state: inout DiskCacheState) -> DiskIndex? {
@@ -354,7 +463,7 @@ public final class DiskCache: Sendable {
                 bodies.removeIndex(moved.path)
                 state.note(moved.error, folder)
             }
-            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes)
+            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
             state.rests = nil
         } catch {
             state.condemned = nil
@@ -379,12 +488,12 @@ public final class DiskCache: Sendable {
     /// Bytes of a body that is part of the index: below, a file costs more than its content.
     static let largestInline = 8 << 10
     /// No entry may have more than this part of the whole, or a few would be all that there is.
-    private static let largestShare = 8
+    static let largestShare = 8
     /// Bytes of a body that is read, verified and handed out in one go.
     private static let largestAtOnce = 256 << 10
     /// Entries with hits that are not yet written down.
     private static let mostUncounted = 64
-    private static let mostOwed = 256
+    fileprivate static let mostPending = 256
     /// Many more than ever.
     private static let mostBatches = 10_000
     /// Before another attempt at a folder that could not be used.
@@ -400,6 +509,11 @@ extension DatabaseError {
     }
 }
 
+private struct PendingChange: Sendable {
+    let change: CacheChange
+    let ticket: UInt64
+}
+
 /// What a ``DiskCache`` has under its lock. The index in it is no other's, and is used under the same lock.
 private struct DiskCacheState: @unchecked Sendable {
     var index: DiskIndex?
@@ -408,9 +522,15 @@ private struct DiskCacheState: @unchecked Sendable {
     var isOff = false
     /// Off until then.
     var rests: ContinuousClock.Instant?
-    /// What has to happen before anything is found again.
-    var owed: [DiskIndex.Change] = []
-    /// Entries removed by the last of what was owed.
+    /// Impatient until then: another process holds the index for long.
+    var impatient: ContinuousClock.Instant?
+    /// Why the index could not be used when it was tried last.
+    var lastError: DatabaseError?
+    /// What has to happen before anything is found again. Whoever has so much pending starts again from nothing.
+    var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
+        PendingChange(change: .removeAll, ticket: last.ticket)
+    }
+    /// Entries removed by what was pending, since that was last asked.
     var settled = 0
     /// Hits by row, not yet written down.
     var uses: [Int64: Int] = [:]
@@ -421,7 +541,14 @@ private struct DiskCacheState: @unchecked Sendable {
     var notes: [String] = []
     var said: Set<DatabaseError.Cause> = []
 
+    mutating func succeeded() {
+        guard lastError != nil || impatient != nil else { return }
+        lastError = nil
+        impatient = nil
+    }
+
     mutating func note(_ error: DatabaseError, _ folder: String) {
+        lastError = error
         guard error.cause != .busy else {
             skipped += 1
             return
