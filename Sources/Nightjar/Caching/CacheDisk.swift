@@ -20,8 +20,12 @@ final class CacheDisk: Sendable {
     private let backlog = Atomic<Int>(0)
     private let listeners = Mutex<[Int: @Sendable (LogLevel, String) -> Void]>([:])
 
+    /// Seconds that a removal, a flush and the end of a client wait for other processes.
+    private let grace: Double
+
     /// Touches nothing yet.
-    init(folder: String, maximumBytes: Int) {
+    init(folder: String, maximumBytes: Int, grace: Double) {
+        self.grace = grace
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
@@ -76,7 +80,7 @@ final class CacheDisk: Sendable {
     ///
     /// - Throws: `storage` when a change is still pending.
     func flush() throws(NightjarError) {
-        switch wait(for: { $0.settle(within: CacheDisk.grace) }) {
+        switch wait(for: { [grace] disk in disk.settle(within: grace) }) {
         case .success, nil: return
         case .failure(let error): throw CacheDisk.failure("invalidating cached responses", error)
         }
@@ -86,7 +90,7 @@ final class CacheDisk: Sendable {
     /// - Returns: how many entries went; 0 in the child of a fork.
     /// - Throws: `storage` when it is still pending.
     func remove(_ remove: @escaping @Sendable (DiskCache) -> Int?) throws(NightjarError) -> Int {
-        let result = wait { disk in remove(disk).map { .success($0) } ?? disk.settle(within: CacheDisk.grace) }
+        let result = wait { [grace] disk in remove(disk).map { .success($0) } ?? disk.settle(within: grace) }
         switch result {
         case .success(let count): return count
         case nil: return 0
@@ -101,8 +105,7 @@ final class CacheDisk: Sendable {
             code: error.code)
     }
 
-    /// Seconds that a removal, a flush and the end of a client wait for other processes.
-    private static let grace = 5.0
+    static let grace = 5.0
 
     /// Waits for `work` on the thread.
     ///

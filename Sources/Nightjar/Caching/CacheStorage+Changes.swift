@@ -83,28 +83,53 @@ extension CacheStorage {
     // MARK: Invalidating and removing
 
     func invalidate(_ url: String) {
-        let ticket = writes.note(.invalidates, url)
+        let ticket = note(.invalidates, url)
         memory.invalidate(url: url)
-        disk?.run { $0.invalidate(url: url, ticket: ticket) }
+        write(ticket) { $0.invalidate(url: url, ticket: ticket) }
     }
 
     func remove(_ key: CacheKey) {
-        let ticket = writes.note(.removes, key.url)
+        let ticket = note(.removes, key.url)
         memory.remove(key)
-        disk?.run { $0.remove(key, ticket: ticket) }
+        write(ticket) { $0.remove(key, ticket: ticket) }
     }
 
     /// Forgets what a login has got.
     func remove(_ partition: CachePartition) {
-        let ticket = writes.note(.removes, nil)
+        let ticket = note(.removes, nil)
         memory.remove(partition)
-        disk?.run { $0.remove(partition, ticket: ticket) }
+        write(ticket) { $0.remove(partition, ticket: ticket) }
     }
 
     func remove(origin: String) {
-        let ticket = writes.note(.removes, nil)
+        let ticket = note(.removes, nil)
         memory.remove(origin: origin)
-        disk?.run { $0.remove(origin: origin, ticket: ticket) }
+        write(ticket) { $0.remove(origin: origin, ticket: ticket) }
+    }
+
+    /// Before memory is changed.
+    func note(_ effect: ChangeEffect, _ url: String?) -> UInt64 {
+        writes.note(effect, url, isWritten: disk == nil)
+    }
+
+    private func write(_ ticket: UInt64, _ change: @escaping @Sendable (DiskCache) -> Int?) {
+        disk?.run { [writes] cache in
+            _ = change(cache)
+            writes.wrote(ticket)
+        }
+    }
+
+    /// The same for who waits for it.
+    ///
+    /// - Parameter count: entries that went from memory.
+    func removed(
+        _ count: Int, _ ticket: UInt64, onDisk remove: @escaping @Sendable (DiskCache) -> Int?
+    ) throws(NightjarError) -> Int {
+        let onDisk = try disk?.remove { [writes] cache in
+            defer { writes.wrote(ticket) }
+            return remove(cache)
+        }
+        return max(count, onDisk ?? 0)
     }
 
     // MARK: What others have changed
@@ -177,7 +202,7 @@ extension CacheStorage {
             { [self] cache in
                 let isCurrent = age == .current || catchUp(cache)
                 // Before the look: what is changed from here on may not be in what is found.
-                let moment = writes.moment
+                let moment = writes.momentInIndex
                 let entries = cache.find(key).map { entry in
                     promote(entry, cache, since: moment).map { CachedEntry.memory($0) } ?? .disk(entry)
                 }

@@ -48,7 +48,12 @@ public final class CacheStorage: Sendable {
     /// Touches no disk yet.
     ///
     /// - Throws: `invalid_argument` where a folder is needed and none is known.
-    public init(_ settings: Settings = Settings()) throws(NightjarError) {
+    public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
+        try self.init(settings, grace: CacheDisk.grace)
+    }
+
+    /// - Parameter grace: seconds that a removal, a flush and the end of a client wait for other processes.
+    init(_ settings: Settings, grace: Double) throws(NightjarError) {
         memory = MemoryCache(maximumBytes: settings.memory)
         guard let size = settings.disk else {
             guard settings.folder == nil else {
@@ -62,7 +67,7 @@ public final class CacheStorage: Sendable {
                 .invalidArgument, "there is no folder for caches (XDG_CACHE_HOME and HOME are not set); name one (path)"
             )
         }
-        disk = CacheDisk(folder: folder, maximumBytes: size)
+        disk = CacheDisk(folder: folder, maximumBytes: size, grace: grace)
     }
 
     /// Whether it leaves something on disk.
@@ -91,8 +96,8 @@ public final class CacheStorage: Sendable {
     public func remove(url: RequestURL) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
         let address = url.cacheAddress
-        let ticket = writes.note(.removes, address)
-        return try removed(memory.remove(url: address)) { $0.remove(url: address, ticket: ticket) }
+        let ticket = note(.removes, address)
+        return try removed(memory.remove(url: address), ticket) { $0.remove(url: address, ticket: ticket) }
     }
 
     /// Removes all responses whose URL begins so: byte by byte, `https://api.example/v1/`. On disk, secrets in queries are
@@ -103,8 +108,8 @@ public final class CacheStorage: Sendable {
     @discardableResult
     public func remove(prefix: String) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
-        let ticket = writes.note(.removes, nil)
-        return try removed(memory.remove(prefix: prefix)) { $0.remove(prefix: prefix, ticket: ticket) }
+        let ticket = note(.removes, nil)
+        return try removed(memory.remove(prefix: prefix), ticket) { $0.remove(prefix: prefix, ticket: ticket) }
     }
 
     /// Removes all responses.
@@ -114,14 +119,8 @@ public final class CacheStorage: Sendable {
     @discardableResult
     public func removeAll() throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
-        let ticket = writes.note(.removes, nil)
-        return try removed(memory.removeAll()) { $0.removeAll(ticket: ticket) }
-    }
-
-    private func removed(
-        _ count: Int, onDisk remove: @escaping @Sendable (DiskCache) -> Int?
-    ) throws(NightjarError) -> Int {
-        try max(count, disk?.remove(remove) ?? 0)
+        let ticket = note(.removes, nil)
+        return try removed(memory.removeAll(), ticket) { $0.removeAll(ticket: ticket) }
     }
 
     /// Waits until all that is to be on disk is there. Of no effect without a folder.

@@ -21,17 +21,26 @@ final class RecentWrites: Sendable {
         state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.count) }
     }
 
-    /// - Parameter url: nil: the entries of more than one URL are concerned.
+    /// What an entry is known to respect that is read from the index now.
+    var momentInIndex: CacheMoment {
+        state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.countInIndex) }
+    }
+
+    /// - Parameters:
+    ///   - url: nil: the entries of more than one URL are concerned.
+    ///   - isWritten: there is no index to which ``wrote(_:)`` tells of it.
     /// - Returns: the ticket of the change.
-    @discardableResult
-    func note(_ effect: ChangeEffect, _ url: String?) -> UInt64 {
+    func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
         let name = url.map { CacheChange.name(ofURL: $0) }
         return state.withLock { state in
-            state.changes.note(effect, name)
+            state.changes.note(effect, name, isWritten: isWritten)
             count.store(state.changes.count, ordering: .releasing)
             return state.changes.count
         }
     }
+
+    /// The change is in the index, or nothing is found there before it is.
+    func wrote(_ ticket: UInt64) { state.withLock { $0.changes.wrote(ticket) } }
 
     /// Whether a response may be stored in memory that was requested at `moment`.
     func verdict(_ url: String, since moment: CacheMoment) -> StoreVerdict {

@@ -164,17 +164,22 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     /// The number of changes so far: ``CacheMoment/local``.
     public private(set) var count: UInt64 = 0
     private var names: [Name: Last] = [:]
+    /// Own changes that the index may not show yet.
+    private var unwritten: Set<UInt64> = []
     /// Responses requested before this change are refused.
     private var horizon: UInt64 = 0
     private let capacity: Int
 
     public init(capacity: Int = 1024) { self.capacity = capacity }
 
-    /// - Parameter name: nil: a removal of more than one name.
+    /// - Parameters:
+    ///   - name: nil: a removal of more than one name.
+    ///   - isWritten: the index shows the change already, or there is none.
     /// - Returns: the ticket of the change.
     @discardableResult
-    public mutating func note(_ effect: ChangeEffect, _ name: Name?) -> UInt64 {
+    public mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {
         count += 1
+        if !isWritten { unwritten.insert(count) }
         guard let name, names[name] != nil || names.count < capacity else {
             names.removeAll(keepingCapacity: true)
             horizon = count
@@ -186,6 +191,12 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
         }
         return count
     }
+
+    /// The index shows the change from now on, or nothing is found in it before it does.
+    public mutating func wrote(_ ticket: UInt64) { unwritten.remove(ticket) }
+
+    /// The last change of which, and of all before, the index shows what is left: the moment of what is read from it now.
+    public var countInIndex: UInt64 { unwritten.min().map { $0 - 1 } ?? count }
 
     /// Decides on storing in memory a response that was requested at `moment`.
     public func verdict(_ name: Name, since moment: CacheMoment) -> StoreVerdict {
