@@ -184,10 +184,11 @@ extension SharedFolder {
     /// A caller gets an entry as fresh.
     mutating func give(_ entry: Entry, _ lookup: Lookup, _ number: Int) {
         let process = processes[number]
+        // Between a store in memory and the check that follows nothing takes time.
+        if process.isBusy { return }
         for promise in promises where promise.scope.concerns(lookup.key) && entry.sent < promise.began {
             if promise.writer == process.writer {
-                // Between a store and its check nothing takes time.
-                guard let done = promise.done, done < lookup.began, !process.isBusy else { continue }
+                guard let done = promise.done, done < lookup.began else { continue }
             } else {
                 guard let reached = promise.reached, reached + 1_000_000_000 < lookup.at else { continue }
             }

@@ -56,7 +56,7 @@ struct SharedFolder: SimulatedSystem {
         var horizon: Int64 = 0
         var changes: [(change: LoggedChange, scope: Scope)] = []
         var rows: [Int: Entry] = [:]
-        static let kept: Int64 = 3
+        static let kept: Int64 = 1
 
         var log: ChangeLog { ChangeLog(index: file, latest: latest, horizon: horizon) }
 
@@ -144,7 +144,7 @@ struct SharedFolder: SimulatedSystem {
         var memory: [Int: Entry] = [:]
         var checked = -(Int64(1) << 60)
         var isChecking = false
-        var pending = PendingChanges<Change>(capacity: 3) { Change(scope: .all, ticket: max($0.ticket, $1.ticket)) }
+        var pending = PendingChanges<Change>(capacity: 2) { Change(scope: .all, ticket: max($0.ticket, $1.ticket)) }
         var loop: [LoopStep] = []
         var jobs: [Job] = []
         var disk: [DiskStep] = []
@@ -203,7 +203,7 @@ struct SharedFolder: SimulatedSystem {
     var violation: String? {
         if let complaint { return complaint }
         if index.changes.count > Index.kept * 2 { return "the log has \(index.changes.count) changes" }
-        for process in processes where process.pending.count > 3 {
+        for process in processes where process.pending.count > 2 {
             return "\(process.pending.count) changes are pending"
         }
         for (key, row) in index.rows where !files.contains(row.body) { return "the row of key \(key) has no body" }
