@@ -33,10 +33,10 @@ public final class DiskCache: Sendable {
     public let maximumBytes: Int
     let bodies: BodyFolder
     private let patience: Double
-    private let process = getpid()
+    let process = getpid()
     /// In the log of changes; no other cache object has the same.
-    private let writer = Int64.random(in: 1 ... .max)
-    private let state = Mutex(DiskCacheState())
+    let writer = Int64.random(in: 1 ... .max)
+    let state = Mutex(DiskCacheState())
 
     /// Touches nothing yet.
     ///
@@ -196,132 +196,6 @@ public final class DiskCache: Sendable {
         }
     }
 
-    // MARK: Invalidating and removing
-    //
-    // Each returns how many entries went; nil: another process holds the index, or the disk fails, and the change is
-    // pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
-
-    /// Marks all variants of a key as not to be used before the server has said that they hold.
-    @discardableResult
-    public func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
-        change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
-    }
-
-    /// Marks all responses of a URL, for whomever they are.
-    @discardableResult
-    public func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
-        change(.invalidateURL(DiskNames.url(url)), ticket)
-    }
-
-    @discardableResult
-    public func remove(_ entry: DiskEntry) -> Int? { change(.removeEntry(entry.row, digest: entry.digest), .max) }
-
-    @discardableResult
-    public func remove(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
-        change(.removeKey(CacheKeyName(DiskNames(key))), ticket)
-    }
-
-    /// For whomever they are.
-    @discardableResult
-    public func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
-
-    /// - Parameter prefix: what the URL as it is shown begins with.
-    @discardableResult
-    public func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
-
-    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
-    @discardableResult
-    public func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
-
-    @discardableResult
-    public func remove(_ partition: CachePartition, ticket: UInt64 = .max) -> Int? {
-        change(.removePartition(DiskNames.bytes(partition)), ticket)
-    }
-
-    @discardableResult
-    public func removeAll(ticket: UInt64 = .max) -> Int? { change(.removeAll, ticket) }
-
-    private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
-        state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
-        // What is pending is written before anything else.
-        let count: Int? = use(nil) { (_, state) throws(DatabaseError) in
-            defer { state.settled = 0 }
-            return state.settled
-        }
-        if count != nil, change.effect == .removes { shrink() }
-        return count
-    }
-
-    /// Whether there are changes that are not yet in the index.
-    public var hasPendingChanges: Bool { state.withLock { !$0.pending.isEmpty } }
-
-    /// Waits until all changes are in the index. Changes that are not stay pending.
-    ///
-    /// - Parameter seconds: how long to wait for other processes.
-    /// - Returns: how many entries went, or why there are changes that are not in the index.
-    public func settle(within seconds: Double) -> Result<Int, DatabaseError> {
-        let end = ContinuousClock.now + .seconds(seconds)
-        var count = 0
-        while true {
-            let isDone: Bool = use(false) { (_, state) throws(DatabaseError) in
-                count += state.settled
-                state.settled = 0
-                return true
-            }
-            let (isPending, error) = state.withLock { (!$0.pending.isEmpty, $0.lastError) }
-            guard !isDone, isPending else { return .success(count) }
-            let failure = error ?? DatabaseError(.other, bodies.index, "cannot be used")
-            guard failure.cause == .busy, ContinuousClock.now < end else { return .failure(failure) }
-            // Where it is refused without a wait.
-            usleep(5000)
-        }
-    }
-
-    // MARK: What others have changed
-
-    /// What other cache objects have changed in the folder, of this process or of others.
-    public enum OthersChanges: Sendable {
-        /// The folder cannot be used at all: nobody shares it with this process.
-        case none
-        /// The index cannot be read now.
-        case unknown
-        case read(ChangeLog, CacheChanges)
-    }
-
-    /// What a memory cache beside this one has to apply.
-    public enum CacheChanges: Sendable {
-        case some([CacheChange])
-        /// They are not known: nothing in memory may be given any more.
-        case everything
-    }
-
-    /// Reads the log of changes. It waits for no writer, and writes nothing that is pending.
-    public func changes(for tier: MemoryTier) -> OthersChanges {
-        guard getpid() == process else { return .none }
-        return state.withLock { state in
-            withoutFileSizeSignal {
-                guard let index = open(&state) else {
-                    return state.lastError?.cause == .busy ? .unknown : .none
-                }
-                do throws(DatabaseError) {
-                    return try index.database.reading { () throws(DatabaseError) in
-                        let log = try index.changes.log()
-                        switch tier.need(for: log) {
-                        case .nothing: return .read(log, .some([]))
-                        case .everything: return .read(log, .everything)
-                        case .changes(let number):
-                            let changes = try index.changes.ofOthers(than: writer, after: number)
-                            return .read(log, changes.map { .some($0) } ?? .everything)
-                        }
-                    }
-                } catch {
-                    failed(error.ofCache, index, &state)
-                    return .unknown
-                }
-            }
-        }
-    }
-
     // MARK: Keeping it small
 
     /// Removes what is too much, and once a day what belongs to nothing. For a worker thread, after writing.
@@ -346,7 +220,7 @@ public final class DiskCache: Sendable {
         return count
     }
 
-    private func shrink() {
+    func shrink() {
         for _ in 0..<DiskCache.mostBatches {
             guard use(false, { (index, _) throws(DatabaseError) in try index.shrink() }) else { return }
         }
@@ -404,7 +278,7 @@ public final class DiskCache: Sendable {
 
     /// - Returns: `nothing` when it could not be done.
     @discardableResult
-    private func use<Result: Sendable>(
+    func use<Result: Sendable>(
         _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
     ) -> Result {
         // A forked child may find the lock taken for ever.
@@ -435,7 +309,7 @@ public final class DiskCache: Sendable {
         }
     }
 
-    private func failed(_ error: DatabaseError, _ index: DiskIndex, _ state: inout DiskCacheState) {
+    func failed(_ error: DatabaseError, _ index: DiskIndex, _ state: inout DiskCacheState) {
         state.note(error, folder)
         if error.cause == .busy, !(state.impatient.map { ContinuousClock.now < $0 } ?? false) {
             state.impatient = ContinuousClock.now + .seconds(patience)
@@ -446,7 +320,7 @@ public final class DiskCache: Sendable {
         state.index = nil
     }
 
-    private func open(_ state: inout DiskCacheState) -> DiskIndex? {
+    func open(_ state: inout DiskCacheState) -> DiskIndex? {
         if let index = state.index {
             if !index.database.isReplaced { return index }
             state.index = nil
@@ -493,7 +367,7 @@ public final class DiskCache: Sendable {
     private static let largestAtOnce = 256 << 10
     /// Entries with hits that are not yet written down.
     private static let mostUncounted = 64
-    fileprivate static let mostPending = 256
+    static let mostPending = 256
     /// Many more than ever.
     private static let mostBatches = 10_000
     /// Before another attempt at a folder that could not be used.
@@ -503,65 +377,8 @@ public final class DiskCache: Sendable {
 extension DatabaseError {
     /// What SQLite does not understand of our own tables, or has no room for in them, nobody of us wrote: SQLITE_ERROR,
     /// TOOBIG and CONSTRAINT.
-    fileprivate var ofCache: DatabaseError {
+    var ofCache: DatabaseError {
         guard cause == .other, [1, 18, 19].contains(code & 0xFF) else { return self }
         return DatabaseError(.damaged, path, reason, code: code)
-    }
-}
-
-private struct PendingChange: Sendable {
-    let change: CacheChange
-    let ticket: UInt64
-}
-
-/// What a ``DiskCache`` has under its lock. The index in it is no other's, and is used under the same lock.
-private struct DiskCacheState: @unchecked Sendable {
-    var index: DiskIndex?
-    var condemned: CondemnedFile?
-    /// For good.
-    var isOff = false
-    /// Off until then.
-    var rests: ContinuousClock.Instant?
-    /// Impatient until then: another process holds the index for long.
-    var impatient: ContinuousClock.Instant?
-    /// Why the index could not be used when it was tried last.
-    var lastError: DatabaseError?
-    /// What has to happen before anything is found again. Whoever has so much pending starts again from nothing.
-    var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
-        PendingChange(change: .removeAll, ticket: last.ticket)
-    }
-    /// Entries removed by what was pending, since that was last asked.
-    var settled = 0
-    /// Hits by row, not yet written down.
-    var uses: [Int64: Int] = [:]
-    var verified = VerifiedBodies()
-    var evictions = 0
-    var damaged = 0
-    var skipped = 0
-    var notes: [String] = []
-    var said: Set<DatabaseError.Cause> = []
-
-    mutating func succeeded() {
-        guard lastError != nil || impatient != nil else { return }
-        lastError = nil
-        impatient = nil
-    }
-
-    mutating func note(_ error: DatabaseError, _ folder: String) {
-        lastError = error
-        guard error.cause != .busy else {
-            skipped += 1
-            return
-        }
-        guard said.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
-        let consequence =
-            switch error.cause {
-            case .damaged: "is begun anew"
-            case .newer: "is left alone, and nothing is cached there"
-            case .foreign, .other: "is not used"
-            case .full, .readOnly: "takes nothing"
-            case .busy: "waits"
-            }
-        notes.append("the cache in \(quoted(folder)) \(consequence): \(error.description)")
     }
 }
