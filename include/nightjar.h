@@ -583,18 +583,32 @@ NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, 
                                   const void *body, size_t length, nj_error **out_error);
 
 /**
- * Removes the stored answers of one absolute URL, those whose URL begins so byte by byte ("https://api.example/v1/"), and all:
- * whoever they were for, in memory and on disk, where secrets in queries are masked and only what stands before them counts. An
- * answer that is on its way may be stored afterwards.
+ * Removes the stored responses of one absolute URL (nj_cache_remove), those whose URL begins with `prefix` byte by byte, such as
+ * "https://api.example/v1/" (nj_cache_remove_prefix), or all (nj_cache_clear): whoever requested them, in memory and on disk.
+ * On disk, secrets in queries are masked, and only what precedes them is compared. A response whose request was sent before
+ * the removal is not stored after it. Other processes and other caches of the same folder return none of them from one second
+ * later at the latest.
  *
- * @return how many there were; 0 also for what is no URL, an empty prefix, and in a forked child
+ * Waits up to 5 seconds for another process that holds the index on disk.
+ *
+ * @param out_count may be NULL; the number of removed responses, 0 on failure
+ * @param out_error may be NULL; on failure, an error that the caller owns (nj_error_free)
+ * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are gone from memory, and the removal is
+ *         tried again as long as the cache exists; NJ_INVALID_URL or NJ_INVALID_ARGUMENT for an invalid `url`, an empty
+ *         `prefix` and NULL; NJ_FORKED for the cache of a forked process's parent
  */
-NJ_API size_t nj_cache_remove(nj_cache *cache, const char *url);
-NJ_API size_t nj_cache_remove_prefix(nj_cache *cache, const char *prefix);
-NJ_API size_t nj_cache_clear(nj_cache *cache);
+NJ_API nj_status nj_cache_remove(nj_cache *cache, const char *url, size_t *out_count, nj_error **out_error);
+NJ_API nj_status nj_cache_remove_prefix(nj_cache *cache, const char *prefix, size_t *out_count, nj_error **out_error);
+NJ_API nj_status nj_cache_clear(nj_cache *cache, size_t *out_count, nj_error **out_error);
 
-/** Returns when all that is to be on disk is there; nj_client_free waits for the same. NJ_OK without a disk, and when the disk
- * did not take it: the log tells of that. */
+/**
+ * Waits until all responses, invalidations and removals are on disk. nj_client_free does the same and reports a failure to the
+ * client's log.
+ *
+ * @return NJ_OK, also for a cache without a disk, and if the disk did not take a response (the log reports that); NJ_STORAGE if
+ *         an invalidation or a removal could not be written, because the disk fails or another process has held the index for 5
+ *         seconds: other processes may return responses that are no longer valid; NJ_INVALID_ARGUMENT for NULL; NJ_FORKED
+ */
 NJ_API nj_status nj_cache_flush(nj_cache *cache);
 
 /** Since the cache was made, or as it is now. Members may be added. */

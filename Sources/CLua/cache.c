@@ -122,7 +122,8 @@ static int put(lua_State *L) {
   return njl_send(L, &request, 4, was_put);
 }
 
-/* cache:delete(path, options), cache:delete{ prefix = } -> how many answers there were */
+/* cache:delete(path, options), cache:delete{ prefix = } -> how many responses there were; raises an error while another
+ * process keeps them on disk */
 static int delete(lua_State *L) {
   static const char *const known[] = {"prefix", NULL};
   check_cache(L);
@@ -149,15 +150,21 @@ static int delete(lua_State *L) {
   return 1;
 }
 
-/* cache:clear() -> how many answers there were */
+/* cache:clear() -> how many responses there were; raises an error while another process keeps them on disk */
 static int clear(lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)njl_cache_clear(check_cache(L)->handle));
+  njl_cache *handle = check_cache(L)->handle;
+  size_t count = 0;
+  njl_reply *error = njl_error_push(L);
+  if (!njl_cache_clear(handle, &count, &error->wait.call)) return lua_error(L);
+  lua_pushinteger(L, (lua_Integer)count);
   return 1;
 }
 
-/* cache:flush() - returns when all that is to be on disk is there */
+/* cache:flush() - returns when all that is to be on disk is there; raises an error while an invalidation is not */
 static int flush(lua_State *L) {
-  njl_cache_flush(check_cache(L)->handle);
+  njl_cache *handle = check_cache(L)->handle;
+  njl_reply *error = njl_error_push(L);
+  if (!njl_cache_flush(handle, &error->wait.call)) return lua_error(L);
   return 0;
 }
 

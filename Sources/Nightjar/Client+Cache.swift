@@ -61,22 +61,24 @@ extension Client {
             request, on: queue, TaskHandlers { _, result in finished(result.map { _ in () }) }, planting: planted)
     }
 
-    /// Removes all stored answers of the URL that `request` asks for, whoever got them.
+    /// Removes all stored responses of the URL that `request` asks for, whoever requested them.
     ///
     /// - Returns: how many there were.
+    /// - Throws: what is wrong with the request; `storage` as ``CacheStorage/remove(url:)``.
     @discardableResult
     public func removeCached(_ request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
-        return cache.remove(url: try prepare(request, idle: nil).url)
+        return try cache.remove(url: prepare(request, idle: nil).url)
     }
 
-    /// Removes all stored answers whose URL begins as that of `request`, byte by byte.
+    /// Removes all stored responses whose URL begins as that of `request`, byte by byte.
     ///
     /// - Returns: how many there were.
+    /// - Throws: as ``removeCached(_:)``.
     @discardableResult
     public func removeCached(beginningWith request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
-        return cache.remove(prefix: try prepare(request, idle: nil).url.cacheAddress)
+        return try cache.remove(prefix: prepare(request, idle: nil).url.cacheAddress)
     }
 
     /// Whether a call of this request may get a stored answer that it fetches anew meanwhile. One that wants to hear of that

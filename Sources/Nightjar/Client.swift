@@ -366,6 +366,7 @@ public final class Client: Sendable {
 
     /// Cancels every call in flight, so that each finishes, waits for a new token that is on its way (15 s at most: the old
     /// one may be spent), closes the connections, saves the cookies and returns when nothing of this client runs any more.
+    /// Waits up to 5 s for another process that holds the cache on disk: invalidations that cannot be written are reported to the log.
     /// Later calls fail with `closed`. On the client's own thread it returns at once. In a forked child it does nothing: the threads are the parent's.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
@@ -373,8 +374,12 @@ public final class Client: Sendable {
         loop.stop()
         repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
-        // What is on its way to the disk is there when this returns.
-        cache?.flush()
+        // What is on its way to the disk is there when this returns, or reported.
+        do throws(NightjarError) {
+            try cache?.flush()
+        } catch {
+            loop.noteAtEnd(.warning, error.message)
+        }
         if let cacheListener { cache?.disk?.unlisten(cacheListener) }
         // What could not be saved is told to who flushes; here there is nobody left to tell.
         try? cookies?.flush()

@@ -155,30 +155,56 @@ private func fields(_ texts: UnsafePointer<UnsafePointer<CChar>?>?) throws(Night
 }
 
 @_cdecl("nj_cache_remove") @implementation
-public func nj_cache_remove(_ cache: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> Int {
-    guard let cache = Handle<CacheStorage>.borrow(cache), let url = text(url).flatMap({ try? RequestURL($0) }) else {
-        return 0
+public func nj_cache_remove(
+    _ cache: OpaquePointer?, _ url: UnsafePointer<CChar>?, _ outCount: UnsafeMutablePointer<Int>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    removing(from: cache, outCount, outError) { cache throws(NightjarError) in
+        try cache.remove(url: RequestURL(required(text(url), "url")))
     }
-    return cache.remove(url: url)
 }
 
 @_cdecl("nj_cache_remove_prefix") @implementation
-public func nj_cache_remove_prefix(_ cache: OpaquePointer?, _ prefix: UnsafePointer<CChar>?) -> Int {
-    // What is NULL or no UTF-8 names nothing, and must not come to mean everything.
-    guard let cache = Handle<CacheStorage>.borrow(cache), let prefix = text(prefix), !prefix.isEmpty else { return 0 }
-    return cache.remove(prefix: prefix)
+public func nj_cache_remove_prefix(
+    _ cache: OpaquePointer?, _ prefix: UnsafePointer<CChar>?, _ outCount: UnsafeMutablePointer<Int>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    removing(from: cache, outCount, outError) { cache throws(NightjarError) in
+        let prefix = try required(text(prefix), "prefix")
+        guard !prefix.isEmpty else {
+            throw NightjarError(.invalidArgument, "prefix is empty; nj_cache_clear removes all responses")
+        }
+        return try cache.remove(prefix: prefix)
+    }
 }
 
 @_cdecl("nj_cache_clear") @implementation
-public func nj_cache_clear(_ cache: OpaquePointer?) -> Int { Handle<CacheStorage>.borrow(cache)?.removeAll() ?? 0 }
+public func nj_cache_clear(
+    _ cache: OpaquePointer?, _ outCount: UnsafeMutablePointer<Int>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    removing(from: cache, outCount, outError) { cache throws(NightjarError) in try cache.removeAll() }
+}
+
+private func removing(
+    from cache: OpaquePointer?, _ outCount: UnsafeMutablePointer<Int>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ remove: (CacheStorage) throws(NightjarError) -> Int
+) -> nj_status {
+    outCount?.pointee = 0
+    return setting(outError) { () throws(NightjarError) in
+        let count = try remove(open(cache))
+        outCount?.pointee = count
+    }
+}
+
+private func open(_ cache: OpaquePointer?) throws(NightjarError) -> CacheStorage {
+    let cache = try required(Handle<CacheStorage>.borrow(cache), "cache")
+    guard !cache.isOfParent else { throw NightjarError(.forked, "this cache belongs to the parent process") }
+    return cache
+}
 
 @_cdecl("nj_cache_flush") @implementation
 public func nj_cache_flush(_ cache: OpaquePointer?) -> nj_status {
-    setting { () throws(NightjarError) in
-        let cache = try required(Handle<CacheStorage>.borrow(cache), "cache")
-        guard !cache.isOfParent else { throw NightjarError(.forked, "this cache belongs to the parent process") }
-        cache.flush()
-    }
+    setting { () throws(NightjarError) in try open(cache).flush() }
 }
 
 @_cdecl("nj_cache_statistics") @implementation

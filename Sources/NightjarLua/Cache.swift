@@ -29,10 +29,32 @@ public func njl_client_remove_cached(
 }
 
 @_cdecl("njl_cache_clear") @implementation
-public func njl_cache_clear(_ cache: OpaquePointer?) -> Int { Handle<CacheStorage>.borrow(cache)?.removeAll() ?? 0 }
+public func njl_cache_clear(
+    _ cache: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> Bool {
+    changing(cache, error) { cache throws(NightjarError) in
+        let removed = try cache.removeAll()
+        count?.pointee = removed
+    }
+}
 
 @_cdecl("njl_cache_flush") @implementation
-public func njl_cache_flush(_ cache: OpaquePointer?) { Handle<CacheStorage>.borrow(cache)?.flush() }
+public func njl_cache_flush(_ cache: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?) -> Bool {
+    changing(cache, error) { cache throws(NightjarError) in try cache.flush() }
+}
+
+private func changing(
+    _ cache: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
+    _ change: (CacheStorage) throws(NightjarError) -> Void
+) -> Bool {
+    refusing(error) { () throws(NightjarError) in
+        guard let cache, let storage = Handle<CacheStorage>.borrow(cache) else {
+            throw NightjarError(.closed, "the cache is closed")
+        }
+        try change(storage)
+        return cache
+    } != nil
+}
 
 @_cdecl("njl_cache_count") @implementation
 public func njl_cache_count(_ cache: OpaquePointer?) -> njl_cache_statistics {

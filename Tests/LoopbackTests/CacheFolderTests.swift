@@ -57,13 +57,13 @@ enum CacheProcess {
         let first = try demo.client(settings)
         let second = try demo.client(settings)
         let bytes = try first.get(target).bytes
-        first.cache?.flush()
+        try first.cache?.flush()
         let response = try second.get(target)
         #expect(response.source == .cache && response.bytes == bytes)
         #expect(demo.requests("/cache/a") == 1)
         // What a write takes back of the folder, nobody finds there.
         try first.write(target)
-        first.cache?.flush()
+        try first.cache?.flush()
         let third = try demo.client(settings)
         #expect(try third.get(target).version == 2)
         #expect(demo.requests("/cache/a") == 3)
@@ -94,7 +94,7 @@ enum CacheProcess {
         try client.insert(headers: headers, body: ByteBuffer(string: "planted"), for: Request(.get, target))
         results.wait(for: 1, on: queue)
         #expect(try results[0]?.get().source == .revalidated && demo.notModified("/cache/a") == 1)
-        client.cache?.flush()
+        try client.cache?.flush()
         for each in [client, try demo.client(settings)] {
             let response = try each.get(target, policy: .cacheOnly)
             #expect((response.text == "planted") == (response.headers["ETag"] == "\"planted\""))
@@ -110,7 +110,7 @@ enum CacheProcess {
             try (client.get(target, policy: .cacheOnly).headers["Age"].flatMap { Int($0) } ?? 0) > 3
         }
         #expect(try client.get(target).source == .revalidated)
-        client.cache?.flush()
+        try client.cache?.flush()
         let other = try demo.client(settings)
         #expect(try other.get(target).source == .cache && demo.requests("/cache/a") == 2)
     }
@@ -122,7 +122,7 @@ enum CacheProcess {
         let response = try client.get(target + "&seed=1")
         #expect(response.source == .cache && DemoContent.isIntact(response.bytes))
         let other = try client.get(target + "&seed=2").bytes
-        client.cache?.flush()
+        try client.cache?.flush()
         let second = try CacheProcess.run(script(times: 2), in: parent)
         #expect(second.text == "30000\tcache\n30000\tcache\n", "\(second.text)\(second.errors)")
         #expect(DemoContent.isIntact(other) && demo.requests("/cache/a") == 2)
@@ -147,7 +147,7 @@ enum CacheProcess {
         for round in 0..<6 {
             let (response, content) = try client.streamed(target)
             #expect(response.status == 200 && DemoContent.isIntact(content), "\(round)", sourceLocation: location)
-            client.cache?.flush()
+            try client.cache?.flush()
         }
         if told == 1...1, !FileManager.default.isWritableFile(atPath: folder) {
             #expect(demo.requests("/cache/a") == before + 6, sourceLocation: location)

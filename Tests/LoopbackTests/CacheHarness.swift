@@ -73,10 +73,10 @@ extension Client {
                 defer { if rest <= 0 { rest = stride } }
                 return rest <= 0
             }
-            if isDue { cache?.flush() }
+            if isDue { try? cache?.flush() }
         }
         let response = try sendBlocking(Request(.get, target), handlers: handlers)
-        cache?.flush()
+        try cache?.flush()
         return (response, content.withLock { $0 })
     }
 }

@@ -125,7 +125,7 @@ import Testing
                         "seed \(seed), round \(round), call \(call) among writes")
                 }
                 resources[index].oldest = before + 1
-            default: client.cache?.removeAll()
+            default: try client.cache?.removeAll()
             }
         }
         #expect(try #require(client.cache).statistics.hits > Self.rounds / 20)

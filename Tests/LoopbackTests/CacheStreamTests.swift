@@ -67,7 +67,7 @@ import Testing
         let client = try demo.client(.init(disk: 1 << 30, folder: folder.file("cache")))
         let target = "/cache/large?control=max-age=600&length=\(40 << 20)"
         let first = try client.get(target)
-        client.cache?.flush()
+        try client.cache?.flush()
         let second = try client.get(target)
         #expect(second.source == .cache && second.bytes == first.bytes && DemoContent.isIntact(second.bytes))
         #expect(demo.requests("/cache/large") == 1)
@@ -97,7 +97,7 @@ import Testing
         }
         #expect(last > 0 && last < 2 << 20)
         // What is being read stays whole, whatever becomes of it in the folder meanwhile.
-        client.cache?.removeAll()
+        try client.cache?.removeAll()
         task.consumed(last)
         while results.count < 1 {
             let before = read.withLock { $0.count }
@@ -144,7 +144,7 @@ import Testing
             #expect(try failure(client, .cached(target)).kind == .connectionLost)
             #expect(throws: NightjarError.self) { try client.streamed(target) }
         }
-        client.cache?.flush()
+        try client.cache?.flush()
         let statistics = try #require(client.cache).statistics
         #expect(statistics.memoryEntries == 0 && statistics.diskEntries == 0 && statistics.diskBytes == 0)
         #expect(demo.requests("/cache/a") == 4)
@@ -171,7 +171,7 @@ import Testing
         let second = try #require(try results[1]?.get())
         #expect(second.source == .network && DemoContent.isIntact(second.bytes))
         #expect(demo.requests("/cache/a") == 2)
-        client.cache?.flush()
+        try client.cache?.flush()
         let third = try client.get(target)
         #expect(third.source == .cache && third.bytes == second.bytes)
     }

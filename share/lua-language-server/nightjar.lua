@@ -996,13 +996,13 @@ function cache:get(path, options) end
 ---@param options? table
 function cache:put(path, answer, options) end
 
----Removes what is stored of a path, or of all that begin so.
+---Removes the stored responses of a path, or of all paths with a prefix, and returns how many there were. Raises a storage error if another process keeps them on disk for 5 seconds.
 ---@param path string|{ prefix: string }
 ---@param options? table
 ---@return integer
 function cache:delete(path, options) end
 
----Removes all.
+---Removes all responses and returns how many there were. Raises a storage error as delete does.
 ---@return integer
 function cache:clear() end
 
@@ -1010,7 +1010,7 @@ function cache:clear() end
 ---@return table
 function cache:stats() end
 
----Returns when all that is to be on disk is there.
+---Waits until all responses and removals are on disk. Raises a storage error if an invalidation or a removal cannot be written within 5 seconds.
 function cache:flush() end
 
 ---A function that nightjar.debounce has made.

@@ -806,10 +806,10 @@ return {
     members = {
       { "get", "(self: nightjar.cache, path: string, options?: table): nightjar.response?", "What is stored, of any age; no server is asked." },
       { "put", "(self: nightjar.cache, path: string, answer: { status?: integer, headers?: table, body?: string, json?: any }, options?: table)", "Stores an answer as if a server had given it." },
-      { "delete", "(self: nightjar.cache, path: string|{ prefix: string }, options?: table): integer", "Removes what is stored of a path, or of all that begin so." },
-      { "clear", "(self: nightjar.cache): integer", "Removes all." },
+      { "delete", "(self: nightjar.cache, path: string|{ prefix: string }, options?: table): integer", "Removes the stored responses of a path, or of all paths with a prefix, and returns how many there were. Raises a storage error if another process keeps them on disk for 5 seconds." },
+      { "clear", "(self: nightjar.cache): integer", "Removes all responses and returns how many there were. Raises a storage error as delete does." },
       { "stats", "(self: nightjar.cache): table", "hits, stale, misses, validations, bytes_saved, memory_entries, memory_bytes, disk_entries, disk_bytes." },
-      { "flush", "(self: nightjar.cache)", "Returns when all that is to be on disk is there." },
+      { "flush", "(self: nightjar.cache)", "Waits until all responses and removals are on disk. Raises a storage error if an invalidation or a removal cannot be written within 5 seconds." },
     },
   },
   {

@@ -329,9 +329,10 @@ void njl_cache_release(njl_cache *cache);
  * not. */
 bool njl_client_remove_cached(njl_client *client, const njl_request *request, bool is_prefix, size_t *count,
                               njl_outcome **error);
-size_t njl_cache_clear(njl_cache *cache);
-/* Waits until all that is to be on disk is there. */
-void njl_cache_flush(njl_cache *cache);
+/* Removes all responses; false: `*error` says why they are still on disk. */
+bool njl_cache_clear(njl_cache *cache, size_t *count, njl_outcome **error);
+/* Waits until all that is to be on disk is there; false: `*error` says which changes are not. */
+bool njl_cache_flush(njl_cache *cache, njl_outcome **error);
 
 typedef struct njl_cache_statistics {
   int64_t hits, stale, misses, validations, bytes_saved;

@@ -14,7 +14,7 @@ extension Cache {
             for name in fetch.removes { plain = try plain.setting(name, nil) }
             let asked = plain.cacheFacts.asked(.revalidate, wantsDecoded: call.options.decompresses)
             let own = Progress(
-                asked, progress.key, newMember(), plain, began: writes.now, entries: progress.entries, in: storage)
+                asked, progress.key, newMember(), plain, began: storage.moment, entries: progress.entries, in: storage)
             own.fetch = fetch
             own.isDecided = true
             own.isRefresh = true
@@ -41,7 +41,7 @@ extension Cache {
                 return .fail(
                     NightjarError(.invalidArgument, "the answer's Content-Length is not the length of its content"))
             }
-            storage.store(progress.key, whole, planted.body, shown: call.request.url.redacted)
+            storage.store(progress.key, whole, planted.body, shown: call.request.url.redacted, since: progress.began)
             return .answer(
                 Response(
                     head: planted.head, body: planted.body, url: call.request.url, attempts: 0, source: .cache,

@@ -19,7 +19,8 @@ extension Cache {
                 call.goOn(send(waiter, call))
                 continue
             }
-            waiter.entries = storage.memory.find(waiter.key).map { .memory($0) }
+            // Otherwise the disk is asked, and with it what others have changed.
+            waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
             waiter.hasAskedDisk = false
             call.goOn(look(waiter, call))
         }

@@ -14,12 +14,18 @@ final class CacheDisk: Sendable {
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let birth = Fork.generation
     private let isRunning = Mutex(false)
+    /// A job that writes pending changes waits for its turn.
+    private let isSettling = Atomic<Bool>(false)
     /// Bytes that are on their way to the disk.
     private let backlog = Atomic<Int>(0)
     private let listeners = Mutex<[Int: @Sendable (LogLevel, String) -> Void]>([:])
 
+    /// Seconds that a removal, a flush and the end of a client wait for other processes.
+    private let grace: Double
+
     /// Touches nothing yet.
-    init(folder: String, maximumBytes: Int) {
+    init(folder: String, maximumBytes: Int, grace: Double) {
+        self.grace = grace
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
@@ -42,8 +48,21 @@ final class CacheDisk: Sendable {
             guard state == .active else { return }
             work(disk)
             for note in disk.takeNotes() { tell(note) }
+            settleSoon()
         }
         return true
+    }
+
+    /// Changes that another process has kept from the index are tried again until they are there, after other work.
+    private func settleSoon() {
+        guard disk.hasPendingChanges, !isSettling.exchange(true, ordering: .relaxed) else { return }
+        // Not kept alive by its own attempts.
+        thread.submit { [weak self] state in
+            guard state == .active, let self else { return }
+            let result = disk.settle(within: 0.1)
+            isSettling.store(false, ordering: .relaxed)
+            if case .failure(let error) = result, error.cause == .busy { settleSoon() }
+        }
     }
 
     /// The same, with what it comes to told on a loop, if that still runs.
@@ -57,12 +76,36 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Waits until all that was asked before is done.
-    func flush() {
-        let isDone = Latch()
-        guard run({ _ in isDone.open() }) else { return }
-        isDone.wait()
+    /// Waits until all that was asked before is done, and all changes are in the index.
+    ///
+    /// - Throws: `storage` when a change is still pending.
+    func flush() throws(NightjarError) {
+        switch wait(for: { [grace] disk in disk.settle(within: grace) }) {
+        case .success, nil: return
+        case .failure(let error): throw CacheDisk.failure("invalidating cached responses", error)
+        }
     }
+
+    /// - Parameter remove: returns nil when the removal is pending.
+    /// - Returns: how many entries went; 0 in the child of a fork.
+    /// - Throws: `storage` when it is still pending.
+    func remove(_ remove: @escaping @Sendable (DiskCache) -> Int?) throws(NightjarError) -> Int {
+        let result = wait { [grace] disk in remove(disk).map { .success($0) } ?? disk.settle(within: grace) }
+        switch result {
+        case .success(let count): return count
+        case nil: return 0
+        case .failure(let error): throw CacheDisk.failure("removing cached responses", error)
+        }
+    }
+
+    private static func failure(_ operation: String, _ error: DatabaseError) -> NightjarError {
+        NightjarError(
+            .storage,
+            "\(operation) failed: \(error.description); other processes may still find them, and it is tried again while the cache is open",
+            code: error.code)
+    }
+
+    static let grace = 5.0
 
     /// Waits for `work` on the thread.
     ///

@@ -50,11 +50,13 @@ final class CacheFill {
     }
 
     /// All has come.
-    func complete(_ key: CacheKey, _ response: StoredResponse, shown: String) {
+    ///
+    /// - Parameter moment: when the request was sent.
+    func complete(_ key: CacheKey, _ response: StoredResponse, shown: String, since moment: CacheMoment) {
         guard !isGivenUp else { return }
-        if let kept { storage.memory.store(key, response, body: kept) }
+        if let kept { storage.storeInMemory(key, response, kept, since: moment) }
         writing?.disk.run { [writing] cache in
-            writing?.writer?.commit(key, response, displayURL: shown)
+            writing?.writer?.commit(key, response, displayURL: shown, since: moment)
             writing?.writer = nil
             cache.evict(now: WallClock.now())
         }

@@ -10,8 +10,8 @@ extension Cache {
         let member: SharedFetches.Member
         /// The request without conditions of ours.
         let plain: PreparedRequest
-        /// Before it was sent.
-        let began: RecentWrites.Moment
+        /// What was known of changes when it was sent, or before.
+        var began: CacheMoment
         /// What is stored, as far as it has been looked for.
         var entries: [CachedEntry]
         var hasAskedDisk = false
@@ -38,7 +38,7 @@ extension Cache {
 
         init(
             _ asked: CacheRequest, _ key: CacheKey, _ member: SharedFetches.Member, _ plain: PreparedRequest,
-            began: RecentWrites.Moment, entries: [CachedEntry], in storage: CacheStorage
+            began: CacheMoment, entries: [CachedEntry], in storage: CacheStorage
         ) {
             self.asked = asked
             self.key = key

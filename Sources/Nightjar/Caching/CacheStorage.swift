@@ -33,6 +33,10 @@ public final class CacheStorage: Sendable {
     let disk: CacheDisk?
     let counts = Counts()
     let writes = RecentWrites()
+    /// When the last check of what others have changed began: ``isCurrent``.
+    let checked = Atomic<Int64>(-(1 << 62))
+    let isChecking = Atomic<Bool>(false)
+    let urlNames = Mutex(URLNames())
     private let birth = Fork.generation
 
     /// Whether this is the child of a fork, where the locks may be held by threads that are not there.
@@ -44,7 +48,12 @@ public final class CacheStorage: Sendable {
     /// Touches no disk yet.
     ///
     /// - Throws: `invalid_argument` where a folder is needed and none is known.
-    public init(_ settings: Settings = Settings()) throws(NightjarError) {
+    public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
+        try self.init(settings, grace: CacheDisk.grace)
+    }
+
+    /// - Parameter grace: seconds that a removal, a flush and the end of a client wait for other processes.
+    init(_ settings: Settings, grace: Double) throws(NightjarError) {
         memory = MemoryCache(maximumBytes: settings.memory)
         guard let size = settings.disk else {
             guard settings.folder == nil else {
@@ -58,7 +67,7 @@ public final class CacheStorage: Sendable {
                 .invalidArgument, "there is no folder for caches (XDG_CACHE_HOME and HOME are not set); name one (path)"
             )
         }
-        disk = CacheDisk(folder: folder, maximumBytes: size)
+        disk = CacheDisk(folder: folder, maximumBytes: size, grace: grace)
     }
 
     /// Whether it leaves something on disk.
@@ -74,36 +83,53 @@ public final class CacheStorage: Sendable {
     // MARK: By hand
     //
     // In the child of a fork there is nothing to be removed, and nothing to be seen.
+    //
+    // A response whose request was sent before a removal is not stored after it. Other processes and other caches of the
+    // folder give nothing that was removed, from a second later at the latest.
 
-    /// Removes all answers of a URL, whoever asked for them.
+    /// Removes all responses of a URL, whoever requested them.
     ///
     /// - Returns: how many there were.
+    /// - Throws: `storage` when they cannot be removed from the disk, or another process holds its index for 5 seconds.
+    ///   They are gone from memory then, and the removal is tried again as long as the cache is open.
     @discardableResult
-    public func remove(url: RequestURL) -> Int {
+    public func remove(url: RequestURL) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
         let address = url.cacheAddress
-        return max(memory.remove(url: address), disk?.wait { $0.remove(url: address) } ?? 0)
+        let ticket = note(.removes, address)
+        return try removed(memory.remove(url: address), ticket) { $0.remove(url: address, ticket: ticket) }
     }
 
-    /// Removes all answers whose URL begins so: byte by byte, `https://api.example/v1/`. On disk, secrets in queries are
+    /// Removes all responses whose URL begins so: byte by byte, `https://api.example/v1/`. On disk, secrets in queries are
     /// masked, and only what stands before them counts.
     ///
     /// - Returns: how many there were.
+    /// - Throws: as ``remove(url:)``.
     @discardableResult
-    public func remove(prefix: String) -> Int {
+    public func remove(prefix: String) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
-        return max(memory.remove(prefix: prefix), disk?.wait { $0.remove(prefix: prefix) } ?? 0)
+        let ticket = note(.removes, nil)
+        return try removed(memory.remove(prefix: prefix), ticket) { $0.remove(prefix: prefix, ticket: ticket) }
     }
 
+    /// Removes all responses.
+    ///
     /// - Returns: how many there were.
+    /// - Throws: as ``remove(url:)``.
     @discardableResult
-    public func removeAll() -> Int {
+    public func removeAll() throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
-        return max(memory.removeAll(), disk?.wait { $0.removeAll() } ?? 0)
+        let ticket = note(.removes, nil)
+        return try removed(memory.removeAll(), ticket) { $0.removeAll(ticket: ticket) }
     }
 
     /// Waits until all that is to be on disk is there. Of no effect without a folder.
-    public func flush() { disk?.flush() }
+    ///
+    /// A response that the disk does not take is no error. The log of the clients reports why.
+    ///
+    /// - Throws: `storage` when an invalidation or a removal cannot be written, or another process holds the index for 5
+    ///   seconds: other processes may give responses that are no longer valid. It is tried again as long as the cache is open.
+    public func flush() throws(NightjarError) { try disk?.flush() }
 
     /// What has happened since this was made, and what there is now.
     public struct Statistics: Sendable, Equatable {
@@ -162,40 +188,5 @@ public final class CacheStorage: Sendable {
         }
 
         func missed() { misses.add(1, ordering: .relaxed) }
-    }
-
-    // MARK: For the stage
-
-    /// Puts a whole answer where it belongs.
-    func store(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: @autoclosure () -> String) {
-        memory.store(key, response, body: body)
-        guard let disk, disk.hasRoom(for: body.readableBytes) else { return }
-        let shown = shown()
-        disk.run { cache in
-            cache.store(key, response, displayURL: shown, body: body)
-            disk.landed(body.readableBytes)
-            cache.evict(now: WallClock.now())
-        }
-    }
-
-    func invalidate(_ url: String) {
-        memory.invalidate(url: url)
-        disk?.run { $0.invalidate(url: url) }
-    }
-
-    func remove(_ key: CacheKey) {
-        memory.remove(key)
-        disk?.run { $0.remove(key) }
-    }
-
-    /// Forgets what a login has got.
-    func remove(_ partition: CachePartition) {
-        memory.remove(partition)
-        disk?.run { $0.remove(partition) }
-    }
-
-    func remove(origin: String) {
-        memory.remove(origin: origin)
-        disk?.run { $0.remove(origin: origin) }
     }
 }

@@ -52,7 +52,8 @@ final class FreshAnswers: Sendable {
             else { return nil }
             return (answer.response, answer.entry)
         }
-        guard let (response, entry) = found, response.body.readableBytes <= maximumBody, storage.memory.use(entry)
+        guard let (response, entry) = found, response.body.readableBytes <= maximumBody, storage.isCurrent,
+            storage.memory.use(entry)
         else {
             return nil
         }

@@ -1,40 +1,70 @@
+import NightjarStorage
 import Synchronization
 
-/// Which URLs were written to of late, by any client of a cache: an answer that was asked for before a write, and comes
-/// behind it, may tell of what was there before. Any thread.
+/// The changes that a cache object has made, for any of its clients, and those of others that it has read: a response that
+/// was requested before a change, and arrives after it, may say what was there before. Any thread.
 ///
-/// Who writes notes it before anything is taken back, and who stores asks after it has stored: so one of them sees the other.
+/// A writer notes its change before it changes an entry, and whoever stores asks before and after: so one of them sees the
+/// other.
 final class RecentWrites: Sendable {
-    typealias Moment = UInt64
-
-    private struct Table {
-        var last: [String: Moment] = [:]
-        /// Whatever was asked for before it may be from before a write that is forgotten.
-        var horizon: Moment = 0
+    private struct State {
+        var changes = LocalChanges<[UInt8]>()
+        var tier = MemoryTier()
     }
 
-    /// Counts writes.
-    private let count = Atomic<Moment>(0)
-    private let table = Mutex(Table())
+    /// The count of changes, for those who only want to know that there are none.
+    private let count = Atomic<UInt64>(0)
+    private let state = Mutex(State())
 
-    var now: Moment { count.load(ordering: .acquiring) }
+    /// What is known now, for a request that is about to be sent.
+    var moment: CacheMoment {
+        state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.count) }
+    }
 
-    func note(_ url: String) {
-        table.withLock { table in
-            let moment = count.add(1, ordering: .acquiringAndReleasing).newValue
-            if table.last.count >= RecentWrites.most {
-                table.last.removeAll()
-                table.horizon = moment
-            }
-            table.last[url] = moment
+    /// What an entry is known to respect that is read from the index now.
+    var momentInIndex: CacheMoment {
+        state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.countInIndex) }
+    }
+
+    /// - Parameters:
+    ///   - url: nil: the entries of more than one URL are concerned.
+    ///   - isWritten: there is no index to which ``wrote(_:)`` tells of it.
+    /// - Returns: the ticket of the change.
+    func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
+        let name = url.map { CacheChange.name(ofURL: $0) }
+        return state.withLock { state in
+            state.changes.note(effect, name, isWritten: isWritten)
+            count.store(state.changes.count, ordering: .releasing)
+            return state.changes.count
         }
     }
 
-    /// Whether the URL may have been written to since.
-    func mayHaveChanged(_ url: String, since moment: Moment) -> Bool {
-        guard moment < now else { return false }
-        return table.withLock { moment < $0.horizon || $0.last[url].map { moment < $0 } ?? false }
+    /// The change is in the index, or nothing is found there before it is.
+    func wrote(_ ticket: UInt64) { state.withLock { $0.changes.wrote(ticket) } }
+
+    /// Whether a response may be stored in memory that was requested at `moment`.
+    func verdict(_ url: String, since moment: CacheMoment) -> StoreVerdict {
+        guard moment.local < count.load(ordering: .acquiring) else { return .asIs }
+        let name = CacheChange.name(ofURL: url)
+        return state.withLock { $0.changes.verdict(name, since: moment) }
     }
 
-    private static let most = 1024
+    // MARK: Those of others, on the disk's thread
+
+    var tier: MemoryTier { state.withLock { $0.tier } }
+
+    /// - Parameter changes: nil: they are not known, and may concern anything.
+    func note(_ changes: [CacheChange]?) {
+        state.withLock { state in
+            if let changes {
+                for change in changes { state.changes.note(change.effect, change.url) }
+            } else {
+                state.changes.note(.removes, nil)
+            }
+            count.store(state.changes.count, ordering: .releasing)
+        }
+    }
+
+    func caughtUp(with log: ChangeLog) { state.withLock { $0.tier.caughtUp(with: log) } }
+    func lostIndex() { state.withLock { $0.tier.lostIndex() } }
 }

@@ -20,11 +20,9 @@ final class Cache: Stage, @unchecked Sendable {
     private var lastMember: SharedFetches.Member = 0
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
-    let writes: RecentWrites
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?) {
         self.storage = storage
-        writes = storage.writes
         self.fresh = fresh
     }
 
@@ -54,10 +52,17 @@ final class Cache: Stage, @unchecked Sendable {
             return .proceed
         }
         let key = facts.key(login: call.login?.partition)
+        let isCurrent = storage.isCurrent
         let progress = Progress(
-            asked, key, newMember(), call.request, began: writes.now,
-            entries: storage.memory.find(key).map { .memory($0) }, in: storage)
+            asked, key, newMember(), call.request, began: storage.moment,
+            entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.caching = progress
+        // What others have changed is known once the disk has been asked.
+        if !isCurrent, lookOnDisk(progress, call) { return .wait }
+        return begin(progress, call)
+    }
+
+    private func begin(_ progress: Progress, _ call: Call) -> Verdict {
         if let planted = call.options.planted { return plant(planted, progress, call) }
         return look(progress, call)
     }
@@ -93,14 +98,14 @@ final class Cache: Stage, @unchecked Sendable {
     private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
         guard storage.isPersistent else { return false }
         progress.hasAskedDisk = true
-        let asking = OnLoop { [weak self, weak call] (entries: [CachedEntry]) in
+        let asking = OnLoop { [weak self, weak call] (found: (entries: [CachedEntry], isCurrent: Bool)) in
             guard let self, let call, call.caching === progress else { return }
-            // What the disk did not take may be in memory all the same.
-            progress.entries =
-                entries + progress.entries.filter { known in !entries.contains { $0.isVariant(of: known) } }
-            call.goOn(look(progress, call))
+            progress.began = storage.moment
+            let inMemory = found.isCurrent ? storage.memory.find(progress.key).map { CachedEntry.memory($0) } : []
+            progress.entries = found.entries.joined(by: inMemory)
+            call.goOn(begin(progress, call))
         }
-        return storage.findOnDisk(progress.key, on: call.loop.eventLoop) { asking.body($0) }
+        return storage.findOnDisk(progress.key, on: call.loop.eventLoop) { asking.body(($0, $1)) }
     }
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
@@ -140,6 +145,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     func send(_ progress: Progress, _ call: Call) -> Verdict {
         guard let fetch = progress.fetch else { return .proceed }
+        progress.began = storage.moment
         do throws(NightjarError) {
             call.request = try progress.plain.applying(fetch)
             return .proceed
@@ -175,11 +181,10 @@ final class Cache: Stage, @unchecked Sendable {
         switch progress.asked.storability(
             of: head, isDecoded: call.decoding != nil, requested: progress.requested, received: progress.received)
         {
-        case .store(var stored):
+        case .store(let stored):
             if progress.fetch?.because == .uriMiss {
                 call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
             }
-            stored.isInvalidated = writes.mayHaveChanged(progress.key.url, since: progress.began)
             progress.reading = .storable(stored)
             progress.announced = call.decoding == nil ? head.contentLength : nil
         case .refuse(let refusal):
@@ -213,7 +218,6 @@ final class Cache: Stage, @unchecked Sendable {
 
     func invalidate(_ head: ResponseHead, _ call: Call) {
         for url in Invalidation.urls(call.request.method, call.request.url, head) {
-            writes.note(url.cacheAddress)
             storage.invalidate(url.cacheAddress)
         }
     }
@@ -225,7 +229,7 @@ final class Cache: Stage, @unchecked Sendable {
                 ofHead: head, for: entry.response, requested: progress.requested, received: progress.received)
             {
             case .unaffected: break
-            case .updated(let update): _ = storage.update(entry, progress.key, update)
+            case .updated(let update): _ = storage.update(entry, progress.key, update, since: progress.began)
             case .invalidated: storage.invalidate(progress.key.url)
             }
         }
@@ -244,8 +248,8 @@ final class Cache: Stage, @unchecked Sendable {
             let update = progress.asked.updated(
                 progress.entries[index].response, byNotModified: head, requested: progress.requested,
                 received: progress.received)
-            progress.entries[index] = storage.update(progress.entries[index], progress.key, update)
-            if writes.mayHaveChanged(progress.key.url, since: progress.began) { storage.invalidate(progress.key.url) }
+            progress.entries[index] = storage.update(
+                progress.entries[index], progress.key, update, since: progress.began)
             release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
             let answer = progress.asked.answer(
                 with: update.response, index: index, at: WallClock.now(), because: .validated)
@@ -261,13 +265,10 @@ final class Cache: Stage, @unchecked Sendable {
             return release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
         }
         if let fill = progress.fill {
-            fill.complete(progress.key, whole, shown: call.request.url.redacted)
+            fill.complete(progress.key, whole, shown: call.request.url.redacted, since: progress.began)
         } else {
-            storage.store(progress.key, whole, response.body, shown: call.request.url.redacted)
-        }
-        // There may have been a write since its head came, also of another client.
-        if !whole.isInvalidated, writes.mayHaveChanged(progress.key.url, since: progress.began) {
-            storage.invalidate(progress.key.url)
+            storage.store(
+                progress.key, whole, response.body, shown: call.request.url.redacted, since: progress.began)
         }
         release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
     }

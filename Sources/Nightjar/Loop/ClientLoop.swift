@@ -334,6 +334,15 @@ final class ClientLoop: @unchecked Sendable {
         post(.log(log, LogLine(level: level, message: message)), to: log.queue)
     }
 
+    /// Writes to the log what only the end of the client has shown, on the thread that closes it.
+    func noteAtEnd(_ level: LogLevel, _ message: String) {
+        guard let log, log.level >= level else { return }
+        let line = LogLine(level: level, message: message)
+        guard let queue = log.queue else { return log.write(line) }
+        var events: [QueueEvent] = [.log(log, line)]
+        queue.post(&events)
+    }
+
     // MARK: Time
 
     func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {

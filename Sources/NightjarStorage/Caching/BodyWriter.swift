@@ -83,16 +83,19 @@ public final class BodyWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - response: its `contentLength` is set to what was written.
     ///   - displayURL: the key's URL without secrets; the only URL that is kept in plain text.
-    /// - Returns: nil when that was not possible.
+    ///   - moment: when the request was sent; nil: no change since then concerns the response.
+    /// - Returns: nil when that was not possible, or the key has been removed from since `moment`.
     @discardableResult
-    public func commit(_ key: CacheKey, _ response: StoredResponse, displayURL: String) -> DiskEntry? {
+    public func commit(
+        _ key: CacheKey, _ response: StoredResponse, displayURL: String, since moment: CacheMoment? = nil
+    ) -> DiskEntry? {
         var response = response
         response.contentLength = count
         switch state {
         case .ended: return nil
         case .small(let bytes):
             state = .ended
-            return cache.put(key, response, displayURL, DiskIndex.Body(hash: digest.finish(), inline: bytes))
+            return cache.put(key, response, displayURL, DiskIndex.Body(hash: digest.finish(), inline: bytes), moment)
         case .file(let path, let descriptor):
             state = .ended
             defer { unlink(path) }
@@ -100,7 +103,7 @@ public final class BodyWriter: @unchecked Sendable {
                 cache.note(DatabaseError(errno: errno, path, doing: "written"))
                 return nil
             }
-            return cache.put(key, response, displayURL, DiskIndex.Body(hash: digest.finish(), file: path))
+            return cache.put(key, response, displayURL, DiskIndex.Body(hash: digest.finish(), file: path), moment)
         }
     }
 

@@ -12,8 +12,8 @@ import Synchronization
 ///     unopened ──first use──▶ open ──damaged──▶ begun anew
 ///         └──cannot be──▶ off, for half a minute; for good when it is of a later release or somebody else's
 ///
-/// What invalidates and removes is never skipped: while it is owed, because another process holds the index or the disk is
-/// full, nothing is found.
+/// An invalidation or a removal is never skipped: while one is pending, because another process holds the index or the disk
+/// is full, nothing is found. ``settle(within:)`` waits until all are in the index, and reports why they are not.
 public final class DiskCache: Sendable {
     public struct Statistics: Sendable, Equatable {
         /// Of all processes.
@@ -33,8 +33,10 @@ public final class DiskCache: Sendable {
     public let maximumBytes: Int
     let bodies: BodyFolder
     private let patience: Double
-    private let process = getpid()
-    private let state = Mutex(DiskCacheState())
+    let process = getpid()
+    /// In the log of changes; no other cache object has the same.
+    let writer = Int64.random(in: 1 ... .max)
+    let state = Mutex(DiskCacheState())
 
     /// Touches nothing yet.
     ///
@@ -155,21 +157,25 @@ public final class DiskCache: Sendable {
     }
 
     /// Stores what is at hand.
+    ///
+    /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
     @discardableResult
     public func store(
-        _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer
+        _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer,
+        since moment: CacheMoment? = nil
     ) -> DiskEntry? {
         guard let writer = beginBody(expecting: body.readableBytes), writer.write(body) else { return nil }
-        return writer.commit(key, response, displayURL: displayURL)
+        return writer.commit(key, response, displayURL: displayURL, since: moment)
     }
 
     func put(
-        _ key: CacheKey, _ response: StoredResponse, _ displayURL: String, _ body: DiskIndex.Body
+        _ key: CacheKey, _ response: StoredResponse, _ displayURL: String, _ body: DiskIndex.Body,
+        _ moment: CacheMoment?
     ) -> DiskEntry? {
         let limit = maximumBody
         return use(nil) { (index, state) throws(DatabaseError) in
             guard response.contentLength <= limit else { return nil }
-            let entry = try index.put(key, response, shown: displayURL, body)
+            let entry = try index.put(key, response, shown: displayURL, body, since: moment)
             // There is room again: it may be told when there is none.
             state.said.remove(.full)
             return entry
@@ -178,59 +184,15 @@ public final class DiskCache: Sendable {
 
     /// Gives an entry other headers, as a 304 does. Its body and its selecting fields stay.
     ///
-    /// - Returns: what is in its place; nil when it was not there any more.
+    /// - Parameter moment: when the request was sent that brought them; nil: no change since then concerns the entry.
+    /// - Returns: what is in its place; nil when it was not there any more, or has become too large.
     @discardableResult
-    public func update(_ entry: DiskEntry, _ response: StoredResponse) -> DiskEntry? {
+    public func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry? {
         var response = response
         response.contentLength = entry.response.contentLength
         response.selecting = entry.response.selecting
-        return use(nil) { [response] (index, _) throws(DatabaseError) in try index.update(entry, response) }
-    }
-
-    // MARK: Invalidating and removing
-
-    /// Marks all variants of a key as not to be used before the server has said that they hold.
-    public func invalidate(_ key: CacheKey) { change(.invalidateKey(DiskNames(key).key)) }
-
-    /// Marks all answers of a URL, whoever asked.
-    public func invalidate(url: String) { change(.invalidateURL(DiskNames.url(url))) }
-
-    /// - Returns: how many entries went, here and below, as far as that was done at once.
-    @discardableResult
-    public func remove(_ entry: DiskEntry) -> Int { change(.removeEntry(entry.row, digest: entry.digest)) }
-
-    @discardableResult
-    public func remove(_ key: CacheKey) -> Int { change(.removeKey(DiskNames(key).key)) }
-
-    /// Whoever asked.
-    @discardableResult
-    public func remove(url: String) -> Int { change(.removeURL(DiskNames.url(url))) }
-
-    /// - Parameter prefix: what the URL as it is shown begins with.
-    @discardableResult
-    public func remove(prefix: String) -> Int { change(.removePrefix(prefix)) }
-
-    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
-    @discardableResult
-    public func remove(origin: String) -> Int { change(.removeOrigin(origin)) }
-
-    @discardableResult
-    public func remove(_ partition: CachePartition) -> Int { change(.removePartition(DiskNames.bytes(partition))) }
-
-    @discardableResult
-    public func removeAll() -> Int { change(.removeAll) }
-
-    @discardableResult
-    private func change(_ change: DiskIndex.Change) -> Int {
-        state.withLock { state in
-            state.owed.append(change)
-            // Who owes so much starts again from nothing.
-            if state.owed.count > DiskCache.mostOwed { state.owed = [.removeAll] }
-        }
-        // What is owed is done before anything else.
-        return use(0) { (_, state) throws(DatabaseError) in
-            defer { state.settled = 0 }
-            return state.settled
+        return use(nil) { [response] (index, _) throws(DatabaseError) in
+            try index.update(entry, response, since: moment)
         }
     }
 
@@ -253,8 +215,15 @@ public final class DiskCache: Sendable {
             guard let gone else { break }
             count += gone
         }
+        shrink()
         sweep(now)
         return count
+    }
+
+    func shrink() {
+        for _ in 0..<DiskCache.mostBatches {
+            guard use(false, { (index, _) throws(DatabaseError) in try index.shrink() }) else { return }
+        }
     }
 
     private func sweep(_ now: Timestamp) {
@@ -300,6 +269,7 @@ public final class DiskCache: Sendable {
             }
             return
         }
+        if hasPendingChanges { _ = settle(within: 0) }
         if state.withLock({ $0.index != nil }) { writeUses { _ in true } }
         state.withLock { state in withoutFileSizeSignal { state.index = nil } }
     }
@@ -308,7 +278,7 @@ public final class DiskCache: Sendable {
 
     /// - Returns: `nothing` when it could not be done.
     @discardableResult
-    private func use<Result: Sendable>(
+    func use<Result: Sendable>(
         _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
     ) -> Result {
         // A forked child may find the lock taken for ever.
@@ -318,18 +288,20 @@ public final class DiskCache: Sendable {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
-                        while let change = state.owed.first {
-                            state.settled = try index.apply(change)
-                            state.owed.removeFirst()
+                        // Whoever has just waited in vain does not make each that comes after wait as long.
+                        let isImpatient = state.impatient.map { ContinuousClock.now < $0 } ?? false
+                        index.wait(upTo: isImpatient ? 0 : patience)
+                        while let change = state.pending.first {
+                            state.settled += try index.apply(change.change, ticket: change.ticket)
+                            state.pending.wroteFirst()
                         }
-                        return try body(index, &state)
+                        let result = try body(index, &state)
+                        state.succeeded()
+                        return result
                     } catch {
                         let error = error.ofCache
-                        state.note(error, folder)
+                        failed(error, index, &state)
                         guard error.cause == .damaged else { return nothing }
-                        // Closed before it is moved.
-                        state.condemned = CondemnedFile(index.database, error)
-                        state.index = nil
                     }
                 }
                 return nothing
@@ -337,7 +309,18 @@ public final class DiskCache: Sendable {
         }
     }
 
-    private func open(_ state: inout DiskCacheState) -> DiskIndex? {
+    func failed(_ error: DatabaseError, _ index: DiskIndex, _ state: inout DiskCacheState) {
+        state.note(error, folder)
+        if error.cause == .busy, !(state.impatient.map { ContinuousClock.now < $0 } ?? false) {
+            state.impatient = ContinuousClock.now + .seconds(patience)
+        }
+        guard error.cause == .damaged else { return }
+        // Closed before it is moved.
+        state.condemned = CondemnedFile(index.database, error)
+        state.index = nil
+    }
+
+    func open(_ state: inout DiskCacheState) -> DiskIndex? {
         if let index = state.index {
             if !index.database.isReplaced { return index }
             state.index = nil
@@ -354,7 +337,7 @@ public final class DiskCache: Sendable {
                 bodies.removeIndex(moved.path)
                 state.note(moved.error, folder)
             }
-            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes)
+            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
             state.rests = nil
         } catch {
             state.condemned = nil
@@ -379,12 +362,12 @@ public final class DiskCache: Sendable {
     /// Bytes of a body that is part of the index: below, a file costs more than its content.
     static let largestInline = 8 << 10
     /// No entry may have more than this part of the whole, or a few would be all that there is.
-    private static let largestShare = 8
+    static let largestShare = 8
     /// Bytes of a body that is read, verified and handed out in one go.
     private static let largestAtOnce = 256 << 10
     /// Entries with hits that are not yet written down.
     private static let mostUncounted = 64
-    private static let mostOwed = 256
+    static let mostPending = 256
     /// Many more than ever.
     private static let mostBatches = 10_000
     /// Before another attempt at a folder that could not be used.
@@ -394,47 +377,8 @@ public final class DiskCache: Sendable {
 extension DatabaseError {
     /// What SQLite does not understand of our own tables, or has no room for in them, nobody of us wrote: SQLITE_ERROR,
     /// TOOBIG and CONSTRAINT.
-    fileprivate var ofCache: DatabaseError {
+    var ofCache: DatabaseError {
         guard cause == .other, [1, 18, 19].contains(code & 0xFF) else { return self }
         return DatabaseError(.damaged, path, reason, code: code)
-    }
-}
-
-/// What a ``DiskCache`` has under its lock. The index in it is no other's, and is used under the same lock.
-private struct DiskCacheState: @unchecked Sendable {
-    var index: DiskIndex?
-    var condemned: CondemnedFile?
-    /// For good.
-    var isOff = false
-    /// Off until then.
-    var rests: ContinuousClock.Instant?
-    /// What has to happen before anything is found again.
-    var owed: [DiskIndex.Change] = []
-    /// Entries removed by the last of what was owed.
-    var settled = 0
-    /// Hits by row, not yet written down.
-    var uses: [Int64: Int] = [:]
-    var verified = VerifiedBodies()
-    var evictions = 0
-    var damaged = 0
-    var skipped = 0
-    var notes: [String] = []
-    var said: Set<DatabaseError.Cause> = []
-
-    mutating func note(_ error: DatabaseError, _ folder: String) {
-        guard error.cause != .busy else {
-            skipped += 1
-            return
-        }
-        guard said.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
-        let consequence =
-            switch error.cause {
-            case .damaged: "is begun anew"
-            case .newer: "is left alone, and nothing is cached there"
-            case .foreign, .other: "is not used"
-            case .full, .readOnly: "takes nothing"
-            case .busy: "waits"
-            }
-        notes.append("the cache in \(quoted(folder)) \(consequence): \(error.description)")
     }
 }

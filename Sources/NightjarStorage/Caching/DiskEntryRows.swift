@@ -22,14 +22,14 @@ struct DiskEntryRows {
             SELECT id, variant, url, partition, shown, head, content, digest, valid, uses, hash, size, body
               FROM entry LEFT JOIN content ON hash = content WHERE key = ? ORDER BY id LIMIT 64
             """)
-        byVariant = try database.prepare("SELECT id FROM entry WHERE key = ? AND variant = ?")
+        byVariant = try database.prepare("SELECT id, valid <> 0 FROM entry WHERE key = ? AND variant = ?")
         countOfKey = try database.prepare("SELECT count(*) FROM entry WHERE key = ?")
         oldestOfKey = try database.prepare("SELECT min(id) FROM entry WHERE key = ?")
         byContent = try database.prepare("SELECT id FROM entry WHERE content = ?")
-        shownOf = try database.prepare("SELECT shown FROM entry WHERE id = ? AND digest = ?")
+        shownOf = try database.prepare("SELECT shown, bytes, main FROM entry WHERE id = ? AND digest = ?")
         insertEntry = try database.prepare(
             "INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id")
-        updateEntry = try database.prepare("UPDATE entry SET head = ?, digest = ?, valid = ? WHERE id = ?")
+        updateEntry = try database.prepare("UPDATE entry SET head = ?, digest = ?, valid = ?, bytes = ? WHERE id = ?")
         deleteEntry = try database.prepare(
             "DELETE FROM entry WHERE id = ? RETURNING content, bytes, main, position, uses")
         replaceContent = try database.prepare("REPLACE INTO content VALUES (?, ?, ?)")
@@ -66,8 +66,10 @@ struct DiskEntryRows {
             key: key, response: response, row: id, digest: digest, content: content, inline: row.blob(12), uses: uses)
     }
 
-    func row(_ key: [UInt8], _ variant: [UInt8]) throws(DatabaseError) -> Int64? {
-        try byVariant.first([.blob(key), .blob(variant)]) { $0.integer(0) } ?? nil
+    func row(_ key: [UInt8], _ variant: [UInt8]) throws(DatabaseError) -> (id: Int64, isValid: Bool)? {
+        try byVariant.first([.blob(key), .blob(variant)]) { row in
+            row.integer(0).map { ($0, row.flag(1) ?? false) }
+        } ?? nil
     }
 
     func count(_ key: [UInt8]) throws(DatabaseError) -> Int64 {
@@ -78,9 +80,13 @@ struct DiskEntryRows {
         try oldestOfKey.first([.blob(key)]) { $0.integer(0) } ?? nil
     }
 
-    /// Kept with an entry, if it is still the one of that digest.
-    func shown(_ row: Int64, digest: [UInt8]) throws(DatabaseError) -> String? {
-        try shownOf.first([.integer(row), .blob(digest)]) { $0.text(0) } ?? nil
+    /// What is stored beside an entry's headers, if it is still the entry of that digest.
+    func shown(
+        _ row: Int64, digest: [UInt8]
+    ) throws(DatabaseError) -> (shown: String, bytes: Int64, isMain: Bool)? {
+        try shownOf.first([.integer(row), .blob(digest)]) { row in
+            row.text(0).map { ($0, DiskLine.plausible(row.integer(1)), row.flag(2) ?? false) }
+        } ?? nil
     }
 
     func rows(content: [UInt8]) throws(DatabaseError) -> [Int64] {
@@ -144,8 +150,12 @@ struct DiskEntryRows {
         ]) { $0.integer(0) ?? 0 } ?? 0
     }
 
-    func update(_ row: Int64, _ head: [UInt8], _ digest: [UInt8], _ valid: Int64) throws(DatabaseError) {
-        try updateEntry.run([.blob(head), .blob(digest), .integer(valid), .integer(row)])
+    func update(
+        _ row: Int64, _ head: [UInt8], _ digest: [UInt8], _ valid: Int64, _ bytes: Int
+    ) throws(DatabaseError) {
+        try updateEntry.run([
+            .blob(head), .blob(digest), .integer(valid), .integer(Int64(bytes)), .integer(row),
+        ])
     }
 
     /// - Returns: what it had and where it stood; nil when it was not there.

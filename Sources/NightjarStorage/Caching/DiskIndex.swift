@@ -29,8 +29,9 @@ final class DiskIndex {
               one INTEGER PRIMARY KEY, small INTEGER NOT NULL, main INTEGER NOT NULL, swept INTEGER NOT NULL
             ) STRICT;
             INSERT INTO total VALUES (1, 0, 0, 0);
-            """
-        ])
+            """,
+            DiskChanges.tables,
+        ], shrinks: true)
 
     /// Content on its way in: small and at hand, or in a temporary file.
     struct Body {
@@ -39,33 +40,38 @@ final class DiskIndex {
         var file: String?
     }
 
-    /// What is taken back. It is done or owed, and nothing is found as long as it is owed.
-    enum Change: Sendable {
-        case invalidateKey([UInt8])
-        case invalidateURL([UInt8])
-        case removeEntry(Int64, digest: [UInt8])
-        case removeKey([UInt8])
-        case removeURL([UInt8])
-        case removePrefix(String)
-        case removeOrigin(String)
-        case removePartition([UInt8])
-        case removeAll
-    }
-
     let database: Database
     let bodies: BodyFolder
     let maximumBytes: Int
     let entries: DiskEntryRows
     let line: DiskLine
+    let changes: DiskChanges
+    /// The cache object that uses this, unique among processes.
+    private let writer: Int64
+    /// Seconds that a statement waits for other processes, where that was set.
+    private var patience: Double?
+    /// Pages may have become free.
+    private var mayShrink = false
 
-    init(_ database: Database, _ bodies: BodyFolder, maximumBytes: Int) throws(DatabaseError) {
+    init(
+        _ database: Database, _ bodies: BodyFolder, maximumBytes: Int, writer: Int64
+    ) throws(DatabaseError) {
         self.database = database
         self.bodies = bodies
         self.maximumBytes = maximumBytes
+        self.writer = writer
         // A cache is worth no wait for the disk: the log is made durable when it is put into the file, and not before.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST")
         entries = try DiskEntryRows(database)
         line = try DiskLine(database)
+        changes = try DiskChanges(database)
+    }
+
+    /// Sets how many seconds a statement waits for other processes.
+    func wait(upTo seconds: Double) {
+        guard seconds != patience else { return }
+        patience = seconds
+        database.wait(upTo: seconds)
     }
 
     // MARK: Looking up
@@ -77,11 +83,13 @@ final class DiskIndex {
 
     // MARK: Storing
 
+    /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
+    /// - Returns: nil when it may not be stored.
     func put(
-        _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body
+        _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body, since moment: CacheMoment?
     ) throws(DatabaseError) -> DiskEntry? {
         do throws(DatabaseError) {
-            return try store(key, response, shown: shown, body)
+            return try store(key, response, shown: shown, body, since: moment)
         } catch {
             // On a full disk, what is in its place without a row would take room until the next sweep.
             if body.file != nil {
@@ -94,17 +102,27 @@ final class DiskIndex {
     }
 
     private func store(
-        _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body
+        _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body, since moment: CacheMoment?
     ) throws(DatabaseError) -> DiskEntry? {
-        guard let head = StoredRecord.encode(response) else { return nil }
+        var response = response
+        guard let head = StoredRecord.encode(response), head.count <= largestHead else { return nil }
         let names = DiskNames(key)
         let variant = DiskNames.variant(response)
-        let bytes = DiskIndex.overhead + head.count + shown.utf8.count * 2 + response.contentLength
+        let bytes = DiskIndex.weight(head, shown, response)
         return try database.transaction { () throws(DatabaseError) -> DiskEntry? in
+            let previous = try entries.row(names.key, variant)
+            switch try verdict(names, since: moment) {
+            case .asIs: break
+            case .invalidated:
+                // A valid entry has been requested after the write.
+                if previous?.isValid ?? false { return nil }
+                response.isInvalidated = true
+            case .refused: return nil
+            }
             var place = try line.placeForNew(names.key, variant)
-            if let previous = try entries.row(names.key, variant) {
+            if let previous {
                 // As popular as what it replaces.
-                place = try drop(previous) ?? place
+                place = try drop(previous.id) ?? place
             }
             if try entries.count(names.key) >= DiskIndex.mostVariants, let oldest = try entries.oldest(names.key) {
                 _ = try drop(oldest)
@@ -123,24 +141,35 @@ final class DiskIndex {
                 names, variant, shown, head, body.hash, seal.digest, response.isInvalidated ? 0 : seal.valid, bytes,
                 place)
             try line.add(bytes, isMain: place.isMain)
-            let total = try line.total()
-            // Whoever forgets to evict: beyond a quarter too much, writing does it.
-            if total.bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
+            try evictIfForgotten()
             return DiskEntry(
                 key: key, response: response, row: row, digest: seal.digest, content: body.hash, inline: body.inline,
                 uses: 0)
         }
     }
 
-    func update(_ entry: DiskEntry, _ response: StoredResponse) throws(DatabaseError) -> DiskEntry? {
-        guard let head = StoredRecord.encode(response) else { return nil }
+    /// - Parameter moment: when the request was sent that brought the new headers.
+    /// - Returns: nil when the entry is not there any more, or has become too large, and is gone.
+    func update(
+        _ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment?
+    ) throws(DatabaseError) -> DiskEntry? {
+        var response = response
+        let head = StoredRecord.encode(response).flatMap { $0.count <= largestHead ? $0 : nil }
         let names = DiskNames(entry.key)
         let variant = DiskNames.variant(entry.response)
         return try database.transaction { () throws(DatabaseError) -> DiskEntry? in
             // What another process has put there since stays.
-            guard let shown = try entries.shown(entry.row, digest: entry.digest) else { return nil }
-            let seal = DiskNames.seal(names, variant: variant, shown: shown, head: head, content: entry.content)
-            try entries.update(entry.row, head, seal.digest, response.isInvalidated ? 0 : seal.valid)
+            guard let row = try entries.shown(entry.row, digest: entry.digest) else { return nil }
+            guard let head else {
+                _ = try drop(entry.row)
+                return nil
+            }
+            if try verdict(names, since: moment) != .asIs { response.isInvalidated = true }
+            let bytes = DiskIndex.weight(head, row.shown, response)
+            let seal = DiskNames.seal(names, variant: variant, shown: row.shown, head: head, content: entry.content)
+            try entries.update(entry.row, head, seal.digest, response.isInvalidated ? 0 : seal.valid, bytes)
+            try line.add(Int64(bytes) - row.bytes, isMain: row.isMain)
+            try evictIfForgotten()
             return DiskEntry(
                 key: entry.key, response: response, row: entry.row, digest: seal.digest, content: entry.content,
                 inline: entry.inline, uses: entry.uses)
@@ -154,31 +183,54 @@ final class DiskIndex {
         }
     }
 
+    /// Whoever forgets to evict: beyond a quarter too much, writing does it.
+    private func evictIfForgotten() throws(DatabaseError) {
+        if try line.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
+    }
+
+    private func verdict(_ names: DiskNames, since moment: CacheMoment?) throws(DatabaseError) -> StoreVerdict {
+        guard let moment else { return .asIs }
+        return try changes.verdict(names.url, since: moment, by: writer)
+    }
+
     // MARK: Taking back
 
+    /// Carries out a change and logs it.
+    ///
+    /// - Parameter ticket: its position among the changes of the cache object that makes it.
     /// - Returns: how many entries went.
-    func apply(_ change: Change) throws(DatabaseError) -> Int {
-        switch change {
-        case .invalidateKey(let key):
-            try database.prepare("UPDATE entry SET valid = 0 WHERE key = ?").run([.blob(key)])
-            return 0
-        case .invalidateURL(let url):
-            try database.prepare("UPDATE entry SET valid = 0 WHERE url = ?").run([.blob(url)])
-            return 0
-        case .removeEntry(let row, let digest):
-            return try dropAll("id = \(row) AND digest = ?1", .blob(digest))
-        case .removeKey(let key): return try dropAll("key = ?1", .blob(key))
-        case .removeURL(let url): return try dropAll("url = ?1", .blob(url))
-        case .removePrefix(let prefix): return try dropAll("substr(shown, 1, length(?1)) = ?1", .text(prefix))
+    func apply(_ change: CacheChange, ticket: UInt64) throws(DatabaseError) -> Int {
+        func invalidate(_ condition: String, _ value: [UInt8]) throws(DatabaseError) -> Int {
+            try database.transaction { () throws(DatabaseError) -> Int in
+                try database.prepare("UPDATE entry SET valid = 0 WHERE \(condition)").run([.blob(value)])
+                try changes.add(change, by: writer, ticket: ticket)
+                return 0
+            }
+        }
+        func drop(_ condition: String, _ value: SQLValue) throws(DatabaseError) -> Int {
+            try dropAll(condition, value) { () throws(DatabaseError) in
+                try changes.add(change, by: writer, ticket: ticket)
+            }
+        }
+        return switch change {
+        case .invalidateKey(let key): try invalidate("key = ?", key.key)
+        case .invalidateURL(let url): try invalidate("url = ?", url)
+        case .removeEntry(let row, let digest): try drop("id = \(row) AND digest = ?1", .blob(digest))
+        case .removeKey(let key): try drop("key = ?1", .blob(key.key))
+        case .removeURL(let url): try drop("url = ?1", .blob(url))
+        case .removePrefix(let prefix): try drop("substr(shown, 1, length(?1)) = ?1", .text(prefix))
         case .removeOrigin(let origin):
-            return try dropAll(
-                "shown = ?1 OR substr(shown, 1, length(?1) + 1) IN (?1 || '/', ?1 || '?')", .text(origin))
-        case .removePartition(let partition): return try dropAll("partition = ?1", .blob(partition))
-        case .removeAll: return try dropEverything()
+            try drop("shown = ?1 OR substr(shown, 1, length(?1) + 1) IN (?1 || '/', ?1 || '?')", .text(origin))
+        case .removePartition(let partition): try drop("partition = ?1", .blob(partition))
+        case .removeAll: try dropEverything(ticket)
         }
     }
 
-    private func dropAll(_ condition: String, _ value: SQLValue) throws(DatabaseError) -> Int {
+    /// - Parameter finish: runs in the last transaction, after which none of them is left: who hears of a removal must not
+    ///   find what it removes.
+    private func dropAll(
+        _ condition: String, _ value: SQLValue, _ finish: () throws(DatabaseError) -> Void
+    ) throws(DatabaseError) -> Int {
         let chosen = try database.prepare("SELECT id FROM entry WHERE \(condition) LIMIT \(DiskIndex.batch)")
         var count = 0
         while true {
@@ -189,6 +241,7 @@ final class DiskIndex {
                     return true
                 }
                 for row in rows { _ = try drop(row) }
+                if rows.count < DiskIndex.batch { try finish() }
                 return rows.count
             }
             count += dropped
@@ -196,12 +249,14 @@ final class DiskIndex {
         }
     }
 
-    private func dropEverything() throws(DatabaseError) -> Int {
-        try database.transaction { () throws(DatabaseError) -> Int in
+    private func dropEverything(_ ticket: UInt64) throws(DatabaseError) -> Int {
+        mayShrink = true
+        return try database.transaction { () throws(DatabaseError) -> Int in
             let count = try database.number("SELECT count(*) FROM entry")
             for hash in try entries.contents("body IS NULL") { bodies.remove(hash) }
             try database.execute("DELETE FROM entry; DELETE FROM content; DELETE FROM ghost")
             try line.setTotal(small: 0, main: 0)
+            try changes.add(.removeAll, by: writer, ticket: ticket)
             return Int(clamping: count)
         }
     }
@@ -222,6 +277,7 @@ final class DiskIndex {
     /// - Returns: where it stood in line; nil when it was not there.
     private func drop(_ row: Int64) throws(DatabaseError) -> DiskLine.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
+        mayShrink = true
         try line.add(-bytes, isMain: place.isMain)
         try release(content)
         return place
@@ -272,6 +328,23 @@ final class DiskIndex {
         }
     }
 
+    // MARK: Shrinking
+
+    /// Returns some of the pages to the file system that evicted and removed entries have left free.
+    ///
+    /// - Returns: whether there is more to return.
+    func shrink() throws(DatabaseError) -> Bool {
+        guard mayShrink else { return false }
+        let free = try database.number("PRAGMA freelist_count")
+        // Some stay for what is stored next.
+        guard try free > max(DiskIndex.freePages, database.number("PRAGMA page_count") / 16) else {
+            mayShrink = false
+            return false
+        }
+        try database.execute("PRAGMA incremental_vacuum(\(DiskIndex.pagesAtOnce))")
+        return true
+    }
+
     // MARK: Sweeping
 
     /// Takes the next sweep upon itself, if it is time for one.
@@ -307,6 +380,11 @@ final class DiskIndex {
     /// Checks the pages, drops rows that belong to nothing, and counts anew.
     func heal() throws(DatabaseError) {
         try DatabaseFile.checkPages(database)
+        if try database.number("PRAGMA auto_vacuum") == 0 {
+            // Made by a version whose files could not shrink.
+            try database.makeShrinkable()
+        }
+        mayShrink = true
         try database.transaction { () throws(DatabaseError) in
             for row in try entries.withoutContent() { _ = try drop(row) }
             for hash in try entries.contents("hash NOT IN (SELECT content FROM entry)") { try release(hash) }
@@ -316,6 +394,17 @@ final class DiskIndex {
 
     // MARK: Numbers
 
+    private static func weight(_ head: [UInt8], _ shown: String, _ response: StoredResponse) -> Int {
+        overhead + head.count + shown.utf8.count * 2 + response.contentLength
+    }
+
+    /// Bytes of the headers of one entry: no more than its body may have.
+    private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
+    private static let smallestLargestHead = 4096
+    /// Free pages that stay: 256 KiB.
+    private static let freePages: Int64 = 64
+    /// Pages returned in one transaction.
+    private static let pagesAtOnce = 256
     /// Entries dropped in one transaction.
     private static let batch = 64
     /// The part of the whole that is freed beyond what must be, so that not each write evicts.

@@ -83,6 +83,9 @@ public final class MemoryCache: Sendable {
         state.withLock { Statistics(entries: $0.queue.count, bytes: $0.queue.weight, evictions: $0.evictions) }
     }
 
+    /// The URLs of which there are entries.
+    var urls: [String] { state.withLock { Array($0.partitions.keys) } }
+
     // MARK: Storing
 
     /// Puts an answer in the place of the variant with the same selecting fields.

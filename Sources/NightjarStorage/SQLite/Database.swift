@@ -40,12 +40,17 @@ public final class Database {
         self.path = path
         self.handle = handle
         identity = FileIdentity(path) ?? FileIdentity()
-        ForkGate.waitForOthers(handle, patience: Int(max(0, min(patience, 3600)) * 1000))
+        wait(upTo: patience)
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Database.largestValue)
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
         guard ForkGate.inside({ csqlite_harden(handle) }) == SQLITE_OK else { throw error("opened") }
         // No mapped files: one that another process makes shorter would end this one.
         try execute("PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON")
+    }
+
+    /// Sets how many seconds one statement waits for other processes.
+    func wait(upTo patience: Double) {
+        ForkGate.waitForOthers(handle, patience: Int(max(0, min(patience, 3600)) * 1000))
     }
 
     /// Statements still alive keep the connection until they go.
@@ -73,6 +78,14 @@ public final class Database {
     /// Runs lines of SQL that give nothing back.
     public func execute(_ sql: String) throws(DatabaseError) {
         guard ForkGate.inside({ sqlite3_exec(handle, sql, nil, nil, nil) }) == SQLITE_OK else { throw error("used") }
+    }
+
+    /// Writes the file anew, as one whose free pages can be returned to the file system. Not inside a transaction.
+    func makeShrinkable() throws(DatabaseError) {
+        // VACUUM attaches the file that it writes.
+        sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 1)
+        defer { sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0) }
+        try execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
     }
 
     /// Compiles one line of SQL.

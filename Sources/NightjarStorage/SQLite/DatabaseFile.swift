@@ -9,9 +9,12 @@ public struct DatabaseSchema: Sendable {
     public let version: Int32
     /// The lines of SQL that lead from each version to the next; the first from an empty file to version 1.
     public let steps: [String]
+    /// Free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Of new files alone.
+    let shrinks: Bool
 
     /// - Parameter applicationID: four letters.
-    public init(_ applicationID: StaticString, steps: [String]) {
+    public init(_ applicationID: StaticString, steps: [String], shrinks: Bool = false) {
+        self.shrinks = shrinks
         var number: UInt32 = 0
         applicationID.withUTF8Buffer { for byte in $0.prefix(4) { number = number << 8 | UInt32(byte) } }
         self.applicationID = Int32(bitPattern: number)
@@ -100,6 +103,8 @@ public enum DatabaseFile {
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, patience: patience)
         if try !isCurrent(database, schema, checksPages: checksPages) {
+            // Before the first page is written, or it is of no effect.
+            if schema.shrinks { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
             try useWriteAheadLog(database, patience)
             try migrate(database, schema)
         } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {

@@ -30,7 +30,10 @@ enum ForkGate {
     ///
     /// - Parameter patience: milliseconds for one statement.
     static func waitForOthers(_ database: OpaquePointer, patience: Int) {
-        guard patience > 0 else { return }
+        guard patience > 0 else {
+            sqlite3_busy_handler(database, nil, nil)
+            return
+        }
         sqlite3_busy_handler(
             database,
             { context, tries in

@@ -51,6 +51,27 @@ static void send(nj_client *client, const char *method, const char *path) {
 
 static void post(nj_client *client, const char *path) { send(client, "POST", path); }
 
+/* How many responses a removal has removed; -1: it failed. */
+static int count_of(nj_status status, size_t count) { return status == NJ_OK ? (int)count : -1; }
+
+static int removed(nj_cache *cache, const char *address) {
+  size_t count = 7;
+  nj_status status = nj_cache_remove(cache, address, &count, NULL);
+  return count_of(status, count);
+}
+
+static int removed_prefix(nj_cache *cache, const char *prefix) {
+  size_t count = 7;
+  nj_status status = nj_cache_remove_prefix(cache, prefix, &count, NULL);
+  return count_of(status, count);
+}
+
+static int cleared(nj_cache *cache) {
+  size_t count = 7;
+  nj_status status = nj_cache_clear(cache, &count, NULL);
+  return count_of(status, count);
+}
+
 /* What the server has counted of it: this program may have run against it before. */
 static void forget(nj_client *client, const char *path) { send(client, "DELETE", path); }
 
@@ -147,9 +168,9 @@ static void looks_up_inserts_and_removes(void) {
 
   char text[300];
   snprintf(text, sizeof text, "%s/cache/c-hand", url);
-  CHECK(nj_cache_remove(cache, text) == 1);
-  CHECK(nj_cache_remove(cache, text) == 0);
-  CHECK(nj_cache_remove(cache, "/cache/c-hand") == 0);
+  CHECK(removed(cache, text) == 1);
+  CHECK(removed(cache, text) == 0);
+  CHECK(nj_cache_remove(cache, "/cache/c-hand", NULL, NULL) == NJ_INVALID_URL);
   CHECK(nj_client_cached(client, request, &error) == NULL && error == NULL);
 
   /* Of any age and any status. */
@@ -166,12 +187,12 @@ static void looks_up_inserts_and_removes(void) {
   request = nj_request_new("GET", "/cache/c-prefix");
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   snprintf(text, sizeof text, "%s/cache/c-", url);
-  CHECK(nj_cache_remove_prefix(cache, text) == 2);
+  CHECK(removed_prefix(cache, text) == 2);
   /* Nothing says how long it is good for: an error is then of no use to anybody. */
   CHECK(nj_client_insert(client, request, 404, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
-  CHECK(nj_cache_clear(cache) == 1);
-  CHECK(nj_cache_clear(cache) == 0);
+  CHECK(cleared(cache) == 1);
+  CHECK(cleared(cache) == 0);
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
   CHECK(nj_client_insert(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
@@ -334,7 +355,7 @@ static void a_disk_outlives_the_process_and_clients_share(void) {
   cache = nj_cache_open(0, place("shared"), 10 << 20, NULL);
   one = client_with(cache);
   CHECK(source(one, "/cache/c-disk" FRESH, NJ_CACHE_PROTOCOL) == NJ_SOURCE_CACHE);
-  CHECK(nj_cache_clear(cache) == 1);
+  CHECK(cleared(cache) == 1);
   nj_client_free(one);
   nj_cache_free(cache);
 
@@ -373,7 +394,8 @@ static void a_forked_child_has_no_part_in_it(void) {
     CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_FORKED);
     nj_error_free(error);
     CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_FORKED);
-    CHECK(nj_cache_clear(cache) == 0 && nj_cache_remove(cache, url) == 0 && nj_cache_remove_prefix(cache, url) == 0);
+    CHECK(nj_cache_clear(cache, NULL, NULL) == NJ_FORKED && nj_cache_remove(cache, url, NULL, NULL) == NJ_FORKED);
+    CHECK(nj_cache_remove_prefix(cache, url, NULL, NULL) == NJ_FORKED);
     CHECK(nj_cache_flush(cache) == NJ_FORKED);
     CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_DISK_ENTRIES) == 0);
     nj_config *config = nj_config_new();
@@ -413,7 +435,7 @@ static void threads_may_do_all_of_it_at_once(void) {
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, ask_on, client);
   for (int i = 0; i < 20; i++) {
-    nj_cache_clear(cache);
+    CHECK(cleared(cache) >= 0);
     nj_cache_statistics(cache, NJ_CACHE_STATISTIC_DISK_ENTRIES);
   }
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
@@ -453,14 +475,21 @@ static void misuse_is_answered(void) {
   CHECK(nj_client_cache(NULL) == NULL);
   CHECK(nj_client_cached(NULL, NULL, NULL) == NULL);
   CHECK(nj_client_insert(NULL, NULL, 200, NULL, NULL, 0, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_cache_remove(NULL, url) == 0 && nj_cache_remove_prefix(NULL, url) == 0 && nj_cache_clear(NULL) == 0);
+  CHECK(nj_cache_remove(NULL, url, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_cache_remove_prefix(NULL, url, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  size_t count = 7;
+  CHECK(nj_cache_clear(NULL, &count, &error) == NJ_INVALID_ARGUMENT && count == 0);
+  CHECK_TEXT(nj_error_message(error), "cache is NULL or not UTF-8");
+  nj_error_free(error);
   CHECK(nj_cache_flush(NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_statistics(NULL, NJ_CACHE_STATISTIC_HITS) == 0);
   CHECK(!nj_response_is_being_refreshed(NULL));
   nj_cache_free(NULL);
   nj_cache *cache = nj_cache_new(SIZE_MAX);
-  CHECK(nj_cache_remove(cache, NULL) == 0 && nj_cache_remove(cache, "\xff") == 0);
-  CHECK(nj_cache_remove_prefix(cache, NULL) == 0 && nj_cache_remove_prefix(cache, "") == 0);
+  CHECK(nj_cache_remove(cache, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_cache_remove(cache, "\xff", NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_cache_remove_prefix(cache, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_cache_remove_prefix(cache, "", NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_flush(cache) == NJ_OK);
   nj_cache_free(cache);
   nj_config *config = nj_config_new();

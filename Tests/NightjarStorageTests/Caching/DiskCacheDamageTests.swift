@@ -109,7 +109,8 @@ import Testing
         "UPDATE entry SET position = 9223372036854775807", "UPDATE entry SET uses = -5, main = 99", "DELETE FROM total",
         "UPDATE entry SET valid = 0, bytes = 9223372036854775807", "DROP INDEX entry_url",
         "UPDATE ghost SET position = 9223372036854775807", "UPDATE entry SET variant = randomblob(16)",
-        "UPDATE entry SET key = (SELECT key FROM entry LIMIT 1), variant = randomblob(16)",
+        "UPDATE entry SET key = (SELECT key FROM entry LIMIT 1), variant = randomblob(16)", "DELETE FROM journal",
+        "UPDATE journal SET latest = -1, horizon = 9223372036854775807",
     ])
     func rowsThatNobodyWroteAreNotThere(_ line: String) throws {
         try fill(open())
@@ -130,12 +131,12 @@ import Testing
 
     @Test func oneOfALaterReleaseIsLeftAlone() throws {
         try fill(open())
-        try sql("PRAGMA user_version = 2")
+        try sql("PRAGMA user_version = 3")
         let before = try Data(contentsOf: URL(fileURLWithPath: index))
         let cache = open()
         for _ in 0..<3 {
             #expect(try read(cache) == 0 && cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, 10)) == nil)
-            #expect(cache.beginBody() == nil && cache.removeAll() == 0)
+            #expect(cache.beginBody() == nil && cache.removeAll() == nil)
             cache.invalidate(cacheKey("/"))
             cache.evict(now: cacheMoment())
         }
@@ -240,7 +241,7 @@ import Testing
     private func expectOff(_ cache: DiskCache, _ reason: String) throws {
         for _ in 0..<2 {
             #expect(try cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, 10)) == nil)
-            #expect(cache.find(cacheKey("/")).isEmpty && cache.beginBody() == nil && cache.removeAll() == 0)
+            #expect(cache.find(cacheKey("/")).isEmpty && cache.beginBody() == nil && cache.removeAll() == nil)
             cache.evict(now: cacheMoment())
             cache.close()
         }

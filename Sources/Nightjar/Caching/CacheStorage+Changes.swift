@@ -1,0 +1,227 @@
+import Glibc
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+// What is stored late, and what others change.
+
+extension CacheStorage {
+    /// What is known now of changes, for a request that is about to be sent.
+    var moment: CacheMoment { writes.moment }
+
+    // MARK: Storing
+
+    /// Stores a whole response.
+    ///
+    /// - Parameter moment: when its request was sent.
+    func store(
+        _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: @autoclosure () -> String,
+        since moment: CacheMoment
+    ) {
+        storeInMemory(key, response, body, since: moment)
+        guard let disk, disk.hasRoom(for: body.readableBytes) else { return }
+        let shown = shown()
+        disk.run { cache in
+            cache.store(key, response, displayURL: shown, body: body, since: moment)
+            disk.landed(body.readableBytes)
+            cache.evict(now: WallClock.now())
+        }
+    }
+
+    /// - Returns: the entry, invalidated where the resource has been written to since `moment`; nil: there is none.
+    @discardableResult
+    func storeInMemory(
+        _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, since moment: CacheMoment
+    ) -> MemoryCache.Entry? {
+        let before = writes.verdict(key.url, since: moment)
+        var response = response
+        switch before {
+        case .asIs: break
+        case .invalidated:
+            // A valid entry has been requested after the write.
+            let isSuperseded = memory.find(key).contains {
+                $0.response.selectsAs(response) && !$0.response.isInvalidated
+            }
+            if isSuperseded { return nil }
+            response.isInvalidated = true
+        case .refused: return nil
+        }
+        let entry = memory.store(key, response, body: body)
+        guard writes.verdict(key.url, since: moment) > before else { return entry }
+        // Somebody has changed it meanwhile, and may not have found the new entry.
+        memory.invalidate(key)
+        return nil
+    }
+
+    /// Gives an entry the fields that a 304 or a HEAD has brought, here and on disk, or forgets it.
+    ///
+    /// - Parameter moment: when the request was sent that brought them.
+    func update(_ entry: CachedEntry, _ key: CacheKey, _ update: CacheUpdate, since moment: CacheMoment) -> CachedEntry
+    {
+        guard update.isKept else {
+            remove(key)
+            return entry
+        }
+        let before = entry.response
+        var updated = entry
+        if case .memory(let known) = entry {
+            var response = update.response
+            if writes.verdict(key.url, since: moment) != .asIs { response.isInvalidated = true }
+            if let other = memory.update(known, response) { updated = .memory(other) }
+            if !response.isInvalidated, writes.verdict(key.url, since: moment) != .asIs { memory.invalidate(key) }
+        }
+        disk?.run { cache in
+            for entry in cache.find(key) where entry.response.isSameAnswer(as: before) {
+                cache.update(entry, update.response, since: moment)
+            }
+            cache.evict(now: WallClock.now())
+        }
+        return updated
+    }
+
+    // MARK: Invalidating and removing
+
+    func invalidate(_ url: String) {
+        let ticket = note(.invalidates, url)
+        memory.invalidate(url: url)
+        write(ticket) { $0.invalidate(url: url, ticket: ticket) }
+    }
+
+    func remove(_ key: CacheKey) {
+        let ticket = note(.removes, key.url)
+        memory.remove(key)
+        write(ticket) { $0.remove(key, ticket: ticket) }
+    }
+
+    /// Forgets what a login has got.
+    func remove(_ partition: CachePartition) {
+        let ticket = note(.removes, nil)
+        memory.remove(partition)
+        write(ticket) { $0.remove(partition, ticket: ticket) }
+    }
+
+    func remove(origin: String) {
+        let ticket = note(.removes, nil)
+        memory.remove(origin: origin)
+        write(ticket) { $0.remove(origin: origin, ticket: ticket) }
+    }
+
+    /// Before memory is changed.
+    func note(_ effect: ChangeEffect, _ url: String?) -> UInt64 {
+        writes.note(effect, url, isWritten: disk == nil)
+    }
+
+    private func write(_ ticket: UInt64, _ change: @escaping @Sendable (DiskCache) -> Int?) {
+        disk?.run { [writes] cache in
+            _ = change(cache)
+            writes.wrote(ticket)
+        }
+    }
+
+    /// The same for who waits for it.
+    ///
+    /// - Parameter count: entries that went from memory.
+    func removed(
+        _ count: Int, _ ticket: UInt64, onDisk remove: @escaping @Sendable (DiskCache) -> Int?
+    ) throws(NightjarError) -> Int {
+        let onDisk = try disk?.remove { [writes] cache in
+            defer { writes.wrote(ticket) }
+            return remove(cache)
+        }
+        return max(count, onDisk ?? 0)
+    }
+
+    // MARK: What others have changed
+
+    /// Whether what is in memory may be given without a look at the disk, where other processes and other caches of the
+    /// same folder may have changed something. Any thread; free without a disk.
+    var isCurrent: Bool {
+        guard let disk else { return true }
+        switch age {
+        case .current: return true
+        case .due:
+            if !isChecking.exchange(true, ordering: .relaxed) {
+                let isRun = disk.run { [self] cache in
+                    catchUp(cache)
+                    isChecking.store(false, ordering: .relaxed)
+                }
+                if !isRun { isChecking.store(false, ordering: .relaxed) }
+            }
+            return true
+        case .outdated: return false
+        }
+    }
+
+    private var age: MemoryTier.Age {
+        MemoryTier.age(afterNanoseconds: CacheStorage.coarseNow - checked.load(ordering: .acquiring))
+    }
+
+    /// On the disk's thread: applies what others have changed.
+    ///
+    /// - Returns: false when it cannot be read; then nothing in memory may be given.
+    @discardableResult
+    func catchUp(_ cache: DiskCache) -> Bool {
+        let began = CacheStorage.coarseNow
+        switch cache.changes(for: writes.tier) {
+        case .unknown: return false
+        case .none: writes.lostIndex()
+        case .read(let log, .everything):
+            writes.note(nil)
+            memory.removeAll()
+            writes.caughtUp(with: log)
+        case .read(let log, .some(let changes)):
+            if !changes.isEmpty {
+                writes.note(changes)
+                urlNames.withLock { memory.apply(changes, &$0) }
+            }
+            writes.caughtUp(with: log)
+        }
+        checked.store(began, ordering: .releasing)
+        return true
+    }
+
+    /// Nanoseconds of a clock that does not go back, some milliseconds late.
+    private static var coarseNow: Int64 {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
+        return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
+    }
+
+    // MARK: Looking on disk
+
+    /// Asks the disk for the entries of a key. What is small enough for memory is there from then on.
+    ///
+    /// - Parameter deliver: gets the entries, and whether what is in memory may be given, too.
+    /// - Returns: false when there is no disk to ask; then nothing is delivered.
+    func findOnDisk(
+        _ key: CacheKey, on loop: any EventLoop, then deliver: @escaping @Sendable ([CachedEntry], Bool) -> Void
+    ) -> Bool {
+        guard let disk else { return false }
+        return disk.run(
+            { [self] cache in
+                let isCurrent = age == .current || catchUp(cache)
+                // Before the look: what is changed from here on may not be in what is found.
+                let moment = writes.momentInIndex
+                let entries = cache.find(key).map { entry in
+                    promote(entry, cache, since: moment).map { CachedEntry.memory($0) } ?? .disk(entry)
+                }
+                return (entries, isCurrent)
+            }, on: loop, then: { deliver($0.0, $0.1) })
+    }
+
+    /// Puts an entry of the disk into memory, unless one is there that is as new.
+    private func promote(_ entry: DiskEntry, _ cache: DiskCache, since moment: CacheMoment) -> MemoryCache.Entry? {
+        guard entry.response.contentLength <= memory.maximumBody else { return nil }
+        let known = memory.find(entry.key).first {
+            $0.response.selectsAs(entry.response) && $0.response.received >= entry.response.received
+        }
+        if let known { return known }
+        guard let body = cache.open(entry), let content = CacheStorage.content(body) else { return nil }
+        return storeInMemory(entry.key, entry.response, content, since: moment)
+    }
+
+    private static func content(_ body: BodyReader) -> ByteBuffer? {
+        body.count == 0 ? ByteBuffer() : try? body.read(upTo: body.count)
+    }
+}

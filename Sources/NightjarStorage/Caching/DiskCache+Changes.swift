@@ -1,0 +1,133 @@
+import Glibc
+import NightjarHTTP
+import Synchronization
+
+// What this process takes back, and what others have.
+
+extension DiskCache {
+    // MARK: Invalidating and removing
+    //
+    // Each returns how many entries went; nil: another process holds the index, or the disk fails, and the change is
+    // pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
+
+    /// Marks all variants of a key as not to be used before the server has said that they hold.
+    @discardableResult
+    public func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
+        change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
+    }
+
+    /// Marks all responses of a URL, for whomever they are.
+    @discardableResult
+    public func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
+        change(.invalidateURL(DiskNames.url(url)), ticket)
+    }
+
+    @discardableResult
+    public func remove(_ entry: DiskEntry) -> Int? { change(.removeEntry(entry.row, digest: entry.digest), .max) }
+
+    @discardableResult
+    public func remove(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
+        change(.removeKey(CacheKeyName(DiskNames(key))), ticket)
+    }
+
+    /// For whomever they are.
+    @discardableResult
+    public func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
+
+    /// - Parameter prefix: what the URL as it is shown begins with.
+    @discardableResult
+    public func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
+
+    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
+    @discardableResult
+    public func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
+
+    @discardableResult
+    public func remove(_ partition: CachePartition, ticket: UInt64 = .max) -> Int? {
+        change(.removePartition(DiskNames.bytes(partition)), ticket)
+    }
+
+    @discardableResult
+    public func removeAll(ticket: UInt64 = .max) -> Int? { change(.removeAll, ticket) }
+
+    private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
+        state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
+        // What is pending is written before anything else.
+        let count: Int? = use(nil) { (_, state) throws(DatabaseError) in
+            defer { state.settled = 0 }
+            return state.settled
+        }
+        if count != nil, change.effect == .removes { shrink() }
+        return count
+    }
+
+    /// Whether there are changes that are not yet in the index.
+    public var hasPendingChanges: Bool { state.withLock { !$0.pending.isEmpty } }
+
+    /// Waits until all changes are in the index. Changes that are not stay pending.
+    ///
+    /// - Parameter seconds: how long to wait for other processes.
+    /// - Returns: how many entries went, or why there are changes that are not in the index.
+    public func settle(within seconds: Double) -> Result<Int, DatabaseError> {
+        let end = ContinuousClock.now + .seconds(seconds)
+        var count = 0
+        while true {
+            let isDone: Bool = use(false) { (_, state) throws(DatabaseError) in
+                count += state.settled
+                state.settled = 0
+                return true
+            }
+            let (isPending, error) = state.withLock { (!$0.pending.isEmpty, $0.lastError) }
+            guard !isDone, isPending else { return .success(count) }
+            let failure = error ?? DatabaseError(.other, bodies.index, "cannot be used")
+            guard failure.cause == .busy, ContinuousClock.now < end else { return .failure(failure) }
+            // Where it is refused without a wait.
+            usleep(5000)
+        }
+    }
+
+    // MARK: What others have changed
+
+    /// What other cache objects have changed in the folder, of this process or of others.
+    public enum OthersChanges: Sendable {
+        /// The folder cannot be used at all: nobody shares it with this process.
+        case none
+        /// The index cannot be read now.
+        case unknown
+        case read(ChangeLog, CacheChanges)
+    }
+
+    /// What a memory cache beside this one has to apply.
+    public enum CacheChanges: Sendable {
+        case some([CacheChange])
+        /// They are not known: nothing in memory may be given any more.
+        case everything
+    }
+
+    /// Reads the log of changes. It waits for no writer, and writes nothing that is pending.
+    public func changes(for tier: MemoryTier) -> OthersChanges {
+        guard getpid() == process else { return .none }
+        return state.withLock { state in
+            withoutFileSizeSignal {
+                guard let index = open(&state) else {
+                    return state.lastError?.cause == .busy ? .unknown : .none
+                }
+                do throws(DatabaseError) {
+                    return try index.database.reading { () throws(DatabaseError) in
+                        let log = try index.changes.log()
+                        switch tier.need(for: log) {
+                        case .nothing: return .read(log, .some([]))
+                        case .everything: return .read(log, .everything)
+                        case .changes(let number):
+                            let changes = try index.changes.ofOthers(than: writer, after: number)
+                            return .read(log, changes.map { .some($0) } ?? .everything)
+                        }
+                    }
+                } catch {
+                    failed(error.ofCache, index, &state)
+                    return .unknown
+                }
+            }
+        }
+    }
+}
