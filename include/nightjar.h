@@ -1734,7 +1734,7 @@ typedef enum nj_pagination_style {
   NJ_PAGINATION_CURSOR = 3, /* ?cursor=..., an opaque text that the answer before gives */
   NJ_PAGINATION_LINK = 4,   /* a Link field with rel=next, RFC 8288 */
   NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */
-  NJ_PAGINATION_HEADER = 6, /* a token in a header field of the answer */
+  NJ_PAGINATION_HEADER = 6, /* a token, or the next URL, in a header field of the response */
   NJ_PAGINATION_CUSTOM = 7  /* nj_pager_go_on says, after each page */
 } nj_pagination_style;
 
@@ -1806,7 +1806,8 @@ NJ_API nj_next nj_pager_next_item(nj_pager *pager, const char **out_json, size_t
 
 /**
  * The next page, waiting on this thread for it; where items of one were taken one by one, the page behind that: what was left
- * of it is passed over. Pages without items are not given.
+ * of it is passed over. Pages without items are given too, for their responses; two kinds are not: the empty page by which a
+ * list of style page or offset ends, and a last page that the server repeats.
  *
  * @param out_page yours to free; NULL unless found
  */

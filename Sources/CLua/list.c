@@ -30,6 +30,7 @@ typedef struct list {
   bool decides;       /* by the function */
   bool is_hooked;     /* its calls are made by the script */
   bool is_decided;    /* behind `page` */
+  bool is_given;      /* `page` was given by pages(); a page without items is given once */
   decision *deciding; /* the function runs, for `page`; NULL: it does not */
 } list;
 
@@ -360,6 +361,12 @@ static int go(lua_State *L, taking taking) {
       continue;
     }
     size_t count = page == NULL ? 0 : njl_page_count(page->handle);
+    if (taking == A_PAGE && page != NULL && count == 0 && !self->is_given) {
+      push_table(L, self, 0);
+      if (self->page != page || self->is_given) continue; /* A finalizer has taken from it. */
+      self->is_given = true;
+      return 1;
+    }
     if (self->next < count) {
       size_t first = self->next;
       switch (taking) {
@@ -376,6 +383,7 @@ static int go(lua_State *L, taking taking) {
         continue;
       }
     }
+    self->is_given = true; /* Who takes items passes over a page without any. */
     page_box *box = push_page_box(L);
     if (self->handle == NULL || self->page != page) continue; /* By a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {
@@ -384,6 +392,7 @@ static int go(lua_State *L, taking taking) {
       lua_setiuservalue(L, LIST, PAGE);
       self->page = box;
       self->is_decided = !self->decides;
+      self->is_given = false;
       continue;
     case NJL_PAGE_LATER: return await_page(L, self, taking);
     case NJL_PAGE_END:

@@ -197,7 +197,8 @@ public func nj_pager_new(
         let request = try required(Handle<RequestBox>.borrow(request), "request")
         let state = try optional(state, "state")
         let options = Handle<PaginationBox>.borrow(pagination)
-        let pagination = options?.pagination ?? request.endpoint?.operation.pagination ?? Pagination()
+        let operation = request.endpoint?.operation
+        let pagination = (options?.pagination ?? operation?.pagination ?? Pagination()).guessing(by: operation)
         return try request.withRequest(for: client) { made throws(NightjarError) in
             Handle.make(
                 PagerBox(try Pager(client, made, pagination, resuming: state, timeout: options?.timeout)))

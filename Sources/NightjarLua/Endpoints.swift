@@ -94,8 +94,18 @@ extension Request {
         }
         if source.value.data != nil { arguments.body = .value(try JSONValue(parsing: source.value.buffer)) }
         try read(source)
+        if !hasContent, let name = operation.memberOfBody(in: arguments) {
+            throw NightjarError(
+                .invalidRequest,
+                "endpoint \(quoted(operation.name)) has no parameter \(quoted(name)), which is a member of its body; give the "
+                    + "body as json = { \(name) = ... }")
+        }
         try client.apply(operation, arguments, to: &self)
     }
+}
+
+extension Request {
+    fileprivate var hasContent: Bool { if case .none = body { false } else { true } }
 }
 
 extension njl_request {

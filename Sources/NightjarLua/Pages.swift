@@ -138,7 +138,8 @@ public func njl_pages_new(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
             let request = request?.pointee
         else { throw NightjarError(.closed, "the client is closed") }
-        var pagination = try request.operation?.pagination ?? Pagination()
+        let operation = try request.operation
+        var pagination = (operation?.pagination ?? Pagination()).guessing(by: operation)
         try pagination.merge(json: options.buffer)
         let state = state.data == nil ? nil : try state.text("the state")
         return Handle<Pages>.own(

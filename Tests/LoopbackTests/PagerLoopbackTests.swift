@@ -115,9 +115,18 @@ import Testing
         }
     }
 
-    @Test func aRepeatedCursorAndEmptyPagesAreWalked() throws {
+    /// A server that keeps the position itself needs style custom: in every other style the position must change.
+    @Test func aRepeatedCursorIsAnError() throws {
         let demo = try Demo()
-        for query in ["repeat=cursor", "empty=3", "end=empty", "end=absent", "repeat=cursor&empty=2&end=absent"] {
+        let error = #expect(throws: NightjarError.self) {
+            try walk(demo.client(), "/odd/cursor?count=100&limit=10&repeat=cursor", Pagination(.guess))
+        }
+        #expect(error?.kind == .protocol)
+    }
+
+    @Test func emptyPagesAndMissingCursorsAreWalked() throws {
+        let demo = try Demo()
+        for query in ["empty=3", "end=empty", "end=absent", "empty=2&end=absent"] {
             let ids = try walk(
                 demo.client(), "/odd-\(query.utf8.count)/cursor?count=100&limit=10&\(query)", Pagination(.guess))
             #expect(ids.count == 100 && Set(ids).count == 100, "\(query)")

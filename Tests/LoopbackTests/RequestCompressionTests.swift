@@ -122,7 +122,7 @@ import Testing
         #expect(
             error.message
                 == "\(method) has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); "
-                + "use POST, put it into the query, or ask for it (allowsBodyOnGet, body_on_get)")
+                + "use POST, put it into the query, or set body_on_get")
         #expect(peer.connectionCount == 0)
         request.allowsBodyOnGet = true
         _ = try client.sendBlocking(request)

@@ -88,7 +88,7 @@ equal(err.status, 403)
 
 -- A body on GET.
 check.fails("invalid_request", "GET has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); " ..
-  "use POST, put it into the query, or ask for it (allowsBodyOnGet, body_on_get)",
+  "use POST, put it into the query, or set body_on_get",
   api.get, api, "/echo", { body = "q" })
 equal(api:get("/echo", { body = "q", body_on_get = true }).json.body, "q")
 equal(api:delete("/echo", { body = "q" }).json.body, "q")

@@ -192,6 +192,14 @@ GET /openapi.json application/json
 GET /status/404 application/json
 404 /status/404]])
 
+-- A value of the body among the parameters: the message tells where it goes.
+local chat = nightjar.client { base_url = "http://chat.test", mock = nightjar.mock { { path = "/v1/chat", answer = { json = {} } } },
+  endpoints = { createChatCompletion = { path = "/v1/chat", method = "POST", body = { schema = { type = "object",
+    properties = { messages = { type = "array" }, model = { type = "string" } } } } } } }
+fails("invalid_request", 'endpoint "createChatCompletion" has no parameter "messages", which is a member of its body; give the body '
+  .. "as json = { messages = ... }", function() chat.endpoints.createChatCompletion { messages = nightjar.array(), model = "m" } end)
+equal(chat.endpoints.createChatCompletion({ json = { messages = nightjar.array() } }).status, 200)
+
 -- Lists: the demo API says in its description how they go on.
 local described_api = nightjar.client { base_url = origin }
 local all = described_api:load_openapi("url:/openapi.json")

@@ -107,10 +107,10 @@ equal(#seen, 25)
 equal(asked(path), 4)
 
 -- Never a silent end.
-fails("too_large", "the list has more than 2 pages, with 20 items so far; raise maximumPages (max_pages) to go on",
+fails("too_large", "the list has more than 2 pages, with 20 items so far; raise max_pages to continue",
   function() api:paginate(set "cursor", { query = { count = 25, limit = 10 }, max_pages = 2 }):collect() end)
-fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1" and not at "%s"; name it in allowedOrigins '
-  .. "(allow_origins) to go there, without credentials"):format(origin), function()
+fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1" and not at "%s"; name it in allow_origins '
+  .. "to go there, without credentials"):format(origin), function()
   api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
 end)
 
@@ -278,6 +278,47 @@ fails("invalid_argument",
   function() api:paginate("/", { style = "cursr" }) end)
 misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
 misuse("bad argument #1 to 'take' (a number of items from 0 expected)", function() list:take(-1) end)
+
+-- pages() gives pages without items: the response of an empty first page, and a 304, can be seen.
+local function mocked(answers)
+  local place = 0
+  return nightjar.client { base_url = "http://lists.test", retry = false, mock = nightjar.mock { { path = "/list",
+    answer = function()
+      place = place + 1
+      return answers[place]
+    end } } }
+end
+local function statuses(list)
+  local told = {}
+  for page in list:pages() do told[#told + 1] = ("%d: %d items, %d"):format(page.number, #page.items, page.response.status) end
+  return table.concat(told, "; ")
+end
+local empty_first = { { json = { items = nightjar.array(), next_cursor = "a" } }, { json = { items = { 1, 2 }, next_cursor = "" } } }
+equal(statuses(mocked(empty_first):paginate "/list"), "1: 0 items, 200; 2: 2 items, 200")
+equal(#mocked(empty_first):paginate("/list"):collect(), 2)
+equal(statuses(mocked { { json = nightjar.array() } }:paginate "/list"), "1: 0 items, 200")
+equal(statuses(mocked { { status = 304 } }:paginate("/list", { headers = { ["If-None-Match"] = '"a"' } })), "1: 0 items, 304")
+local mixed = mocked(empty_first):paginate "/list"
+equal(mixed(), 1)
+equal(statuses(mixed), "2: 1 items, 200")
+-- Each page is given once, whoever takes from the list.
+local taken = mocked { { json = { items = nightjar.array(), next_cursor = "a" } }, { json = { items = nightjar.array(), next_cursor = "" } } }
+  :paginate "/list"
+equal(taken:pages()().number, 1)
+equal(taken(), nil)
+equal(taken:pages()(), nil)
+
+-- Never a silent end, and no loop without end.
+local function aged(age) return { json = { chunk = { { id = 1, age = age } }, ["end"] = "t1" } } end
+fails("protocol", "page 2 names itself as the next page, so the list would never end: the server ignores the query item "
+  .. '"cursor" or repeats its cursors; set param to the query item that takes the cursor',
+  function() mocked { aged(1), aged(2), aged(3) }:paginate("/list", { style = "cursor", next = "/end" }):collect() end)
+fails("decoding", "how the list goes on cannot be guessed, though page 1 says that there is more at \"/IsTruncated\"; set style and param",
+  function() mocked { { json = { items = { 1 }, IsTruncated = true } } }:paginate("/list"):collect() end)
+fails("invalid_argument", "style header needs header: the name of the response's field that tells the next page",
+  function() api:paginate("/", { style = "header" }) end)
+fails("invalid_argument", 'request_header must be the name of a header field, got "a b"',
+  function() api:paginate("/", { style = "header", header = "X", request_header = "a b" }) end)
 
 -- scripts/examples/lua/registry.lua: a repository may have null for tags.
 local answers = {

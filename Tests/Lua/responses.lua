@@ -122,3 +122,24 @@ do
 end
 collectgarbage()
 equal(#kept.body, 100)
+
+-- The server's own message, whatever its media type; what it asks for; no credential that it repeats.
+local function failing(answer)
+  return nightjar.client { base_url = "http://errors.test", retry = false, headers = { ["X-Api-Key"] = "k3y-99999" },
+    mock = nightjar.mock { { path = "/", answer = answer } } }
+end
+local function failure(answer)
+  local _, err = nightjar.try(function() return failing(answer):get "/" end)
+  return err
+end
+local xml = failure { status = 404, headers = { ["Content-Type"] = "application/xml" },
+  body = "<?xml version='1.0'?><Error><Code>NoSuchKey</Code><Message>The key &lt;a&gt; does not exist.</Message></Error>" }
+check.equal(xml.details.code, "NoSuchKey")
+check.equal(xml.details.message, "The key <a> does not exist.")
+check.equal(xml.message, 'GET answered 404: "The key <a> does not exist. (NoSuchKey)"')
+check.equal(failure({ status = 400, headers = { ["Content-Type"] = "text/plain" }, body = "bad range\n" }).message,
+  'GET answered 400: "bad range"')
+local denied = failure { status = 401, headers = { ["WWW-Authenticate"] = 'Bearer realm="api", error="invalid_token"' },
+  json = { errcode = "M_UNKNOWN_TOKEN", error = "unknown k3y-99999" } }
+check.equal(denied.message, 'GET answered 401: "unknown *** (M_UNKNOWN_TOKEN)"; the server asks for Bearer (realm "api")')
+check.equal(denied.details.code, "M_UNKNOWN_TOKEN")

@@ -41,6 +41,22 @@ import Testing
 
     // MARK: Reading
 
+    @Test func pagesWithoutItemsAreGivenForTheirResponses() throws {
+        let answers = [
+            page(#"{"items":[],"next_cursor":"a"}"#, [("X-A", "1")]), page(#"{"items":[1],"next_cursor":null}"#),
+        ]
+        let pager = try Pager(client(ScriptedTransport(answers)), Request(.get, "/list"), options())
+        let empty = try pager.nextPageBlocking()
+        #expect(empty?.count == 0 && empty?.number == 1 && empty?.response.headers["X-A"] == "1")
+        #expect(texts(try pager.nextPageBlocking()) == ["1"])
+        #expect(try pager.nextPageBlocking() == nil)
+        var request = Request(.get, "/list")
+        try request.headers.set("If-None-Match", "\"a\"")
+        let unmodified = try Pager(client(ScriptedTransport([[.head(304), .end]])), request, options(.guess))
+        #expect(try unmodified.nextPageBlocking()?.response.status == 304)
+        #expect(try unmodified.nextPageBlocking() == nil)
+    }
+
     @Test func aListIsReadPageByPage() throws {
         let transport = ScriptedTransport(three)
         let pager = try Pager(client(transport), Request(.get, "/list?x=1"), options(.guess))

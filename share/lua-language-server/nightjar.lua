@@ -620,8 +620,8 @@ function client:close() end
 ---@field size? integer Items of a page.
 ---@field size_param? string The query item of the size.
 ---@field first? integer The number of the first page or item.
----@field header? string The header of an answer that has the token.
----@field request_header? string The header of a request that it goes into.
+---@field header? string The header of a response that has the token, or, without param and request_header, the URL of the next page.
+---@field request_header? string The header of a request that sends the token.
 ---@field more? string Where the answer says that there is more, as a JSON Pointer.
 ---@field total? string Where the answer says how many there are, as a JSON Pointer.
 ---@field prefetch? integer Pages that are loaded ahead.
@@ -882,7 +882,7 @@ function task:cancel() end
 ---@overload fun(): any
 local list = {}
 
----for page in list:pages() do ... end.
+---for page in list:pages() do ... end. Pages without items are given too.
 ---@return fun(): nightjar.page?
 function list:pages() end
 

@@ -314,8 +314,17 @@ local function paginate(api, request, options)
   local format = options.output or "ndjson"
   local write, finish = output.stream(format)
   local left = options.max_items or math.huge
+  local list = api:paginate(path, list_options)
+  -- How the list continues, as the client guessed it: a wrong guess can end a list early.
+  local is_told = false
+  local function tell_guess()
+    if is_told or not list.explanation then return end
+    is_told = true
+    io.stderr:write("nightjar: ", text.safe(list.explanation), "\n")
+  end
   local ok, err = pcall(function()
-    for page in api:paginate(path, list_options):pages() do
+    for page in list:pages() do
+      tell_guess()
       for _, item in ipairs(page.items) do
         if left <= 0 then return end
         left = left - 1
@@ -331,7 +340,10 @@ local function paginate(api, request, options)
     end
   end)
   finish()
-  if not ok then complain(err) end
+  if not ok then
+    pcall(tell_guess)
+    complain(err)
+  end
   return ok and 0 or 1
 end
 

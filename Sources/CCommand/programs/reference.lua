@@ -525,8 +525,8 @@ return {
       { "size", "integer", "Items of a page." },
       { "size_param", "string", "The query item of the size." },
       { "first", "integer", "The number of the first page or item." },
-      { "header", "string", "The header of an answer that has the token." },
-      { "request_header", "string", "The header of a request that it goes into." },
+      { "header", "string", "The header of a response that has the token, or, without param and request_header, the URL of the next page." },
+      { "request_header", "string", "The header of a request that sends the token." },
       { "more", "string", "Where the answer says that there is more, as a JSON Pointer." },
       { "total", "string", "Where the answer says how many there are, as a JSON Pointer." },
       { "prefetch", "integer", "Pages that are loaded ahead." },
@@ -758,7 +758,7 @@ return {
   {
     name = "nightjar.list", kind = "object", call = "(): any", text = "A list in pages, as api:paginate makes it. A loop over it gives item by item.",
     members = {
-      { "pages", "(self: nightjar.list): fun(): nightjar.page?", "for page in list:pages() do ... end." },
+      { "pages", "(self: nightjar.list): fun(): nightjar.page?", "for page in list:pages() do ... end. Pages without items are given too." },
       { "take", "(self: nightjar.list, count: integer): any[]", "The next items, or fewer at the end." },
       { "collect", "(self: nightjar.list): any[]", "All items that are left." },
       { "state", "(self: nightjar.list): string", "Its place as a text, for resume, here or in another run." },

@@ -68,9 +68,10 @@ final class Validate: Stage, @unchecked Sendable {
 
     static func error(of response: Response, to method: Method) -> NightjarError {
         let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
-        let details = ErrorBody(parsing: response.body)
+        let details = ErrorBody(response)
         let summary = details?.summary(besides: response.head.reason) ?? ""
-        let told = summary.isEmpty ? "" : ": " + quoted(summary, limit: maximumSummary)
+        var told = summary.isEmpty ? "" : ": " + quoted(summary, limit: maximumSummary)
+        if let challenge = ErrorBody.challenge(of: response) { told += "; the server asks for \(challenge)" }
         return NightjarError(
             ErrorKind(unexpectedStatus: response.status), "\(method) answered \(response.status)\(reason)\(told)",
             phase: .receive, response: response, details: details, attempts: response.attempts,

@@ -117,8 +117,7 @@ extension Client {
         timeout: Duration? = nil
     ) throws(NightjarError) -> PageSequence {
         pages(
-            try request(endpoint), pagination ?? endpoint.operation.pagination ?? Pagination(), resuming: state,
-            timeout: timeout)
+            try request(endpoint), endpoint.list(pagination), resuming: state, timeout: timeout)
     }
 
     /// The items of the list that an endpoint answers, as ``pages(_:_:resuming:timeout:)-(Endpoint<Value>,_,_,_)`` has them.
@@ -127,7 +126,13 @@ extension Client {
         timeout: Duration? = nil
     ) throws(NightjarError) -> ItemSequence<Item> {
         items(
-            try request(endpoint), pagination ?? endpoint.operation.pagination ?? Pagination(), as: Item.self,
-            endpoint.decoding, resuming: state, timeout: timeout)
+            try request(endpoint), endpoint.list(pagination), as: Item.self, endpoint.decoding, resuming: state,
+            timeout: timeout)
+    }
+}
+
+extension Endpoint {
+    fileprivate func list(_ pagination: Pagination?) -> Pagination {
+        (pagination ?? operation.pagination ?? Pagination()).guessing(by: operation)
     }
 }

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension Client {
-    /// The pages of a list, one after the other. Each iteration is a walk of its own; ending it early cancels what is in
+    /// The pages of a list, one after the other, also those without items. Each iteration is a walk of its own; ending it early cancels what is in
     /// flight.
     public func pages(
         _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,

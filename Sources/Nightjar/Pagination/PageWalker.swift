@@ -208,7 +208,8 @@ final class PageWalker: @unchecked Sendable {
             waited = .zero
             guard let place = walk.numberInFlight else { return }
             arrived[place] = response
-            let actions = walk.answered(response.headers, body: response.body, at: response.location)
+            let actions = walk.answered(
+                response.headers, status: response.status, body: response.body, at: response.location)
             let explanation = walk.explanation
             told.withLock { $0.explanation = explanation }
             carryOut(actions)

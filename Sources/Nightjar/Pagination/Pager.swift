@@ -36,7 +36,7 @@ public final class Pager: Sendable {
 
     deinit { cancel() }
 
-    /// Asks for the next page. Asks are answered in their order.
+    /// Asks for the next page. Asks are answered in their order. A page may have no items.
     ///
     /// - Parameters:
     ///   - queue: where `finished` runs, inside its poll; nil: on the client's loop thread, where it must not block. Where

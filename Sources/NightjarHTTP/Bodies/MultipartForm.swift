@@ -141,7 +141,7 @@ extension MultipartForm {
     /// Why the field of this name is not for a caller to set; nil when it is.
     private static func ownField(_ name: UnsafeRawBufferPointer) -> StaticString? {
         if ASCII.isCaseless(name, "content-disposition") { return "it is written from the name and the file name" }
-        if ASCII.isCaseless(name, "content-type") { return "it is the part's contentType" }
+        if ASCII.isCaseless(name, "content-type") { return "it is written from the content type of the part" }
         if ASCII.isCaseless(name, "content-length") { return "a part ends where the boundary is" }
         if ASCII.isCaseless(name, "content-transfer-encoding") { return "forms have none (RFC 7578 section 4.7)" }
         return nil

@@ -49,7 +49,9 @@ struct BoundArguments {
 
     private static func unknown(_ name: String, _ operation: Operation, _ known: [String]) -> NightjarError {
         let hint: String
-        if let near = nearestName(to: name, among: known) {
+        if operation.hasBodyMember(name) {
+            hint = "it is a member of the body, so give it there"
+        } else if let near = nearestName(to: name, among: known) {
             hint = "did you mean \(quoted(near))?"
         } else if known.isEmpty {
             hint = "it has none"
@@ -66,6 +68,23 @@ struct BoundArguments {
 }
 
 extension Operation {
+    /// Whether a body in JSON or a form has a member of this name.
+    func hasBodyMember(_ name: String) -> Bool {
+        content?.choices.contains { choice in
+            guard let schema = choice.schema, let read = try? schema.get() else { return false }
+            return read.properties.contains { $0.name == name }
+        } ?? false
+    }
+
+    /// The first name that belongs to the body and is no parameter, where values were given without a body.
+    package func memberOfBody(in arguments: Arguments) -> String? {
+        guard arguments.body == nil, content != nil else { return nil }
+        return arguments.values.lazy.map(\.name).first { name in
+            !parameters.contains { $0.name == name } && !Operation.names(inPath: path).contains(name)
+                && hasBodyMember(name)
+        }
+    }
+
     /// An `invalid_request` that names this endpoint.
     func failure(_ problem: String) -> NightjarError {
         NightjarError(.invalidRequest, "endpoint \(quoted(name)): \(problem)")

@@ -1,7 +1,8 @@
 import NIOCore
 
 /// What a server says about an error in the body of its answer: RFC 9457 problem details, and the shapes that APIs have
-/// grown (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, RFC 6749's).
+/// grown (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, RFC 6749's, AWS's `__type`, Matrix's
+/// `errcode`), error documents in XML (``ErrorMarkup``) and plain text.
 ///
 /// It is made to be shown and logged: texts are cut, and what is said about a field with the name of a secret is `***`,
 /// for some servers repeat what they were sent.
@@ -35,18 +36,19 @@ public struct ErrorBody: Sendable, Equatable {
     /// Bytes of a body that are looked at: what is larger is no message.
     static let maximumBody = 256 * 1024
 
-    /// Nil for a body that is no JSON or says nothing that is understood.
+    /// Nil for a body that is neither JSON nor XML, or says nothing that is understood.
     public init?(parsing body: ByteBuffer) {
-        let document = body.withUnsafeReadableBytes { bytes -> JSONValue? in
+        let parsed = body.withUnsafeReadableBytes { bytes -> ErrorBody? in
             guard bytes.count <= ErrorBody.maximumBody else { return nil }
-            // Pages of HTML are the most common answer that is none.
-            guard let first = bytes.first(where: { !ASCII.isWhitespace($0) }), first != UInt8(ascii: "<") else {
-                return nil
+            let content = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+            guard let first = content.first(where: { !ASCII.isWhitespace($0) }) else { return nil }
+            guard first != UInt8(ascii: "<") else {
+                return ErrorBody(markup: UnsafeRawBufferPointer(rebasing: content))
             }
-            return try? JSONValue(parsing: bytes)
+            return (try? JSONValue(parsing: bytes)).flatMap { ErrorBody($0) }
         }
-        guard let document else { return nil }
-        self.init(document)
+        guard let parsed else { return nil }
+        self = parsed
     }
 
     public init?(_ document: JSONValue) {
@@ -54,7 +56,7 @@ public struct ErrorBody: Sendable, Equatable {
         guard self != ErrorBody() else { return nil }
     }
 
-    private init() {}
+    init() {}
 
     /// One line of all of it that a person needs. As the server wrote it: not to be printed unescaped.
     public var summary: String { summary(besides: "") }
@@ -100,7 +102,8 @@ public struct ErrorBody: Sendable, Equatable {
         detail = detail ?? first(["detail", "details", "description", "error_description"])
         message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
         // Google's status is a word, and others' the HTTP status once more.
-        code = code ?? first(["code", "error_code", "errorCode"]) ?? ErrorBody.word(object["status"])
+        code = code ?? first(["code", "error_code", "errorCode", "errcode", "Code"])
+        code = code ?? ErrorBody.awsCode(object["__type"]) ?? ErrorBody.word(object["status"])
         for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {
             switch object[name] {
             case .array(let elements): readList(elements)
@@ -157,7 +160,7 @@ public struct ErrorBody: Sendable, Equatable {
         }
     }
 
-    private mutating func add(_ name: String?, _ message: String) {
+    mutating func add(_ name: String?, _ message: String) {
         fields.append(Field(name, name.map(ErrorBody.isSecret) ?? false ? "***" : message))
     }
 
@@ -183,7 +186,7 @@ public struct ErrorBody: Sendable, Equatable {
     }
 
     /// A text with something in it, cut, or a whole number.
-    private static func text(_ value: JSONValue?) -> String? {
+    static func text(_ value: JSONValue?) -> String? {
         switch value {
         case .integer(let number): return String(number)
         case .string(let text):

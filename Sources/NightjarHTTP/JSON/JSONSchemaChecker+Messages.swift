@@ -4,6 +4,8 @@ extension JSONSchemaChecker {
         var mismatch: JSONMismatch
         /// Where it was of none of these types.
         var types: JSONSchema.Types?
+        /// Where it was none of these values.
+        var values: [JSONValue]?
         /// Whether it tells which schema of a list it is of.
         var namesBranch = false
     }
@@ -16,14 +18,14 @@ extension JSONSchemaChecker {
     /// - Returns: false.
     mutating func fails(
         _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String, at name: String? = nil,
-        types: JSONSchema.Types? = nil, ofTop: Bool = false
+        types: JSONSchema.Types? = nil, values: [JSONValue]? = nil, ofTop: Bool = false
     ) -> Bool {
         guard tells else { return false }
         var tokens = path(ofTop ? frames.count - 1 : frames.count)
         if let name { tokens.append(name) }
         failure = Failure(
             mismatch: JSONMismatch(path: JSONPointer(tokens: tokens), expected: expected(), found: found()),
-            types: types)
+            types: types, values: values)
         return false
     }
 
@@ -31,6 +33,7 @@ extension JSONSchemaChecker {
     mutating func nameTheName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
+        failure?.values = nil
         failure?.mismatch = JSONMismatch(
             path: mismatch.path, expected: "a member whose name is \(mismatch.expected)", found: mismatch.found)
     }
@@ -49,15 +52,11 @@ extension JSONSchemaChecker {
             return
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {
-            let named = value[discriminator.property]
-            let isShown = mayShowValue && !Redaction.isSecret(name: discriminator.property[...].utf8)
-            let found = named.map { isShown ? JSONSchemaChecker.short($0) : $0.typeName } ?? "nothing"
-            let known = discriminator.names.map { JSONValue.string($0) }
-            var tokens = path(top)
-            tokens.append(discriminator.property)
-            failure = Failure(
-                mismatch: JSONMismatch(
-                    path: JSONPointer(tokens: tokens), expected: JSONSchemaChecker.list(known), found: found))
+            if let meant = tell(by: discriminator, top, value) {
+                guard let told = attempts.first(where: { $0.branch == meant })?.failure else { return }
+                failure = told
+                failure?.namesBranch = true
+            }
             return
         }
         let own = path(top).count
@@ -67,9 +66,11 @@ extension JSONSchemaChecker {
             _ = fails(types.phrase, value.typeName, types: types, ofTop: true)
             return
         }
-        // Deepest, and of those the first.
+        if tellOfValues(far) { return }
+        // A branch whose value of a member is another one is not meant, where there are others. Deepest, and of those the first.
+        let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
         guard
-            let nearest = far.max(by: {
+            let nearest = (meant.isEmpty ? far : meant).max(by: {
                 ($0.failure?.mismatch.path.tokens.count ?? 0, -$0.branch)
                     < ($1.failure?.mismatch.path.tokens.count ?? 0, -$1.branch)
             }), var told = nearest.failure
@@ -79,6 +80,78 @@ extension JSONSchemaChecker {
             told.mismatch = JSONMismatch(path: told.mismatch.path, expected: expected, found: told.mismatch.found)
         }
         failure = Failure(mismatch: told.mismatch, types: nil, namesBranch: true)
+    }
+
+    /// Puts in words that the member of a discriminator names no schema. Names that the schemas do not have are taken from
+    /// the values that they allow, because names of schemas are no values.
+    ///
+    /// - Returns: the schema that the member's value means after all, which then has not told why the value does not fit.
+    private mutating func tell(by discriminator: JSONSchema.Discriminator, _ top: Int, _ value: JSONValue) -> Int? {
+        guard let combination = frames[top].node.rules.combination?.value else { return nil }
+        let schemas = frames[top].stage == .oneOf ? combination.oneOf : combination.anyOf
+        let named = value[discriminator.property]
+        var known: [JSONValue] = []
+        for name in discriminator.names {
+            let branch = discriminator.branches[name]
+            let values = branch.flatMap { branch in
+                schemas.indices.contains(branch)
+                    ? self.values(of: discriminator.property, by: schemas[branch], JSONSchemaChecker.levelsOfValues)
+                    : nil
+            }
+            if let named, let values, let branch, values.contains(where: { $0.isSame(as: named) }) { return branch }
+            for one in values ?? [.string(name)] where !known.contains(where: { $0.isSame(as: one) }) {
+                known.append(one)
+            }
+        }
+        let isShown = mayShowValue && !Redaction.isSecret(name: discriminator.property[...].utf8)
+        let found = named.map { isShown ? JSONSchemaChecker.short($0) : $0.typeName } ?? "nothing"
+        failure = Failure(
+            mismatch: JSONMismatch(
+                path: JSONPointer(tokens: path(top) + [discriminator.property]),
+                expected: JSONSchemaChecker.list(known),
+                found: found))
+        return nil
+    }
+
+    /// The values that a schema allows for a member by `enum` or `const`; nil: it does not say.
+    private func values(of property: String, by index: JSONSchema.Index, _ levels: Int) -> [JSONValue]? {
+        guard levels > 0 else { return nil }
+        let rules = arena[index].rules
+        if let place = rules.places[property] {
+            if let values = allowed(by: place, levels) { return values }
+        }
+        guard let combination = rules.combination?.value else { return nil }
+        let parts =
+            [combination.reference].compactMap { $0 } + combination.allOf.prefix(JSONSchemaChecker.partsOfValues)
+        return parts.lazy.compactMap { values(of: property, by: $0, levels - 1) }.first
+    }
+
+    private func allowed(by index: JSONSchema.Index, _ levels: Int) -> [JSONValue]? {
+        guard levels > 0 else { return nil }
+        let rules = arena[index].rules
+        if let values = rules.values { return values }
+        return rules.combination?.value.reference.flatMap { allowed(by: $0, levels - 1) }
+    }
+
+    /// Schemas within each other, and side by side, in which a member's values are looked for.
+    private static let levelsOfValues = 8
+    private static let partsOfValues = 16
+
+    /// Where each schema allows other values of the same member, all of these values are named.
+    private mutating func tellOfValues(_ attempts: [Attempt]) -> Bool {
+        guard attempts.count > 1, let first = attempts.first?.failure else { return false }
+        var known: [JSONValue] = []
+        for attempt in attempts {
+            guard let failure = attempt.failure, let values = failure.values,
+                failure.mismatch.path.tokens == first.mismatch.path.tokens
+            else { return false }
+            for value in values where !known.contains(where: { $0.isSame(as: value) }) { known.append(value) }
+        }
+        failure = Failure(
+            mismatch: JSONMismatch(
+                path: first.mismatch.path, expected: JSONSchemaChecker.list(known), found: first.mismatch.found),
+            values: known, namesBranch: true)
+        return true
     }
 
     func exhaustion(_ allowance: Int) -> JSONMismatch {

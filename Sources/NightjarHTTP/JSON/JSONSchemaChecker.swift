@@ -183,7 +183,9 @@ struct JSONSchemaChecker {
             guard spend(values.count / 4) else { return false }
             if !values.contains(where: { $0.isSame(as: value) }) {
                 let isShown = tells && mayShowValue
-                return fails(JSONSchemaChecker.list(values), isShown ? JSONSchemaChecker.short(value) : value.typeName)
+                return fails(
+                    JSONSchemaChecker.list(values), isShown ? JSONSchemaChecker.short(value) : value.typeName,
+                    values: values)
             }
         }
         switch value {

@@ -146,7 +146,7 @@ public final class PreparedRequest: Sendable {
             throw NightjarError(
                 .invalidRequest,
                 "\(request.method) has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); "
-                    + "use POST, put it into the query, or ask for it (allowsBodyOnGet, body_on_get)")
+                    + "use POST, put it into the query, or set body_on_get")
         }
     }
 

@@ -4,6 +4,8 @@
 /// AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
 struct PageHints {
     let answer: PageAnswer
+    /// Items up to the end of this page; see ``reached(_:_:_:)``.
+    var reached = 0
 
     // MARK: Where the items are
 
@@ -66,24 +68,43 @@ struct PageHints {
         (["nextToken"], "nextToken"), (["next_token"], "next_token"), (["NextToken"], "NextToken"),
         (["meta", "next_token"], "pagination_token"), (["continuation"], "continuation"),
         (["continuationToken"], "continuationToken"), (["continuation_token"], "continuation_token"),
-        (["metadata", "continue"], "continue"), (["next_marker"], "marker"), (["nextMarker"], "marker"),
+        (["metadata", "continue"], "continue"), (["next_batch"], "from"), (["next_marker"], "marker"),
+        (["nextMarker"], "marker"),
         (["NextMarker"], "marker"), (["data", "after"], "after"), (["paging", "cursors", "after"], "after"),
         (["next_page"], "page"), (["nextPage"], "page"), (["meta", "next_page"], "page"),
         (["pagination", "next_page"], "page"),
     ]
 
     private static let more = [
-        ["has_more"], ["hasMore"], ["has_next"], ["hasNext"], ["has_next_page"], ["hasNextPage"],
+        "has_more", "hasMore", "has_next", "hasNext", "has_next_page", "hasNextPage", "HasMore", "HasMoreResults",
+        "hasMoreResults", "has_more_results", "IsTruncated", "isTruncated", "is_truncated", "truncated", "more",
     ]
+    /// The id of the last item, which is the cursor of the next page where ``more`` is there too: OpenAI's lists.
+    private static let lastIds = ["last_id", "lastId"]
     private static let totals = [
         "total", "total_count", "totalCount", "total_results", "totalResults", "total_items", "totalItems",
+        "total_records", "totalRecords", "total_rooms", "totalElements", "totalSize",
     ]
+    /// A number of items, of the list in some APIs and of the page in others: a larger number than that of the items tells
+    /// that more follow, and an equal one tells nothing.
+    private static let counts = [
+        "count", "Count", "Total", "TotalCount", "total_rows", "numFound", "resultCount", "recordCount",
+        "total_room_count_estimate",
+    ]
+    /// Header fields with the number of items in the list.
+    private static let totalFields = [
+        "X-Total-Count", "Total-Count", "X-Total", "X-WP-Total", "Total-Records", "Total-Objects", "X-Total-Results",
+        "X-Pagination-Total-Count", "X-Count",
+    ]
+    private static let pageFields = ["X-Total-Pages", "X-WP-TotalPages", "X-Pagination-Page-Count", "X-Page-Count"]
     private static let numbers = ["page", "current_page", "currentPage", "page_number", "pageNumber"]
     private static let lasts = [
         "total_pages", "totalPages", "last_page", "lastPage", "page_count", "pageCount", "pages",
     ]
     private static let offsets = ["offset", "skip", "startAt", "start"]
     private static let places = [[], ["meta"], ["pagination"], ["meta", "pagination"], ["paging"], ["info"], ["page"]]
+    private static let morePlaces =
+        places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
 
     /// Where the URL of the next page is: one that is there before one that says that there is none.
     func url() -> (pointer: JSONPointer, goesOn: Bool)? {
@@ -114,7 +135,16 @@ struct PageHints {
     }
 
     func moreFlag() -> JSONPointer? {
-        PageHints.more.lazy.map { JSONPointer(tokens: $0) }.first { answer.flag(answer.hinted($0.tokens)) != nil }
+        for place in PageHints.morePlaces {
+            for name in PageHints.more where answer.flag(answer.hinted(place + [name])) != nil {
+                return JSONPointer(tokens: place + [name])
+            }
+        }
+        return nil
+    }
+
+    func lastId() -> JSONPointer? {
+        PageHints.lastIds.lazy.map { JSONPointer(tokens: [$0]) }.first { answer.hinted($0.tokens) != nil }
     }
 
     func total() -> JSONPointer? { number(PageHints.totals) }
@@ -158,25 +188,49 @@ struct PageHints {
         if let (pointer, _, goesOn) = cursor(), goesOn {
             return "it has a cursor at \(quoted(pointer.description)) (style cursor)"
         }
-        if let name = nextField { return "its header field \(quoted(name)) tells of a next page (style header)" }
+        if let name = nextField() { return "its header field \(quoted(name)) tells of a next page (style header)" }
         if let pointer = moreFlag(), answer.flag(answer.find(pointer)) == true {
             return "it says that there is more at \(quoted(pointer.description))"
         }
         if let pointer = lastPage(), let last = answer.count(answer.find(pointer)), last > 1 {
             return "it counts \(last) pages at \(quoted(pointer.description)) (style page)"
         }
-        if let pointer = total(), let total = answer.count(answer.find(pointer)), total > count {
+        if let field = counted(PageHints.pageFields), field.number > 1, reached <= count {
+            return "its header field \(quoted(field.name)) counts \(field.number) pages (style page)"
+        }
+        let end = max(reached, count)
+        for pointer in [total(), number(PageHints.counts)] {
+            guard let pointer, let total = answer.count(answer.find(pointer)), total > end else { continue }
             return "it counts \(total) items at \(quoted(pointer.description)) and has \(count)"
+        }
+        if let field = counted(PageHints.totalFields), field.number > end {
+            return "its header field \(quoted(field.name)) counts \(field.number) items and it has \(count)"
         }
         return nil
     }
 
-    /// A header field that has a token or a number of a next page: X-Next-Page, X-Next-Token, Next-Cursor.
-    private var nextField: String? {
+    /// Whether the response counts the items of the list, and this page is the last by that.
+    var countsNoMore: Bool {
+        if let total = total().flatMap({ answer.count(answer.find($0)) }) { return total <= reached }
+        return counted(PageHints.totalFields).map { $0.number <= reached } ?? false
+    }
+
+    private func counted(_ names: [String]) -> (name: String, number: Int)? {
+        for name in names {
+            if let number = answer.headers[name].flatMap(PageAnswer.count) { return (name, number) }
+        }
+        return nil
+    }
+
+    /// A header field that has a token, a number or the URL of a next page: X-Next-Page, X-Next-Token, Next-Cursor.
+    ///
+    /// - Parameter withURL: only those with a URL.
+    func nextField(withURL: Bool = false) -> String? {
         (0..<answer.headers.count).first { index in
             answer.headers.withBytes(at: index) { name, value in
                 let words = name.map(ASCII.lowercase).split(separator: UInt8(ascii: "-"))
-                return !value.isEmpty && words.contains { $0.elementsEqual("next".utf8) }
+                guard !value.isEmpty, words.contains(where: { $0.elementsEqual("next".utf8) }) else { return false }
+                return !withURL || PageHints.isURL(String(decoding: value, as: UTF8.self))
             }
         }.map(answer.headers.name)
     }

@@ -4,7 +4,7 @@ extension PagePlan {
     /// - Returns: also one sentence about each thing that was found out, without a full stop.
     /// - Throws: `decoding` where the answer does not tell, saying what to set.
     static func make(
-        _ options: Pagination, _ answer: PageAnswer
+        _ options: Pagination, _ answer: PageAnswer, _ first: RequestURL
     ) throws(NightjarError) -> (plan: PagePlan, guessed: [String]) {
         let hints = PageHints(answer: answer)
         var guessed: [String] = []
@@ -21,18 +21,20 @@ extension PagePlan {
         plan.more = options.more
         plan.total = options.total
         switch options.style {
-        case .guess: try plan.guess(options, hints, &guessed)
+        case .guess: try plan.guess(options, hints, first, &guessed)
         case .page: plan.parameter = options.parameter ?? "page"
         case .offset: plan.parameter = options.parameter ?? "offset"
-        case .header: plan.parameter = options.parameter ?? ""
+        case .header:
+            plan.parameter = options.parameter ?? ""
+            plan.header = options.header ?? ""
         case .cursor:
             if plan.next == nil, let known = hints.cursor() {
                 plan.next = known.pointer
                 guessed.append("the cursor is at \(quoted(known.pointer.description))")
             }
-            let usual = options.parameter == nil ? PageHints.parameter(for: plan.next) : nil
-            plan.parameter = options.parameter ?? usual ?? "cursor"
-            if let usual, usual != "cursor" { guessed.append("the query item \(quoted(usual)) takes it") }
+            let parameter = options.cursorParameter(usual: PageHints.parameter(for: plan.next))
+            plan.parameter = parameter.name
+            if parameter.isGuessed { guessed.append("the query item \(quoted(parameter.name)) takes it") }
         case .next:
             if plan.next == nil, let pointer = hints.url()?.pointer ?? hints.unclear() {
                 plan.next = pointer
@@ -44,7 +46,7 @@ extension PagePlan {
     }
 
     private mutating func guess(
-        _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
+        _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) throws(NightjarError) {
         if let next { return try guessKind(of: next, options, hints, &guessed) }
         if LinkField.next(in: hints.answer.links) != nil {
@@ -59,10 +61,12 @@ extension PagePlan {
             guessed.append("the URL of the next page is at \(quoted(url.pointer.description))")
             heedFlag(hints, &guessed)
         } else if let cursor, cursor.goesOn || hints.moreFlag() == nil {
-            adopt(cursor.pointer, options.parameter ?? cursor.parameter, &guessed)
+            adopt(cursor.pointer, options.cursorParameter(usual: cursor.parameter).name, &guessed)
             heedFlag(hints, &guessed)
-        } else if !guessLastItem(options, hints, &guessed), !guessNumbers(options, hints, &guessed) {
-            try endAfterOne(hints, &guessed)
+        } else if !guessLastId(options, hints, &guessed), !guessLastItem(options, hints, first, &guessed),
+            !guessNumbers(options, hints, &guessed), !guessField(hints, &guessed)
+        {
+            try guessByRequest(options, hints, first, &guessed)
         }
     }
 
@@ -90,13 +94,37 @@ extension PagePlan {
             guessed.append("what is at \(quoted(pointer.description)) is the URL of the next page")
             return
         }
-        adopt(pointer, options.parameter ?? PageHints.parameter(for: pointer) ?? "cursor", &guessed)
+        adopt(pointer, options.cursorParameter(usual: PageHints.parameter(for: pointer)).name, &guessed)
+    }
+
+    /// `has_more`, and `last_id` beside it: OpenAI's way.
+    private mutating func guessLastId(
+        _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
+    ) -> Bool {
+        guard let flag = options.more ?? hints.moreFlag(), let id = hints.lastId() else { return false }
+        more = flag
+        adopt(id, options.cursorParameter(usual: "after").name, &guessed)
+        guessed.append("\(quoted(flag.description)) tells whether more follows")
+        return true
+    }
+
+    /// A header field with the URL of the next page, which is no Link field.
+    private mutating func guessField(_ hints: PageHints, _ guessed: inout [String]) -> Bool {
+        guard let name = hints.nextField(withURL: true) else { return false }
+        style = .header
+        header = name
+        guessed.append("the header field \(quoted(name)) has the URL of the next page")
+        return true
     }
 
     /// `has_more`, and the next page begins behind the last item of this one: Stripe's way.
     private mutating func guessLastItem(
-        _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
+        _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) -> Bool {
+        var counted = self
+        if counted.adoptNumber(options, first), !PageHints.cursorNames.contains(where: options.declares) {
+            return false
+        }
         guard let flag = options.more ?? hints.moreFlag(), let list = hints.answer.find(items),
             let last = hints.answer.ranges.elements(of: list, limit: PageReading.maximumElements)?.last
         else { return false }
@@ -106,7 +134,7 @@ extension PagePlan {
         style = .cursor
         more = flag
         lastItem = id
-        parameter = options.parameter ?? "starting_after"
+        parameter = options.cursorParameter(usual: "starting_after").name
         guessed.append("\(quoted(flag.description)) tells whether more follows")
         guessed.append("the query item \(quoted(parameter)) takes the id of the last item")
         return true
@@ -123,14 +151,14 @@ extension PagePlan {
             last = hints.lastPage()
             more = flag
             self.total = last == nil && flag == nil ? total : options.total
-            parameter = options.parameter ?? "page"
+            parameter = options.parameter ?? PageHints.pageNames.first(where: options.declares) ?? "page"
             guessed.append("the number of the page is at \(quoted(page.description))")
         } else if let offset = hints.offset(), let name = offset.tokens.last, total != nil || flag != nil {
             style = .offset
             number = offset
             more = flag
             self.total = total
-            parameter = options.parameter ?? name
+            parameter = options.parameter ?? offsetName(options, usual: name)
             guessed.append("the place of the first item is at \(quoted(offset.description))")
         } else {
             return false
@@ -139,27 +167,78 @@ extension PagePlan {
         return true
     }
 
-    /// Nothing says how it goes on: that is well where nothing says that it does.
-    private mutating func endAfterOne(_ hints: PageHints, _ guessed: inout [String]) throws(NightjarError) {
+    private func offsetName(_ options: Pagination, usual: String) -> String {
+        if options.declares(usual) { return usual }
+        return PageHints.offsetNames.first(where: options.declares) ?? usual
+    }
+
+    /// The response does not tell how the list goes on. Where it tells that more follows, the first request or its endpoint
+    /// may have the query item that asks for the next page.
+    ///
+    /// - Throws: `decoding` where more follows, or may follow, and the next request is unknown.
+    private mutating func guessByRequest(
+        _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
+    ) throws(NightjarError) {
         let elements = hints.answer.find(items).flatMap {
             hints.answer.ranges.elements(of: $0, limit: PageReading.maximumElements)
         }
         let count = elements?.count ?? 0
+        let hints = PageHints(answer: hints.answer, reached: PageHints.reached(first, options, count))
         if let pointer = hints.unclear() {
             throw NightjarError(
                 .decoding,
                 "how the list goes on cannot be guessed: what page 1 has at \(quoted(pointer.description)) is no URL; "
-                    + "set style, next and parameter")
+                    + "set style, next and param")
         }
-        if let reason = hints.whatGoesOn(count: count) {
+        let asked = PageHints.askedSize(first, options)
+        guard let reason = hints.whatGoesOn(count: count) ?? hints.fullPage(count, asked: asked) else {
+            let flag = options.more ?? hints.moreFlag()
+            guessed.append(
+                flag.map { "\(quoted($0.description)) says that nothing follows, so it is the whole list" }
+                    ?? "nothing in the answer says that more follows, so it is the whole list")
+            return
+        }
+        guard count > 0, adoptNumber(options, first) else {
             throw NightjarError(
-                .decoding, "how the list goes on cannot be guessed, though \(reason.dropPage); set style and parameter")
+                .decoding, "how the list goes on cannot be guessed, though \(reason.dropPage); set style and param")
         }
-        guessed.append("nothing in the answer says that more follows, so it is the whole list")
+        more = options.more ?? hints.moreFlag()
+        total = options.total ?? (more == nil && style == .offset ? hints.total() : nil)
+        guessed.append("\(reason.dropPage)")
+        guessed.append("the query item \(quoted(parameter)) asks for the next")
+    }
+
+    /// The query item of the first request, or of its endpoint, that has the place or the number of a page.
+    private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
+        func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageAnswer.count) != nil }
+        func startsAtFirst(_ name: String) -> Bool {
+            options.declared.contains { $0.name == name && $0.start == options.first }
+        }
+        let (offsets, pages) = (PageHints.offsetNames, PageHints.pageNames)
+        if let name = options.parameter {
+            style = offsets.contains(name) ? .offset : .page
+            parameter = name
+            return style == .offset || isNumber(name) || startsAtFirst(name)
+        }
+        if let name = offsets.first(where: isNumber) {
+            (style, parameter) = (.offset, name)
+        } else if let name = pages.first(where: isNumber) {
+            (style, parameter) = (.page, name)
+        } else if let name = offsets.first(where: options.declares) {
+            (style, parameter) = (.offset, name)
+        } else if let name = pages.first(where: startsAtFirst) {
+            (style, parameter) = (.page, name)
+        } else {
+            return false
+        }
+        return true
     }
 }
 
 extension String {
     /// "page 1 says" for "it says".
-    fileprivate var dropPage: String { hasPrefix("it ") ? "page 1 " + dropFirst(3) : self }
+    fileprivate var dropPage: String {
+        if hasPrefix("it ") { return "page 1 " + dropFirst(3) }
+        return hasPrefix("its ") ? "page 1's " + dropFirst(4) : self
+    }
 }

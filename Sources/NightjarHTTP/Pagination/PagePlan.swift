@@ -7,6 +7,8 @@ struct PagePlan: Sendable, Equatable {
     var next: JSONPointer?
     /// The query item of the style.
     var parameter = ""
+    /// Of style header: the field of the response.
+    var header = ""
     /// The cursor is what this names in the last item: no member of the answer has it.
     var lastItem: JSONPointer?
     var more: JSONPointer?
@@ -36,6 +38,20 @@ enum PagePosition: Sendable, Equatable {
     struct Item: Sendable, Equatable {
         var name: String
         var value: String
+    }
+
+    /// Nil for positions that may be repeated: the end, and those that the caller sets.
+    var fingerprint: FingerprintSet.Fingerprint? {
+        let text: String
+        switch self {
+        case .first, .query, .end: return nil
+        case .page(let number): text = "page \(number)"
+        case .offset(let offset): text = "offset \(offset)"
+        case .cursor(let cursor): text = "cursor \(cursor)"
+        case .token(let token): text = "token \(token)"
+        case .url(let url): text = "url \(url.origin.description)\(url.target)"
+        }
+        return FingerprintSet.Fingerprint(Array(text.utf8))
     }
 }
 

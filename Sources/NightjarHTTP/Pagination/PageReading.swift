@@ -99,23 +99,31 @@ struct PageReading {
     /// Texts, numbers and truths that come again in the same order, none as another: fewer may by chance.
     private static let fewestTelling = 3
 
-    /// What a page is together with how it goes on.
-    func turn(_ next: Next, behind whole: FingerprintSet.Fingerprint) -> FingerprintSet.Fingerprint {
-        var turn = FingerprintSet.Fold()
-        turn.add(whole)
-        let text =
-            switch next {
-            case .end: "end"
-            case .url(let text): "url \(text)"
-            case .position(.page(let number)): "page \(number)"
-            case .position(.offset(let offset)): "offset \(offset)"
-            case .position(.cursor(let cursor)): "cursor \(cursor)"
-            case .position(.token(let token)): "token \(token)"
-            // No answer says these.
-            case .position(.first), .position(.url), .position(.query), .position(.end): ""
+    /// Whether a page that repeats the position `next` is the end of the list and not a loop: it has no items, the pages
+    /// before it had some, and its request used the same position. Some servers end a feed so.
+    func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
+        guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
+        return try moreFollows() != true
+    }
+
+    /// The page leads to a page that was loaded before.
+    ///
+    /// - Parameter isSame: that page is this one.
+    func unmoved(isSame: Bool) -> NightjarError {
+        let page = isSame ? "itself" : "an earlier page"
+        let why =
+            switch plan.style {
+            case .page, .offset:
+                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, or total or more"
+            case .cursor:
+                "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to the query "
+                    + "item that takes the cursor"
+            case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
+                "the server ignores the token or repeats it; set param or request_header to what takes the token"
+            default: "the server leads back to where it was"
             }
-        turn.add(FingerprintSet.Fingerprint(Array(text.utf8)))
-        return turn.result
+        return NightjarError(
+            .protocol, "page \(place.number) names \(page) as the next page, so the list would never end: \(why)")
     }
 
     func repeated(ofPrevious isPrevious: Bool) -> NightjarError {
@@ -131,8 +139,8 @@ struct PageReading {
         let why =
             switch plan.style {
             case .page, .offset:
-                "the server does not heed the query item \(quoted(plan.parameter)), or begins anew behind its last page; "
-                    + "set parameter, or total or more"
+                "the server ignores the query item \(quoted(plan.parameter)), or starts again after its last page; "
+                    + "set param, or total or more"
             default: "the server leads back to where it was"
             }
         return NightjarError(.protocol, "\(what), \(how): \(why)")
@@ -174,12 +182,19 @@ struct PageReading {
             let what = "a Link field with rel=next"
             return LinkField.speaksOfPages(answer.links) ? try end(more, "not \(what)") : try absent(count, more, what)
         case .header:
-            let name = options.header ?? ""
+            let name = plan.header
             guard let token = answer.headers[name] else {
                 return try absent(count, more, "a header field \(quoted(name))")
             }
-            return token.isEmpty
-                ? try end(more, "no token in its header field \(quoted(name))") : .position(.token(token))
+            guard !token.isEmpty else { return try end(more, "no token in its header field \(quoted(name))") }
+            if options.requestHeader != nil || !plan.parameter.isEmpty { return .position(.token(token)) }
+            guard PageHints.isURL(token) else {
+                throw NightjarError(
+                    .decoding,
+                    "page \(place.number) has no URL in its header field \(quoted(name)); set param or request_header to "
+                        + "what sends its value back")
+            }
+            return .url(token)
         }
     }
 
@@ -236,7 +251,7 @@ struct PageReading {
             return try end(more, "not \(what)" + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
         }
         guard place.position == .first else { return .end }
-        let hints = PageHints(answer: answer)
+        let hints = PageHints(answer: answer, reached: PageHints.reached(first, options, count))
         let leavesOut = plan.next.map(hints.leavesOut) ?? (holderIsThere: false, isKnown: false)
         if leavesOut.holderIsThere { return .end }
         let place = plan.next.map { " at \(quoted($0.description))" } ?? ""
@@ -247,18 +262,11 @@ struct PageReading {
         }
         if leavesOut.isKnown || count == 0 { return .end }
         if let total = try total(), count >= total { return .end }
-        if count < askedSize ?? PageHints.smallestPage { return .end }
+        if count < PageHints.askedSize(first, options) ?? PageHints.smallestPage { return .end }
         throw NightjarError(
             .decoding,
             "style \(name) does not fit: page 1 has not \(what)\(place), and nothing in it says that its \(count) items "
                 + "are all; set style, or size, total or more where this is how the server ends its lists")
-    }
-
-    /// How many items a page was asked to have.
-    private var askedSize: Int? {
-        if let size = options.size { return size }
-        return PageHints.sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageAnswer.count) }.filter { $0 > 0 }
-            .min()
     }
 
     private func moreFollows() throws(NightjarError) -> Bool? {

@@ -74,6 +74,7 @@ struct PageStateOrigin: Sendable {
             JSONValue.Member("style", .string(plan.style.rawValue)), .init("items", .string(plan.items.description)),
         ]
         if !plan.parameter.isEmpty { members.append(.init("parameter", .string(plan.parameter))) }
+        if !plan.header.isEmpty { members.append(.init("header", .string(plan.header))) }
         for (name, path) in PageStateOrigin.pointers {
             if let pointer = plan[keyPath: path] { members.append(.init(name, .string(pointer.description))) }
         }
@@ -190,7 +191,7 @@ struct PageStateOrigin: Sendable {
     }
 
     private func readPlan(_ value: JSONValue, _ options: Pagination) throws(NightjarError) -> PagePlan {
-        try PageStateOrigin.check(value, ["style", "items", "parameter"] + PageStateOrigin.pointers.map(\.0))
+        try PageStateOrigin.check(value, ["style", "items", "parameter", "header"] + PageStateOrigin.pointers.map(\.0))
         guard case .string(let name) = value["style"], let style = Pagination.Style(rawValue: name) else {
             throw PageStateOrigin.damaged
         }
@@ -204,6 +205,11 @@ struct PageStateOrigin: Sendable {
         switch value["parameter"] {
         case nil: break
         case .string(let parameter): plan.parameter = options.parameter ?? parameter
+        default: throw PageStateOrigin.damaged
+        }
+        switch value["header"] {
+        case nil: plan.header = options.header ?? ""
+        case .string(let header): plan.header = options.header ?? header
         default: throw PageStateOrigin.damaged
         }
         for (name, path) in PageStateOrigin.pointers {

@@ -34,6 +34,19 @@ extension PageWalk {
         return PageTarget(items.isEmpty ? first : try first.setting(items))
     }
 
+    func position(_ next: PageReading.Next, from url: RequestURL) throws(NightjarError) -> PagePosition {
+        switch next {
+        case .position(let position): position
+        case .url(let text): .url(try followed(text, from: url))
+        case .end: .end
+        }
+    }
+
+    static func sentence(_ parts: [String]) -> String {
+        guard let last = parts.last, parts.count > 1 else { return parts.first ?? "" }
+        return parts.dropLast().joined(separator: ", ") + " and " + last
+    }
+
     /// The URL of the next page, as an answer has it.
     ///
     /// - Throws: `protocol` for one that is none.
@@ -81,37 +94,45 @@ extension PageWalk {
             throw NightjarError(
                 .protocol,
                 "the list cannot be followed: its next page is at \(quoted(url.origin.description)) and not at "
-                    + "\(quoted(first.origin.description)); name it in allowedOrigins (allow_origins) to go there, "
+                    + "\(quoted(first.origin.description)); name it in allow_origins to go there, "
                     + "without credentials")
         }
     }
+
+    // MARK: Bounds
+
+    /// A server that answers so often without an item is taken for one that never will. Filters that are applied behind the
+    /// paging leave pages empty, dozens in a row at most.
+    static let maximumEmptyPages = 1000
+    /// Pages whose items have nothing of their own and were met before: a server that gives so many in a row is taken for one
+    /// that gives no others. Measured values stay the same for long, and each page has dozens of them.
+    static let maximumMetInARow = 100
+    /// How servers answer who asks for a page behind the last.
+    static let saysThereIsNone = [400, 404, 410, 416, 422]
 }
 
 extension Pagination {
     /// - Throws: `invalid_argument`, saying what does not go together.
     func check() throws(NightjarError) {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
-        if maximumPages < 1 { throw refuse("maximumPages (max_pages) is \(maximumPages); it must be at least 1") }
-        if maximumItems < 1 { throw refuse("maximumItems (max_items) is \(maximumItems); it must be at least 1") }
+        if maximumPages < 1 { throw refuse("max_pages must be at least 1, got \(maximumPages)") }
+        if maximumItems < 1 { throw refuse("max_items must be at least 1, got \(maximumItems)") }
         if first < 0 || first > Pagination.largestFirst {
-            throw refuse("the number of the first page is \(first); it must be from 0 to \(Pagination.largestFirst)")
+            throw refuse("first must be between 0 and \(Pagination.largestFirst), got \(first)")
         }
         if prefetch < 0 || prefetch > Pagination.largestPrefetch {
-            throw refuse("prefetch is \(prefetch); it must be from 0 to \(Pagination.largestPrefetch)")
+            throw refuse("prefetch must be between 0 and \(Pagination.largestPrefetch), got \(prefetch)")
         }
-        if let size, size < 1 { throw refuse("the size of a page is \(size); it must be at least 1") }
+        if let size, size < 1 { throw refuse("size must be at least 1, got \(size)") }
         if style == .header {
             guard let header, FieldSyntax.isToken(header.utf8) else {
-                throw refuse("style header needs header: the name of the field that has the token")
-            }
-            guard requestHeader != nil || parameter != nil else {
-                throw refuse("style header needs requestHeader or parameter: what sends the token back")
+                throw refuse("style header needs header: the name of the response's field that tells the next page")
             }
         }
         if let requestHeader, !FieldSyntax.isToken(requestHeader.utf8) {
-            throw refuse("requestHeader is \(quoted(requestHeader)), which is no name of a header field")
+            throw refuse("request_header must be the name of a header field, got \(quoted(requestHeader))")
         }
-        if parameter == "" { throw refuse("parameter is empty; name the query item, or leave it out") }
+        if parameter == "" { throw refuse("param is empty; name the query item, or leave it out") }
         _ = try origins()
     }
 

@@ -41,7 +41,15 @@ import NIOCore
 /// In the last case a list of page or offset that ends by `total` or its last page, with no page that differs from the first,
 /// is asked for one page more: a server that heeds the number has none (or answers that there is none), one that does not
 /// gives the same again. Of page and offset, less than a full page that comes again at once is the end: the tail of a list that
-/// grows in front while it is read. Pages without items are passed over, but for style custom, and not without bound.
+/// grows in front while it is read.
+///
+/// The position must change from page to page, whatever the items are: a next page that was loaded before is an error. One
+/// case is the end of the list: a page without items, after pages with items, that repeats its own cursor. The rule does not
+/// apply to style custom, where the caller decides.
+///
+/// Pages without items are given, because their response can matter. Two kinds are not given: the empty page by which a list
+/// of style page or offset ends, and a repeated tail. A server may send ``maximumEmptyPages`` pages without new items in a
+/// row. The response 304 (Not Modified) to the first request is a page without items, and the list ends there.
 ///
 /// Errors: `decoding` for an answer that is not as the options have it, `protocol` for a server that repeats itself or
 /// leads elsewhere, `too_large` for the bounds.
@@ -82,26 +90,9 @@ public struct PageWalk: Sendable {
     private var wasAsked = false
 
     private(set) var plan: PagePlan?
-    /// Whether items of this list were met.
-    private var known = FingerprintSet()
-    /// Of each page with items, what they were: 16 to 37 bytes a page, so up to 4 MB with ``Pagination/maximumPages`` as
-    /// it is unless set.
-    private var pages = FingerprintSet()
-    /// Of each page with items, where items have no key: what they were, and how it went on from there. As large.
-    private var turns = FingerprintSet()
-    /// Pages with items, and how many of them in a row, up to the last, had those of an earlier one.
-    private var filledPages = 0
-    private var metInARow = 0
+    private var history = PageHistory()
     /// The page at the frontier is behind the end of the list, if the server heeds what page it is asked for.
     private var isBeyond = false
-    /// Of the page loaded last.
-    private var previous: FingerprintSet.Fingerprint?
-    /// Elements of the largest page so far.
-    private var largestPage = 0
-    /// In a row, those without anything to give.
-    private var emptyPages = 0
-    /// Items given or ready.
-    private var itemCount = 0
     private var given: SavedPlace
 
     /// What was found out and not told, as one sentence; empty where nothing was.
@@ -139,14 +130,22 @@ public struct PageWalk: Sendable {
 
     /// The answer to what was to be loaded.
     ///
-    /// - Parameter url: the one that answered.
-    public mutating func answered(_ headers: Headers, body: ByteBuffer, at url: RequestURL) -> [Action] {
+    /// - Parameters:
+    ///   - status: of the response, which the call accepted.
+    ///   - url: the one that answered.
+    public mutating func answered(
+        _ headers: Headers, status: Int = 200, body: ByteBuffer, at url: RequestURL
+    ) -> [Action] {
         guard isLoading, case .at(let place) = frontier else { return [] }
         isLoading = false
         do throws(NightjarError) {
-            try body.withUnsafeReadableBytes { bytes in
-                Result { () throws(NightjarError) in try take(bytes, headers, at: url, place) }
-            }.get()
+            if status == 304, options.style != .custom {
+                try takeUnmodified(place)
+            } else {
+                try body.withUnsafeReadableBytes { bytes in
+                    Result { () throws(NightjarError) in try take(bytes, headers, at: url, place) }
+                }.get()
+            }
         } catch {
             guard asks > 0 else {
                 held = error
@@ -225,14 +224,8 @@ public struct PageWalk: Sendable {
         ready = []
         held = nil
         plan = nil
-        known = FingerprintSet()
-        pages = FingerprintSet()
-        turns = FingerprintSet()
-        (filledPages, metInARow, isBeyond) = (0, 0, false)
-        previous = nil
-        emptyPages = 0
-        largestPage = 0
-        itemCount = 0
+        history = PageHistory()
+        isBeyond = false
         explanation = ""
         wasAsked = asks > 0
         frontier = .at(PagePlace())
@@ -311,8 +304,8 @@ public struct PageWalk: Sendable {
         guard place.number <= options.maximumPages else {
             throw NightjarError(
                 .tooLarge,
-                "the list has more than \(options.maximumPages) pages, with \(itemCount) items so far; "
-                    + "raise maximumPages (max_pages) to go on")
+                "the list has more than \(options.maximumPages) pages, with \(history.itemCount) items so far; "
+                    + "raise max_pages to continue")
         }
         let target = try target(of: place.position)
         isLoading = true
@@ -335,95 +328,112 @@ public struct PageWalk: Sendable {
             headers: headers, ranges: ranges, document: isBlank ? nil : ranges.document, number: place.number)
         var guessed: [String] = []
         let plan: PagePlan
-        if let known = self.plan { plan = known } else { (plan, guessed) = try PagePlan.make(options, answer) }
+        if let known = self.plan {
+            plan = known
+        } else {
+            (plan, guessed) = try PagePlan.make(options, answer, first)
+        }
         let reading = PageReading(options: options, plan: plan, answer: answer, place: place, first: first)
         let elements = try reading.elements()
         let print = try reading.prints(elements)
-        let isPrevious = !elements.isEmpty && print.whole == previous
-        // Where places are counted and the list grows in front, its last items come again and again, as less than a page.
-        let isTail = isPrevious && reading.countsPlaces && elements.count < largestPage
-        let isMet = !isTail && !elements.isEmpty && pages.contains(print.whole)
-        if isMet, isBeyond || reading.areTelling(elements) { throw reading.repeated(ofPrevious: isPrevious) }
-
-        var next = isTail ? .end : try reading.next(elements)
-        let turn = next.map { reading.turn($0, behind: print.whole) }
-        if isMet, let turn, turns.contains(turn) { throw reading.repeated(ofPrevious: isPrevious) }
-        if isMet, metInARow >= PageWalk.maximumMetInARow { throw reading.repeated(inARow: metInARow + 1) }
-        var asksBeyond = false
-        if isMet, next == .end, metInARow + 1 == filledPages, let beyond = try reading.beyond(elements) {
-            (next, asksBeyond) = (beyond, true)
-        }
-        var behind = place.next
-        behind.seen += elements.count
-        if let next { behind.position = try position(next, from: url) }
-
-        let kept = isTail ? [] : keep(print.keys, of: elements.count, from: place.skip)
-        guard itemCount + kept.count <= options.maximumItems else {
-            throw NightjarError(
-                .tooLarge,
-                "the list has more than \(options.maximumItems) items, and \(itemCount) were given; "
-                    + "raise maximumItems (max_items) to go on")
-        }
-        guard !kept.isEmpty || emptyPages < PageWalk.maximumEmptyPages || next == .end else {
-            throw NightjarError(
-                .protocol,
-                "\(emptyPages + 1) pages in a row brought no item, and the server says that more follow")
-        }
-        largestPage = max(largestPage, elements.count)
-        itemCount += kept.count
-        for key in print.keys { _ = known.insert(key) }
-        previous = print.whole
-        if !elements.isEmpty {
-            _ = pages.insert(print.whole)
-            if options.key == nil, let turn { _ = turns.insert(turn) }
-            filledPages += 1
-            metInARow = isMet ? metInARow + 1 : 0
-        }
-        isBeyond = asksBeyond
-        emptyPages = kept.isEmpty ? emptyPages + 1 : 0
+        let meeting = history.meeting(print.whole, of: elements.count, countsPlaces: reading.countsPlaces)
+        let step = try step(from: reading, elements, meeting, at: url)
+        let kept =
+            if meeting.isTail { [Int]() } else if options.key != nil {
+                history.unmet(print.keys, from: place.skip)
+            } else {
+                Array(min(place.skip, elements.count)..<elements.count)
+            }
+        try checkBounds(kept.count, ends: step.next == .end)
+        history.note(print, of: elements.count, kept: kept.count, isMet: meeting.isMet)
+        isBeyond = step.asksBeyond
         if answer.document != nil { self.plan = plan }
         if !guessed.isEmpty { explanation = "guessed: " + PageWalk.sentence(guessed) }
-        let saved = SavedPlace(place: place, skip: place.skip, plan: plan)
-        let after = next == nil ? nil : SavedPlace(place: behind, skip: 0, plan: plan)
-        if !kept.isEmpty || options.style == .custom {
+        // A page that only ends a numbered list has nothing to give.
+        let onlyEnds =
+            (elements.isEmpty || meeting.isTail) && reading.countsPlaces && step.next == .end && place.number > 1
+        if !onlyEnds {
             ready.append(
                 WalkedPage(
                     number: place.number, items: kept.map { elements[$0] }, indices: kept, count: elements.count,
-                    place: saved, after: after, origin: origin))
+                    place: SavedPlace(place: place, skip: place.skip, plan: plan),
+                    after: step.next == nil ? nil : SavedPlace(place: step.place, skip: 0, plan: plan), origin: origin))
         }
-        if next == nil {
+        if step.next == nil {
             frontier = .undecided(place, answered: url)
         } else {
-            frontier = behind.position == .end ? .end : .at(behind)
+            frontier = step.place.position == .end ? .end : .at(step.place)
         }
     }
 
-    /// Places of the elements that are given: those that were not met before.
-    private func keep(_ keys: [FingerprintSet.Fingerprint], of count: Int, from skip: Int) -> [Int] {
-        guard options.key != nil else { return Array(min(skip, count)..<count) }
-        var onPage = FingerprintSet()
-        return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }
+    /// From one page to the next.
+    private struct Step {
+        /// Nil: the caller decides.
+        var next: PageReading.Next?
+        /// Of the next page; its position is set where `next` is.
+        var place: PagePlace
+        /// The next page is behind the end of the list, if the server uses the number.
+        var asksBeyond = false
     }
 
-    private func position(_ next: PageReading.Next, from url: RequestURL) throws(NightjarError) -> PagePosition {
-        switch next {
-        case .position(let position): position
-        case .url(let text): .url(try followed(text, from: url))
-        case .end: .end
+    /// - Throws: `protocol` for a list that repeats itself, and for a next page that was loaded before.
+    private mutating func step(
+        from reading: PageReading, _ elements: [Range<Int>], _ meeting: PageHistory.Meeting, at url: RequestURL
+    ) throws(NightjarError) -> Step {
+        let place = reading.place
+        func repeated() -> NightjarError { reading.repeated(ofPrevious: meeting.isPrevious) }
+        if meeting.isMet, isBeyond || reading.areTelling(elements) { throw repeated() }
+        var step = Step(next: meeting.isTail ? .end : try reading.next(elements), place: place.next)
+        let metInARow = history.metInARow + 1
+        if meeting.isMet, metInARow > PageWalk.maximumMetInARow { throw reading.repeated(inARow: metInARow) }
+        if meeting.isMet, step.next == .end, metInARow == history.filledPages,
+            let beyond = try reading.beyond(elements)
+        {
+            (step.next, step.asksBeyond) = (beyond, true)
+        }
+        step.place.seen += elements.count
+        guard let next = step.next else { return step }
+        step.place.position = try position(next, from: url)
+        let current = place.position == .first ? PagePosition.url(first) : place.position
+        guard history.isVisited(step.place.position, after: current) else { return step }
+        guard try reading.endsByRepeating(step.place.position, elements) else {
+            throw meeting.isMet ? repeated() : reading.unmoved(isSame: step.place.position == current)
+        }
+        step.next = .end
+        step.place.position = .end
+        return step
+    }
+
+    /// - Throws: `too_large` for more items than ``Pagination/maximumItems``; `protocol` for too many pages without any.
+    private func checkBounds(_ kept: Int, ends: Bool) throws(NightjarError) {
+        guard history.itemCount + kept <= options.maximumItems else {
+            throw NightjarError(
+                .tooLarge,
+                "the list has more than \(options.maximumItems) items, and \(history.itemCount) were given; "
+                    + "raise max_items to continue")
+        }
+        guard kept > 0 || history.emptyPages < PageWalk.maximumEmptyPages || ends else {
+            throw NightjarError(
+                .protocol,
+                "\(history.emptyPages + 1) pages in a row brought no item, and the server says that more follow")
         }
     }
 
-    private static func sentence(_ parts: [String]) -> String {
-        guard let last = parts.last, parts.count > 1 else { return parts.first ?? "" }
-        return parts.dropLast().joined(separator: ", ") + " and " + last
+    /// The response 304 to a condition that the caller set: the list is not modified.
+    private mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
+        guard place.number == 1 else {
+            throw NightjarError(
+                .decoding,
+                "page \(place.number) has status 304 and no content; send conditional header fields only for lists of one "
+                    + "page")
+        }
+        var behind = place.next
+        behind.position = .end
+        let saved = SavedPlace(place: place, skip: place.skip, plan: nil)
+        ready.append(
+            WalkedPage(
+                number: 1, items: [], indices: [], count: 0, place: saved,
+                after: SavedPlace(place: behind, skip: 0, plan: nil), origin: origin))
+        frontier = .end
     }
-
-    /// A server that answers so often without an item is taken for one that never will. Filters that are applied behind the
-    /// paging leave pages empty, dozens in a row at most.
-    static let maximumEmptyPages = 1000
-    /// Pages whose items have nothing of their own and were met before: a server that gives so many in a row is taken for one
-    /// that gives no others. Measured values stay the same for long, and each page has dozens of them.
-    static let maximumMetInARow = 100
-    /// How servers answer who asks for a page behind the last.
-    private static let saysThereIsNone = [400, 404, 410, 416, 422]
 }

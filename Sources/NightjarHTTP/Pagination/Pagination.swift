@@ -1,4 +1,7 @@
 /// How a list goes on from one answer to the next.
+///
+/// Messages of errors use the names of these options in Lua, in JSON and in endpoint descriptions: `param`, `size_param`,
+/// `request_header`, `max_pages`, `max_items` and `allow_origins`.
 public struct Pagination: Sendable {
     public enum Style: String, Sendable, CaseIterable {
         /// Found out from the first answer, and said.
@@ -15,7 +18,8 @@ public struct Pagination: Sendable {
         case link
         /// The URL of the next page in the body.
         case next
-        /// A token in a header field of the answer, sent back in a query item or a header field.
+        /// A token in a header field of the response, sent back in a query item or a header field. Without
+        /// ``parameter`` and ``requestHeader`` the field has the URL of the next page.
         case header
         /// The caller says, after each page, how it goes on.
         case custom
@@ -39,7 +43,8 @@ public struct Pagination: Sendable {
     public var first = 1
     /// Of ``Style/header``: the field of the answer that has the token.
     public var header: String?
-    /// Of ``Style/header``: the field of the request that sends it back; nil: ``parameter`` does.
+    /// Of ``Style/header``: the field of the request that sends the token back; nil: ``parameter`` does, or the field of the
+    /// response has the URL of the next page.
     public var requestHeader: String?
     /// Where the answer says whether more follows (true or false); nil: it does not. False ends the list, and true where
     /// the answer does not tell how it goes on is an error.
@@ -53,6 +58,9 @@ public struct Pagination: Sendable {
     public var maximumItems = 10_000_000
     /// Other origins that a next page may be of; they get no credentials.
     public var allowedOrigins: [String] = []
+
+    /// Of the endpoint whose list it is.
+    var declared: [DeclaredParameter] = []
 
     /// Pages that wait in memory for who asks, at most.
     public static let largestPrefetch = 64

@@ -64,7 +64,6 @@ private func converse(
                 owed -= 1
                 given += page.items.count
                 require(page.items.count == page.indices.count, "items and places")
-                require(options.style == .custom || !page.items.isEmpty, "an empty page")
                 require(given <= options.maximumItems, "too many items")
                 checkState(page.state(consumed: Int(seed) % (page.items.count + 2)), options, first)
             case .end, .fail: owed -= 1

@@ -28,6 +28,21 @@ import Testing
         }
     }
 
+    @Test func aMemberOfTheBodyIsNoParameter() throws {
+        var operation = Operation("createChatCompletion", .post, "/chat/completions")
+        let schema = try schema(
+            #"{"type":"object","properties":{"messages":{"type":"array"},"model":{"type":"string"}}}"#)
+        operation.content = RequestContent([.init("application/json", schema: schema)])
+        operation.parameters = [Parameter("message", in: .query)]
+        #expect(
+            message(operation, ["messages": .array([])])
+                == "endpoint \"createChatCompletion\" has no parameter \"messages\"; it is a member of the body, so give it "
+                + "there")
+        #expect(operation.memberOfBody(in: ["message": 1, "messages": 2]) == "messages")
+        #expect(operation.memberOfBody(in: ["message": 1, "other": 2]) == nil)
+        #expect(operation.memberOfBody(in: Arguments([("messages", 1)], body: .value(1))) == nil)
+    }
+
     // MARK: What is made
 
     @Test func eachParameterGoesToItsPlace() throws {

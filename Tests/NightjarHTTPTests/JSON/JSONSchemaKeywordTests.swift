@@ -163,6 +163,48 @@ import Testing
         #expect(try told(#"{"lives": 9}"#) == nil)
     }
 
+    /// A failure of `oneOf` names values, not schemas: chat APIs have a discriminator without a mapping.
+    @Test func aFailureNamesTheValuesThatTheSchemasAllow() throws {
+        let schema = try JSONSchema(
+            parsing: ##"""
+                {"oneOf": [{"$ref": "#/$defs/SystemMessage"}, {"$ref": "#/$defs/UserMessage"}, {"$ref": "#/$defs/Tool"}],
+                 "discriminator": {"propertyName": "role"},
+                 "$defs": {
+                   "SystemMessage": {"properties": {"role": {"enum": ["system"]}, "content": {"type": "string"}},
+                                     "required": ["role", "content"]},
+                   "UserMessage": {"allOf": [{"$ref": "#/$defs/SystemLike"}], "required": ["role", "content"]},
+                   "SystemLike": {"properties": {"role": {"$ref": "#/$defs/UserRole"}, "content": {"type": "string"}}},
+                   "UserRole": {"const": "user"},
+                   "Tool": {"properties": {"role": {"enum": ["tool", "function"]}, "id": {"type": "integer"}},
+                            "required": ["role"]}}}
+                """##)
+        func told(_ document: String) throws -> String? {
+            schema.mismatch(in: try JSONValue(parsing: document))?.description
+        }
+        #expect(try told(#"{"role": "user", "content": "hi"}"#) == nil)
+        let roles = #"one of "system", "user", "tool", "function""#
+        #expect(try told(#"{"role": "usr", "content": "hi"}"#) == #"at "/role": expected \#(roles), found "usr""#)
+        #expect(try told(#"{"content": "hi"}"#) == #"at "/role": expected \#(roles), found nothing"#)
+        // The value that a schema allows tells which schema is meant.
+        #expect(try told(#"{"role": "user", "content": 1}"#) == #"at "/content": expected a string, found an integer"#)
+        #expect(try told(#"{"role": "system"}"#) == #"at "/content": expected a string, found nothing"#)
+    }
+
+    @Test func schemasThatDifferInAValueAreToldByThatValue() throws {
+        let schema = try JSONSchema(
+            parsing: #"""
+                {"anyOf": [{"properties": {"type": {"const": "text"}, "text": {"type": "string"}}, "required": ["type"]},
+                           {"properties": {"type": {"const": "image"}, "url": {"type": "string"}}, "required": ["type"]}]}
+                """#)
+        func told(_ document: String) throws -> String? {
+            schema.mismatch(in: try JSONValue(parsing: document))?.description
+        }
+        #expect(try told(#"{"type": "audio"}"#) == #"at "/type": expected one of "text", "image", found "audio""#)
+        #expect(
+            try told(#"{"type": "image", "url": 7}"#)
+                == #"at "/url": expected a string (by schema 2 of 2 in "anyOf"), found an integer"#)
+    }
+
     @Test func aTreeIsCheckedAsDeepAsItGoes() throws {
         let schema = try JSONSchema(
             parsing: ##"{"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false}"##)

@@ -107,7 +107,7 @@ import Testing
         }
         #expect(talk.items.count == 3 && talk.asked.count == 4)
         #expect(
-            talk.message.hasPrefix("page 4 has the items of an earlier page, key for key: the server does not heed"))
+            talk.message.hasPrefix("page 4 has the items of an earlier page, key for key: the server ignores"))
     }
 
     @Test func pagesWithoutItemsMayComeAgain() throws {

@@ -136,15 +136,15 @@ import Testing
             (#"{"a":[1],"b":[2]}"#, #"page 1 has several arrays ("/a", "/b"); set items to the one that is the list"#),
             (
                 #"{"items":[1,2],"total":57}"#,
-                #"how the list goes on cannot be guessed, though page 1 counts 57 items at "/total" and has 2; set style and parameter"#
+                #"how the list goes on cannot be guessed, though page 1 counts 57 items at "/total" and has 2; set style and param"#
             ),
             (
                 #"{"items":[1,2],"has_more":true}"#,
-                #"how the list goes on cannot be guessed, though page 1 says that there is more at "/has_more"; set style and parameter"#
+                #"how the list goes on cannot be guessed, though page 1 says that there is more at "/has_more"; set style and param"#
             ),
             (
                 #"{"items":[1,2],"next":"abc"}"#,
-                #"how the list goes on cannot be guessed: what page 1 has at "/next" is no URL; set style, next and parameter"#
+                #"how the list goes on cannot be guessed: what page 1 has at "/next" is no URL; set style, next and param"#
             ),
         ]
         for (body, message) in cases {

@@ -81,8 +81,8 @@ import Testing
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
-                == "the 101 pages up to page 102 have the items of earlier pages, byte for byte: the server does not heed the "
-                + "query item \"p\", or begins anew behind its last page; set parameter, or total or more")
+                == "the 101 pages up to page 102 have the items of earlier pages, byte for byte: the server ignores the "
+                + "query item \"p\", or starts again after its last page; set param, or total or more")
     }
 
     @Test func roundsOfEqualValuesAreFoundOut() throws {

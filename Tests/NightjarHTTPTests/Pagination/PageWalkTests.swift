@@ -140,7 +140,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 2 pages, with 2 items so far; raise maximumPages (max_pages) to go on")
+                == "the list has more than 2 pages, with 2 items so far; raise max_pages to continue")
     }
 
     @Test func itemsAreBoundedLoudly() throws {
@@ -150,7 +150,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 3 items, and 2 were given; raise maximumItems (max_items) to go on")
+                == "the list has more than 3 items, and 2 were given; raise max_items to continue")
         talk.error = nil
         talk.read { _ in Answer(body: "[3,4]") }
         #expect(talk.error?.kind == .tooLarge && talk.items == ["1", "2"])
@@ -228,12 +228,12 @@ import Testing
             let talk = try next(url)
             #expect(talk.error?.kind == .protocol && talk.asked.count == 1)
             #expect(
-                talk.message.hasSuffix("name it in allowedOrigins (allow_origins) to go there, without credentials"))
+                talk.message.hasSuffix("name it in allow_origins to go there, without credentials"))
         }
         #expect(
             try next("https://evil.example/x").message
                 == "the list cannot be followed: its next page is at \"https://evil.example\" and not at "
-                + "\"https://api.example\"; name it in allowedOrigins (allow_origins) to go there, without credentials"
+                + "\"https://api.example\"; name it in allow_origins to go there, without credentials"
         )
     }
 
@@ -275,22 +275,15 @@ import Testing
 
     @Test func optionsThatMakeNoSenseAreRefused() throws {
         let cases: [(Pagination.Style, (inout Pagination) -> Void, String)] = [
-            (.page, { $0.maximumPages = 0 }, "maximumPages (max_pages) is 0; it must be at least 1"),
-            (.page, { $0.maximumItems = -1 }, "maximumItems (max_items) is -1; it must be at least 1"),
-            (.page, { $0.prefetch = 65 }, "prefetch is 65; it must be from 0 to 64"),
-            (.page, { $0.prefetch = -1 }, "prefetch is -1; it must be from 0 to 64"),
-            (
-                .page, { $0.first = 1 << 31 },
-                "the number of the first page is 2147483648; it must be from 0 to 2147483647"
-            ),
-            (.page, { $0.size = 0 }, "the size of a page is 0; it must be at least 1"),
-            (.page, { $0.parameter = "" }, "parameter is empty; name the query item, or leave it out"),
-            (.header, { _ in }, "style header needs header: the name of the field that has the token"),
-            (
-                .header, { $0.header = "X-N" },
-                "style header needs requestHeader or parameter: what sends the token back"
-            ),
-            (.link, { $0.requestHeader = "a b" }, "requestHeader is \"a b\", which is no name of a header field"),
+            (.page, { $0.maximumPages = 0 }, "max_pages must be at least 1, got 0"),
+            (.page, { $0.maximumItems = -1 }, "max_items must be at least 1, got -1"),
+            (.page, { $0.prefetch = 65 }, "prefetch must be between 0 and 64, got 65"),
+            (.page, { $0.prefetch = -1 }, "prefetch must be between 0 and 64, got -1"),
+            (.page, { $0.first = 1 << 31 }, "first must be between 0 and 2147483647, got 2147483648"),
+            (.page, { $0.size = 0 }, "size must be at least 1, got 0"),
+            (.page, { $0.parameter = "" }, "param is empty; name the query item, or leave it out"),
+            (.header, { _ in }, "style header needs header: the name of the response's field that tells the next page"),
+            (.link, { $0.requestHeader = "a b" }, "request_header must be the name of a header field, got \"a b\""),
         ]
         for (style, change, message) in cases {
             var options = Pagination(style)
