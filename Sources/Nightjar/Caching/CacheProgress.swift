@@ -7,6 +7,8 @@ extension Cache {
     final class Progress {
         let asked: CacheRequest
         let key: CacheKey
+        /// Of the login whose token the request carries; nil: of none.
+        let login: CachePartition?
         let member: SharedFetches.Member
         /// The request without conditions of ours.
         let plain: PreparedRequest
@@ -37,11 +39,13 @@ extension Cache {
         var source = ResponseSource.network
 
         init(
-            _ asked: CacheRequest, _ key: CacheKey, _ member: SharedFetches.Member, _ plain: PreparedRequest,
+            _ asked: CacheRequest, _ key: CacheKey, login: CachePartition?, _ member: SharedFetches.Member,
+            _ plain: PreparedRequest,
             began: RecentWrites.Moment, entries: [CachedEntry], in storage: CacheStorage
         ) {
             self.asked = asked
             self.key = key
+            self.login = login
             self.member = member
             self.plain = plain
             self.began = began

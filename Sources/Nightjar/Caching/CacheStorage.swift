@@ -33,6 +33,7 @@ public final class CacheStorage: Sendable {
     let disk: CacheDisk?
     let counts = Counts()
     let writes = RecentWrites()
+    let heirs = PartitionHeirs()
     private let birth = Fork.generation
 
     /// Whether this is the child of a fork, where the locks may be held by threads that are not there.
@@ -183,9 +184,15 @@ public final class CacheStorage: Sendable {
         disk?.run { $0.invalidate(url: url) }
     }
 
-    func remove(_ key: CacheKey) {
-        memory.remove(key)
-        disk?.run { $0.remove(key) }
+    /// Removes the stored responses of a key that a condition holds for.
+    func remove(_ key: CacheKey, where isGone: @escaping @Sendable (StoredResponse) -> Bool) {
+        for entry in memory.find(key) where isGone(entry.response) { memory.remove(entry) }
+        disk?.run { cache in
+            let entries = cache.find(key)
+            // Also if the index cannot be read now: a removal of the key is remembered and done before the next look-up.
+            guard entries.contains(where: { !isGone($0.response) }) else { return _ = cache.remove(key) }
+            for entry in entries where isGone(entry.response) { cache.remove(entry) }
+        }
     }
 
     /// Forgets what a login has got.

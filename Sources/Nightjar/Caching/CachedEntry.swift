@@ -67,7 +67,7 @@ extension CacheStorage {
         }
         disk?.run { cache in
             for entry in cache.find(key) where entry.response.isSameAnswer(as: before) {
-                if update.isKept { cache.update(entry, update.response) } else { cache.remove(key) }
+                if update.isKept { cache.update(entry, update.response) } else { cache.remove(entry) }
             }
         }
         return updated

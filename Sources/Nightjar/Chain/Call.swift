@@ -110,10 +110,14 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var collectsBody: Bool
     /// Part of an answer is with the caller.
     private(set) var answerIsGone = false
+    /// The total limit has run out, and a stage has been asked to respond all the same.
+    private var hasExpired = false
 
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// An exchange is in progress or waits for its connection, and no stage is waited for.
+    var isExchanging: Bool { question == nil && state != .preparing && state != .finished }
     /// Nanoseconds from the request to what has come last.
     var delay: Int64 { (lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
@@ -193,6 +197,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Gives an answer that a stage has kept, as if it came from a server.
     private func replay(_ stored: StoredExchange, from stage: Int) {
         endAttempt()
+        // Of an exchange that failed, there may be a part of the content.
+        head = nil
+        content = ByteBuffer()
+        collectsBody = task.handlers.body == nil
         decoding = nil
         spring = stage
         beginExchange {
@@ -416,10 +424,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     ///
     /// - Returns: the moment to look again; nil when none is set or the call has ended.
     func checkLimits(_ now: NIODeadline) -> NIODeadline? {
-        if let total = limits.total, total <= now {
-            finish(.failure(Deadline.error(.total, self)))
-            return nil
-        }
+        if let total = limits.total, total <= now { return expire(now) }
         if let idle = idleDeadline, idle <= now, !hasUploadMoved(now) {
             ascend(Deadline.error(.idle, self), from: spring)
             return nil
@@ -428,6 +433,28 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard let total = limits.total else { return idle }
         return min(total, idle ?? total)
     }
+
+    /// The total limit has run out. A stage may respond with what it has: it gets a moment to hand it out.
+    private func expire(_ now: NIODeadline) -> NIODeadline? {
+        let error = Deadline.error(.total, self)
+        if !hasExpired, !answerIsGone {
+            hasExpired = true
+            for link in chain.expired where link.position > above {
+                let verdict = link.ask { $0.expired(error, self) }
+                if case .proceed = verdict { continue }
+                limits.total = now + Call.momentAfterExpiry
+                endAttempt()
+                question = nil
+                carryOut(verdict, from: link.position)
+                return state == .finished ? nil : limits.total
+            }
+        }
+        finish(.failure(error))
+        return nil
+    }
+
+    /// For a response from the disk, after the total limit.
+    private static let momentAfterExpiry = TimeAmount.seconds(1)
 
     /// Whether bytes have left for the peer since this was asked last. Nobody tells when they leave the socket, so it
     /// is looked at when the limit has run out; the first look tells nothing, and another follows soon.

@@ -13,6 +13,8 @@ class Stage: @unchecked Sendable {
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict { .proceed }
     /// A failure below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
+    /// The total limit has run out while a stage below, or the transport, was still at work: the last chance to respond.
+    func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// A whole answer.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
     /// The call is over; nothing can be changed.
@@ -41,6 +43,7 @@ struct StageHooks: OptionSet {
     static let failed = StageHooks(rawValue: 4)
     static let answered = StageHooks(rawValue: 8)
     static let ended = StageHooks(rawValue: 16)
+    static let expired = StageHooks(rawValue: 32)
 }
 
 /// The stages of one client, sorted by what they do, so that a call asks only those who answer.
@@ -69,6 +72,7 @@ final class Chain: @unchecked Sendable {
     let incoming: UnsafeBufferPointer<Link>
     let failed: UnsafeBufferPointer<Link>
     let answered: UnsafeBufferPointer<Link>
+    let expired: UnsafeBufferPointer<Link>
     /// The position below the last stage, where the transport is.
     let bottom: Int
 
@@ -86,11 +90,12 @@ final class Chain: @unchecked Sendable {
         incoming = kept(with(.incoming).reversed())
         failed = kept(with(.failed).reversed())
         answered = kept(with(.answered).reversed())
+        expired = kept(with(.expired).reversed())
         bottom = stages.count
     }
 
     deinit {
-        for links in [outgoing, ended, incoming, failed, answered] { links.deallocate() }
+        for links in [outgoing, ended, incoming, failed, answered, expired] { links.deallocate() }
     }
 
     /// The one stage of a kind.

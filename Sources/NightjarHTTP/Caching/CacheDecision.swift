@@ -52,7 +52,7 @@ public struct CacheAnswer: Sendable, Equatable {
         case whole
         /// 304: the request's own condition says that its caller has it.
         case notModified
-        /// 206: these bytes of the content.
+        /// 206: these bytes of the stored content.
         case part(Range<Int>)
         /// 416: the content has no such bytes.
         case unsatisfiable
