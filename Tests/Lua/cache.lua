@@ -63,7 +63,7 @@ do
   equal(source "user=ada", "cache")
   equal(source "n=1", "network")
   local err = select(2, nightjar.try(nightjar.client, { cache = { login_cookies = "user" } }))
-  equal(err.message, 'option "cache.login_cookies" must be a list of strings, found string')
+  equal(err.message, 'option "cache.login_cookies" must be a list of strings, found a string')
 end
 
 -- A write makes what is stored invalid.
