@@ -61,7 +61,8 @@ extension Cache {
 
         /// The stale answer that may stand in for a failure by now.
         var fallback: Int? {
-            fetch?.fallback.flatMap { $0.until > WallClock.now() ? $0.index : nil }
+            guard let fallback = fetch?.fallback, fallback.until > WallClock.now() else { return nil }
+            return fallback.index
         }
 
         /// The head of an answer as the caller sees it: with the cache's part in it, where it is being stored.

@@ -144,7 +144,8 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     func send(_ progress: Progress, _ call: Call) -> Verdict {
-        guard let fetch = progress.fetch else { return .proceed }
+        // Most requests go as they are.
+        guard progress.fetch?.changesRequest == true, let fetch = progress.fetch else { return .proceed }
         do throws(NightjarError) {
             call.request = try progress.plain.applying(fetch)
             return .proceed
@@ -257,6 +258,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard let progress = call.caching else { return .proceed }
+        if case .nothing = progress.reading { return .proceed }
         let reading = progress.reading
         progress.reading = .nothing
         switch reading {

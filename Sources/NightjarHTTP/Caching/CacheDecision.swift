@@ -87,6 +87,9 @@ public struct CacheFetch: Sendable, Equatable {
     /// What may be answered where the server cannot.
     public var fallback: Fallback?
 
+    /// The request to the server differs from the caller's.
+    public var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
+
     public init(because: CacheStatus.ForwardReason) { self.because = because }
 
     /// For no connection, and for 500, 502, 503 and 504. RFC 5861 section 4.
