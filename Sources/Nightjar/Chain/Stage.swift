@@ -43,7 +43,7 @@ struct StageHooks: OptionSet {
     static let failed = StageHooks(rawValue: 4)
     static let answered = StageHooks(rawValue: 8)
     static let ended = StageHooks(rawValue: 16)
-    static let expired = StageHooks(rawValue: 32)
+    static let expired = StageHooks(rawValue: 64)
 }
 
 /// The stages of one client, sorted by what they do, so that a call asks only those who answer.
