@@ -362,7 +362,8 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
  * network: see there). What it does not
  * name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
  *
- *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first"}}
+ *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first",
+ *                "login_cookies": ["session"]}}
  *
  * @param length of `json` in bytes, which need not end in NUL
  * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
@@ -504,14 +505,14 @@ typedef enum nj_cache_policy {
   NJ_CACHE_OFF = 6            /* of a request: nothing is looked up, and nothing stored */
 } nj_cache_policy;
 
-/** A cache in memory, of so many bytes with all that belongs to the answers. One beyond 1 MiB, or beyond an eighth of
- * `memory_bytes`, is not kept there. */
+/** A cache in memory, of so many bytes with all that belongs to the responses. A response larger than 1 MiB, or than an eighth
+ * of `memory_bytes`, is not stored in memory. */
 NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
 
 /**
  * The same with a disk, for what is to outlive the process and for large answers. Processes may share the folder at the same
  * time. It is made, for its owner's eyes alone, when it is first used; nothing here waits for it. A folder that a newer version
- * has written is left alone.
+ * has written is left alone. A response larger than an eighth of `disk_bytes` is not stored on disk.
  *
  * @param folder     NULL: `nightjar` in the user's folder for caches (XDG_CACHE_HOME, else ~/.cache)
  * @param disk_bytes of content that may be there, above 0
@@ -533,6 +534,24 @@ NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
  */
 NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy policy);
 NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
+
+/**
+ * Sets the cookies that identify a login. The cache stores the responses to requests with different login cookies apart, so
+ * that a login never gets what another was given. The other cookies do not matter, unless the server names Cookie in Vary.
+ *
+ * By default all cookies identify a login, except those that are known to come from load balancers, bot filters and analytics
+ * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A cookie that changes while the login stays, for example with each response,
+ * keeps its login if the response that replaces it is itself reusable (max-age or Expires in the future), because such a
+ * response sets its cookies only once. Any other new value is another login. This is remembered until the cache is freed.
+ *
+ * Clients that share a cache should use the same names: what a client stores without a login cookie is found by all clients
+ * that send none.
+ *
+ * @param names  cookie names, compared case-sensitively, and NULL after the last one; copied. "*": all cookies, each by its
+ *               value. No name: no cookie identifies a login, for a cache that a single user has. NULL: the default.
+ * @return NJ_INVALID_ARGUMENT if a name is not UTF-8
+ */
+NJ_API nj_status nj_config_set_login_cookies(nj_config *config, const char *const *names);
 
 /**
  * What came of fetching anew an answer of the cache that a call was given meanwhile. Exactly one of `response` and `error` is

@@ -55,6 +55,8 @@ public struct Configuration: Sendable {
     var freshAnswers: FreshAnswers?
     /// How calls use the cache that do not say it themselves.
     public var cachePolicy = CachePolicy.protocol
+    /// The cookies that identify a login: the cache stores the responses for different ones apart.
+    public var loginCookies = LoginCookies.automatic
     /// Whether the client leaves nothing on disk. It then refuses what would.
     public var isEphemeral = false
     /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.

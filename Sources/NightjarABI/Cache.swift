@@ -78,6 +78,21 @@ public func nj_config_set_cache_policy(_ config: OpaquePointer?, _ policy: nj_ca
     }
 }
 
+@_cdecl("nj_config_set_login_cookies") @implementation
+public func nj_config_set_login_cookies(
+    _ config: OpaquePointer?, _ names: UnsafePointer<UnsafePointer<CChar>?>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        guard var next = names else { return configuration.loginCookies = .automatic }
+        var names: [String] = []
+        while let name = next.pointee {
+            names.append(try required(text(name), "a cookie's name"))
+            next += 1
+        }
+        configuration.loginCookies = LoginCookies(names: names)
+    }
+}
+
 @_cdecl("nj_request_set_cache_policy") @implementation
 public func nj_request_set_cache_policy(_ request: OpaquePointer?, _ policy: nj_cache_policy) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in

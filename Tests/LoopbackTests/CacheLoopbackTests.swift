@@ -108,11 +108,13 @@ import Testing
         #expect(demo.requests("/cache/a") == 1 && demo.ranged("/cache/a") == 0)
     }
 
-    @Test func aRangeWithoutAWholeIsTheServersAndIsNotStored() throws {
+    @Test func aStoredPartIsForItsBytesAlone() throws {
         let target = "/cache/a?\(fresh)&etag=strong&length=10000"
-        for _ in 0..<2 {
-            let part = try client.get(target, [("Range", "bytes=0-9")])
-            #expect(part.status == 206 && part.source == .network && part.bytes.count == 10)
+        for (range, source) in [("0-9", ResponseSource.network), ("0-9", .cache), ("5-9", .cache), ("5-14", .network)] {
+            let part = try client.get(target, [("Range", "bytes=\(range)")])
+            #expect(part.status == 206 && part.source == source, "\(range)")
+            #expect(part.headers["Content-Range"] == "bytes \(range)/10000")
+            #expect(part.bytes.count == (range == "5-9" ? 5 : 10))
         }
         #expect(DemoContent.isIntact(try client.get(target).bytes))
         #expect(demo.requests("/cache/a") == 3 && demo.ranged("/cache/a") == 2)

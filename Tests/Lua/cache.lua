@@ -52,6 +52,20 @@ equal(select(2, nightjar.try(offline.get, offline, a)).kind, "cache_miss")
 equal(offline:get(a, { cache = "protocol" }).source, "network")
 equal(nightjar.client({ base_url = origin }):get(a, { query = fresh }).source, "network")
 
+-- The cookies that identify a login: of the names given here, no other keeps responses apart.
+do
+  local by_name = nightjar.client { base_url = origin, cache = { login_cookies = { "user" } } }
+  local c = name "cookies"
+  local function source(cookie) return by_name:get(c, { query = fresh, headers = { Cookie = cookie } }).source end
+  equal(source "user=ada; n=1", "network")
+  equal(source "n=2; user=ada", "cache")
+  equal(source "user=bob; n=1", "network")
+  equal(source "user=ada", "cache")
+  equal(source "n=1", "network")
+  local err = select(2, nightjar.try(nightjar.client, { cache = { login_cookies = "user" } }))
+  equal(err.message, 'option "cache.login_cookies" must be a list of strings, found a string')
+end
+
 -- A write makes what is stored invalid.
 local b = name "b"
 api.cache:put(b, { body = "{}", headers = { ["Cache-Control"] = "max-age=60" } })

@@ -14,6 +14,8 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         var headers: [(String, String)] = []
         var body = "content"
         var failure: NightjarError?
+        /// The connection is lost after the first half of the body.
+        var breaksOff = false
 
         init(_ status: Int = 200, _ headers: [(String, String)] = [], _ body: String = "content") {
             (self.status, self.headers, self.body) = (status, headers, body)
@@ -66,8 +68,12 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
                 receiver.exchangeReceived(
                     head: ResponseHead(
                         status: reply.status, headers: headers, contentLength: hasBody ? reply.body.utf8.count : 0))
-                for part in hasBody ? reply.body.parts(64 << 10) : [] where !exchange.isCancelled {
+                let body = reply.breaksOff ? String(reply.body.prefix(reply.body.utf8.count / 2)) : reply.body
+                for part in hasBody ? body.parts(64 << 10) : [] where !exchange.isCancelled {
                     receiver.exchangeReceived(body: ByteBuffer(string: part))
+                }
+                if reply.breaksOff, !exchange.isCancelled {
+                    return receiver.exchangeFailed(NightjarError(.connectionLost, "the connection was lost"))
                 }
                 if !exchange.isCancelled { receiver.exchangeFinished(trailers: Headers()) }
             }

@@ -696,6 +696,7 @@ function client:close() end
 ---@field disk? string|integer Its room on disk.
 ---@field path? string Its folder; ~/.cache/nightjar by default.
 ---@field policy? string protocol, reload, revalidate, cache_else_load, cache_only or offline_first.
+---@field login_cookies? string[] The cookies that identify a login; responses to different logins are stored apart. { "*" }: all cookies, each by its value. {}: none, for a cache of a single user. Default: all but those of load balancers, bot filters and analytics; a cookie keeps its login when a reusable response replaces it.
 
 ---How cookies are kept.
 ---@class nightjar.cookie_options

@@ -598,6 +598,7 @@ return {
       { "memory", "string|integer", "Its room in memory: \"20MB\"." }, { "disk", "string|integer", "Its room on disk." },
       { "path", "string", "Its folder; ~/.cache/nightjar by default." },
       { "policy", "string", "protocol, reload, revalidate, cache_else_load, cache_only or offline_first." },
+      { "login_cookies", "string[]", "The cookies that identify a login; responses to different logins are stored apart. { \"*\" }: all cookies, each by its value. {}: none, for a cache of a single user. Default: all but those of load balancers, bot filters and analytics; a cookie keeps its login when a reusable response replaces it." },
     },
   },
   {

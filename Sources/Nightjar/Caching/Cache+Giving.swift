@@ -10,7 +10,8 @@ extension Cache {
     ) -> Verdict {
         let entry = progress.entries[answer.index]
         let stored = updated ?? entry.response
-        progress.source = answer.source(isShared: progress.hasWaited)
+        // One that stands in for a failure is the caller's own, even if the caller has waited for another call before.
+        progress.source = answer.source(isShared: progress.hasWaited && answer.because != .staleIfError)
         var status = CacheStatus(answer)
         if let fetch = progress.fetch {
             status.isHit = false
@@ -33,7 +34,7 @@ extension Cache {
         switch entry {
         case .memory(let entry):
             storage.memory.use(entry)
-            if answer.isPlain, call.isPlain { progress.plainHit = entry }
+            if answer.isPlain, call.isPlain, !progress.asked.limitsAge { progress.plainHit = entry }
             var content = count == 0 ? ByteBuffer() : entry.body
             if case .part(let range) = answer.form {
                 content =

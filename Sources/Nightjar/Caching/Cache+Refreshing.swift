@@ -12,9 +12,12 @@ extension Cache {
         do throws(NightjarError) {
             var plain = progress.plain
             for name in fetch.removes { plain = try plain.setting(name, nil) }
-            let asked = plain.cacheFacts.asked(.revalidate, wantsDecoded: call.options.decompresses)
+            // By the same policy, so that a response which was stored for it is stored again.
+            let asked = plain.cacheFacts(loginCookies).asked(
+                progress.asked.policy, wantsDecoded: call.options.decompresses)
             let own = Progress(
-                asked, progress.key, newMember(), plain, began: storage.moment, entries: progress.entries, in: storage)
+                asked, progress.key, login: progress.login, newMember(), plain, began: storage.moment,
+                entries: progress.entries, in: storage)
             own.fetch = fetch
             own.isDecided = true
             own.isRefresh = true

@@ -14,8 +14,10 @@ extension CacheFacts {
 }
 
 extension PreparedRequest {
-    var cacheFacts: CacheFacts {
-        knownCacheFacts ?? cacheFacts(digest: { Digest.sha256($0) }, fingerprint: CacheFacts.fingerprint)
+    /// - Parameter cookies: always those of the client that made this request.
+    func cacheFacts(_ cookies: LoginCookies) -> CacheFacts {
+        knownCacheFacts
+            ?? cacheFacts(cookies: cookies, digest: { Digest.sha256($0) }, fingerprint: CacheFacts.fingerprint)
     }
 }
 

@@ -7,6 +7,8 @@ extension Cache {
     final class Progress {
         let asked: CacheRequest
         let key: CacheKey
+        /// Of the login whose token the request carries; nil: of none.
+        let login: CachePartition?
         let member: SharedFetches.Member
         /// The request without conditions of ours.
         let plain: PreparedRequest
@@ -37,11 +39,12 @@ extension Cache {
         var source = ResponseSource.network
 
         init(
-            _ asked: CacheRequest, _ key: CacheKey, _ member: SharedFetches.Member, _ plain: PreparedRequest,
-            began: CacheMoment, entries: [CachedEntry], in storage: CacheStorage
+            _ asked: CacheRequest, _ key: CacheKey, login: CachePartition?, _ member: SharedFetches.Member,
+            _ plain: PreparedRequest, began: CacheMoment, entries: [CachedEntry], in storage: CacheStorage
         ) {
             self.asked = asked
             self.key = key
+            self.login = login
             self.member = member
             self.plain = plain
             self.began = began
@@ -57,7 +60,8 @@ extension Cache {
 
         /// The stale answer that may stand in for a failure by now.
         var fallback: Int? {
-            fetch?.fallback.flatMap { $0.until > WallClock.now() ? $0.index : nil }
+            guard let fallback = fetch?.fallback, fallback.until > WallClock.now() else { return nil }
+            return fallback.index
         }
 
         /// The head of an answer as the caller sees it: with the cache's part in it, where it is being stored.

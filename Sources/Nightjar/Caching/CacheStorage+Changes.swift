@@ -59,11 +59,11 @@ extension CacheStorage {
     /// - Parameter moment: when the request was sent that brought them.
     func update(_ entry: CachedEntry, _ key: CacheKey, _ update: CacheUpdate, since moment: CacheMoment) -> CachedEntry
     {
+        let before = entry.response
         guard update.isKept else {
-            remove(key)
+            remove(key) { $0.isSameAnswer(as: before) }
             return entry
         }
-        let before = entry.response
         var updated = entry
         if case .memory(let known) = entry {
             var response = update.response
@@ -88,10 +88,20 @@ extension CacheStorage {
         write(ticket) { $0.invalidate(url: url, ticket: ticket) }
     }
 
-    func remove(_ key: CacheKey) {
+    /// Removes the stored responses of a key for which a condition holds.
+    func remove(_ key: CacheKey, where isGone: @escaping @Sendable (StoredResponse) -> Bool) {
         let ticket = note(.removes, key.url)
-        memory.remove(key)
-        write(ticket) { $0.remove(key, ticket: ticket) }
+        for entry in memory.find(key) where isGone(entry.response) { memory.remove(entry) }
+        write(ticket) { cache in
+            let entries = cache.find(key)
+            // Also if the index cannot be read now: the removal of a key is pending and is done before the next look-up.
+            guard entries.contains(where: { !isGone($0.response) }) else { return cache.remove(key, ticket: ticket) }
+            let gone = entries.filter { isGone($0.response) }
+            guard !gone.isEmpty else { return 0 }
+            for entry in gone { cache.remove(entry) }
+            // The log has no change for a single variant. The memory of other processes validates all of the key.
+            return cache.invalidate(key, ticket: ticket)
+        }
     }
 
     /// Forgets what a login has got.

@@ -37,6 +37,7 @@ public final class CacheStorage: Sendable {
     let checked = Atomic<Int64>(-(1 << 62))
     let isChecking = Atomic<Bool>(false)
     let urlNames = Mutex(URLNames())
+    let heirs = PartitionHeirs()
     private let birth = Fork.generation
 
     /// Whether this is the child of a fork, where the locks may be held by threads that are not there.

@@ -63,8 +63,14 @@ final class FreshAnswers: Sendable {
 
     /// From the loop: `response` was given out of `entry`.
     func keep(_ response: Response, for request: PreparedRequest, _ options: Options, of entry: MemoryCache.Entry) {
+        let second = FreshAnswers.second
+        // An entry that expires within this second is for the loop, which knows the moment.
+        guard let end = entry.response.freshness.freshUntil,
+            end.seconds > Int64(second) + 1
+                || end.seconds == Int64(second) + 1 && end.nanoseconds >= FreshAnswers.clockLag
+        else { return }
         let answer = Answer(
-            request: request, options: options, response: response, entry: entry, second: FreshAnswers.second)
+            request: request, options: options, response: response, entry: entry, second: second)
         let place = FreshAnswers.place(of: request)
         // Whatever it replaces ends behind the lock.
         let previous = state.withLock { state -> Answer? in
@@ -91,6 +97,9 @@ final class FreshAnswers: Sendable {
     private static func place(of request: PreparedRequest) -> Int {
         Int(request.fingerprint % UInt64(count))
     }
+
+    /// Nanoseconds by which the coarse clock may be late: some ticks of the kernel.
+    private static let clockLag: Int32 = 50_000_000
 
     private static var second: Int {
         var now = timespec()

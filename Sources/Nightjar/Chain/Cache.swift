@@ -10,7 +10,7 @@ import NightjarStorage
 ///
 /// Of those that want the same at the same time one asks the server; the others wait for what it stores.
 final class Cache: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .expired, .ended] }
     let storage: CacheStorage
     /// Nil where those above would have a say in what is given.
     let fresh: FreshAnswers?
@@ -20,10 +20,12 @@ final class Cache: Stage, @unchecked Sendable {
     private var lastMember: SharedFetches.Member = 0
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
+    let loginCookies: LoginCookies
 
-    init(_ storage: CacheStorage, _ fresh: FreshAnswers?) {
+    init(_ storage: CacheStorage, _ fresh: FreshAnswers?, _ loginCookies: LoginCookies) {
         self.storage = storage
         self.fresh = fresh
+        self.loginCookies = loginCookies
     }
 
     // MARK: Down
@@ -44,17 +46,17 @@ final class Cache: Stage, @unchecked Sendable {
             }
             return .proceed
         }
-        let facts = call.request.cacheFacts
+        let facts = call.request.cacheFacts(loginCookies)
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
         guard asked.concernsCache else {
             // What is planted is never asked of a server.
             guard call.options.planted == nil else { return refuse(.request) }
             return .proceed
         }
-        let key = facts.key(login: call.login?.partition)
+        let key = storage.heirs.resolve(facts.key(login: call.login?.partition), call.request.url.origin)
         let isCurrent = storage.isCurrent
         let progress = Progress(
-            asked, key, newMember(), call.request, began: storage.moment,
+            asked, key, login: call.login?.partition, newMember(), call.request, began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.caching = progress
         // What others have changed is known once the disk has been asked.
@@ -74,6 +76,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     func look(_ progress: Progress, _ call: Call) -> Verdict {
         let decision = progress.asked.decide(among: progress.entries.map(\.response), at: WallClock.now())
+        if progress.entries.isEmpty, let verdict = giveOrigin(of: progress, call) { return verdict }
         switch decision {
         case .answer(let answer): return give(answer, progress, call)
         case .answerAndRefresh(let answer, let fetch):
@@ -136,7 +139,9 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// Whether what the one gets is what the other wants: the whole answer, as old as a stored one may be.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
-        guard progress.asked.mayBeStored, progress.asked.policy != .reload else { return false }
+        guard progress.asked.mayBeStored, !progress.asked.wantsPart, progress.asked.policy != .reload else {
+            return false
+        }
         switch fetch.because {
         case .uriMiss, .varyMiss, .miss, .stale: return true
         case .bypass, .method, .request, .partial: return false
@@ -144,8 +149,9 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     func send(_ progress: Progress, _ call: Call) -> Verdict {
-        guard let fetch = progress.fetch else { return .proceed }
         progress.began = storage.moment
+        // Most requests go as they are.
+        guard let fetch = progress.fetch, fetch.changesRequest else { return .proceed }
         do throws(NightjarError) {
             call.request = try progress.plain.applying(fetch)
             return .proceed
@@ -181,23 +187,42 @@ final class Cache: Stage, @unchecked Sendable {
         switch progress.asked.storability(
             of: head, isDecoded: call.decoding != nil, requested: progress.requested, received: progress.received)
         {
+        case .store where !mayReplace(head, progress):
+            refuse(.keepsStored, head, progress, call)
         case .store(let stored):
+            noteCookies(head, stored.freshness, progress)
             if progress.fetch?.because == .uriMiss {
                 call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
             }
             progress.reading = .storable(stored)
             progress.announced = call.decoding == nil ? head.contentLength : nil
-        case .refuse(let refusal):
-            progress.reading = .nothing
-            call.decide(.cache(.notStored(refusal), key: call.request.url))
-            // What it takes the place of holds no longer.
-            if head.status < 500, !progress.entries.isEmpty { storage.remove(progress.key) }
-            // The others knew before that there was nothing to wait for.
-            if progress.leads {
-                release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
-            }
+        case .refuse(let refusal): refuse(refusal, head, progress, call)
         }
         return .proceed
+    }
+
+    private func mayReplace(_ head: ResponseHead, _ progress: Progress) -> Bool {
+        guard progress.hasAskedDisk || !storage.isPersistent else {
+            return CacheRequest.mayReplaceUnknown(with: head)
+        }
+        guard !progress.entries.isEmpty else { return true }
+        return progress.asked.mayReplace(
+            progress.entries.map(\.response), with: head, received: progress.received)
+    }
+
+    /// The response is not stored; it may mean that a stored one no longer holds.
+    private func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
+        progress.reading = .nothing
+        call.decide(.cache(.notStored(refusal), key: call.request.url))
+        // A reload has not looked at the disk, so there may be responses that it does not know.
+        let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasAskedDisk
+        if mayBeStored, progress.asked.isSuperseding(head) {
+            storage.remove(progress.key) { [asked = progress.asked] in asked.isSuperseded($0, by: head) }
+        }
+        // The others knew before that there was nothing to wait for.
+        if progress.leads {
+            release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
+        }
     }
 
     private func notModified(_ head: ResponseHead, _ validating: Int, _ progress: Progress, _ call: Call) -> Verdict {
@@ -237,6 +262,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard let progress = call.caching else { return .proceed }
+        if case .nothing = progress.reading { return .proceed }
         let reading = progress.reading
         progress.reading = .nothing
         switch reading {
@@ -250,6 +276,7 @@ final class Cache: Stage, @unchecked Sendable {
                 received: progress.received)
             progress.entries[index] = storage.update(
                 progress.entries[index], progress.key, update, since: progress.began)
+            noteCookies(head, update.response.freshness, progress)
             release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
             let answer = progress.asked.answer(
                 with: update.response, index: index, at: WallClock.now(), because: .validated)
@@ -295,6 +322,20 @@ final class Cache: Stage, @unchecked Sendable {
         }
         release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
         return .proceed
+    }
+
+    /// RFC 5861 section 4: a server that does not respond in time has failed, too.
+    override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
+        guard let progress = call.caching else { return .proceed }
+        if case .replay = progress.reading { return .proceed }
+        guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
+        // While the call waits for another stage, the verdict of that stage may still come.
+        guard call.isExchanging || progress.isInLine else { return .proceed }
+        if progress.isInLine { stepOut(progress) }
+        call.request = progress.plain
+        progress.fill?.discard()
+        progress.reading = .nothing
+        return giveInstead(index, progress, call)
     }
 
     /// The stale answer, in place of a failure. RFC 5861 section 4.

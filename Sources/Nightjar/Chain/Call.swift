@@ -110,10 +110,14 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var collectsBody: Bool
     /// Part of an answer is with the caller.
     private(set) var answerIsGone = false
+    /// The total limit has run out, and a stage has been asked to respond all the same.
+    private var hasExpired = false
 
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
+    /// An exchange is in progress or waits for its connection, and no stage is waited for.
+    var isExchanging: Bool { question == nil && state != .preparing && state != .finished }
     /// Nanoseconds from the request to what has come last.
     var delay: Int64 { (limits.lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
@@ -193,6 +197,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Gives an answer that a stage has kept, as if it came from a server.
     private func replay(_ stored: StoredExchange, from stage: Int) {
         endAttempt()
+        // Of an exchange that failed, there may be a part of the content.
+        head = nil
+        content = ByteBuffer()
+        collectsBody = task.handlers.body == nil
         decoding = nil
         receivedBytes = 0
         spring = stage
@@ -416,15 +424,35 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func checkLimits(_ now: NIODeadline) -> NIODeadline? {
         switch limits.check(now: now, waitsForPeer: waitsForPeer, unsentBytes: exchange?.unsentBytes ?? 0) {
         case .running(let next): return next
-        case .totalExpired:
-            finish(.failure(Deadline.error(.total, self)))
-            return nil
+        case .totalExpired: return expire(now)
         case .idleExpired:
             ascend(Deadline.error(.idle, self), from: spring)
             // The call goes on if the attempt is repeated, and so does its total timeout.
             return state == .finished ? nil : limits.next(waitsForPeer: waitsForPeer)
         }
     }
+
+    /// The total timeout has expired. A stage may respond with what it has stored: it gets a moment to deliver it.
+    private func expire(_ now: NIODeadline) -> NIODeadline? {
+        let error = Deadline.error(.total, self)
+        if !hasExpired, !answerIsGone {
+            hasExpired = true
+            for link in chain.expired where link.position > above {
+                let verdict = link.ask { $0.expired(error, self) }
+                if case .proceed = verdict { continue }
+                limits.total = now + Call.momentAfterExpiry
+                endAttempt()
+                question = nil
+                carryOut(verdict, from: link.position)
+                return state == .finished ? nil : limits.total
+            }
+        }
+        finish(.failure(error))
+        return nil
+    }
+
+    /// For a response from the disk, after the total timeout.
+    private static let momentAfterExpiry = TimeAmount.seconds(1)
 
     // MARK: ExchangeReceiver
 

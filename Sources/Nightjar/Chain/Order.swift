@@ -78,7 +78,7 @@ enum StageKind: CaseIterable {
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
                 longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders)
         case .cookies: configuration.cookies.map(Cookies.init)
-        case .cache: configuration.cache.map { Cache($0, configuration.freshAnswers) }
+        case .cache: configuration.cache.map { Cache($0, configuration.freshAnswers, configuration.loginCookies) }
         case .limit:
             Limit(
                 configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)

@@ -13,6 +13,8 @@ class Stage: @unchecked Sendable {
     func incoming(_ head: ResponseHead, _ call: Call) -> Verdict { .proceed }
     /// A failure below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
+    /// The total limit has run out while a stage below, or the transport, was still at work: the last chance to respond.
+    func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// A whole answer.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
     /// The rest of an exchange is not wanted: another attempt, or what a stage has stored, takes its place. Its connection is
@@ -45,6 +47,7 @@ struct StageHooks: OptionSet {
     static let answered = StageHooks(rawValue: 8)
     static let ended = StageHooks(rawValue: 16)
     static let abandoned = StageHooks(rawValue: 32)
+    static let expired = StageHooks(rawValue: 64)
 }
 
 /// The stages of one client, sorted by what they do, so that a call asks only those who answer.
@@ -74,6 +77,7 @@ final class Chain: @unchecked Sendable {
     let incoming: UnsafeBufferPointer<Link>
     let failed: UnsafeBufferPointer<Link>
     let answered: UnsafeBufferPointer<Link>
+    let expired: UnsafeBufferPointer<Link>
     /// The position below the last stage, where the transport is.
     let bottom: Int
 
@@ -92,11 +96,12 @@ final class Chain: @unchecked Sendable {
         incoming = kept(with(.incoming).reversed())
         failed = kept(with(.failed).reversed())
         answered = kept(with(.answered).reversed())
+        expired = kept(with(.expired).reversed())
         bottom = stages.count
     }
 
     deinit {
-        for links in [outgoing, ended, abandoned, incoming, failed, answered] { links.deallocate() }
+        for links in [outgoing, ended, abandoned, incoming, failed, answered, expired] { links.deallocate() }
     }
 
     /// The one stage of a kind.

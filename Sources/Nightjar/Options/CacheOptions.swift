@@ -3,7 +3,8 @@ import NightjarHTTP
 // The cache, as clients and calls have it in their options.
 
 extension Configuration {
-    /// Whether answers are kept (in memory, 20 MB), or `{memory=, disk=, path=, policy=}`: sizes, `false` for none.
+    /// Whether answers are kept (in memory, 20 MB), or `{memory=, disk=, path=, policy=, login_cookies=}`: sizes, `false`
+    /// for none.
     mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(false), .null: (cache, cacheSettings) = (nil, nil)
@@ -18,6 +19,7 @@ extension Configuration {
             }
             (cache, cacheSettings) = (nil, choice.settings)
             cachePolicy = choice.policy ?? cachePolicy
+            loginCookies = choice.loginCookies ?? loginCookies
         default: throw .mismatch(path, wanted: "true, false or a table", value)
         }
     }
@@ -26,6 +28,7 @@ extension Configuration {
 private struct CacheChoice {
     var settings = CacheStorage.Settings()
     var policy: CachePolicy?
+    var loginCookies: LoginCookies?
 
     static let options = OptionTable<CacheChoice>([
         Option(name: "memory") { value, path, choice throws(NightjarError) in
@@ -41,6 +44,9 @@ private struct CacheChoice {
         },
         Option(name: "policy") { value, path, choice throws(NightjarError) in
             choice.policy = try CachePolicy(option: value, path)
+        },
+        Option(name: "login_cookies") { value, path, choice throws(NightjarError) in
+            choice.loginCookies = LoginCookies(names: value == .object([]) ? [] : try value.texts(path))
         },
     ])
 }

@@ -26,7 +26,7 @@ enum ByteRange: Equatable {
     }
 
     /// One that does not fit is the largest that does.
-    private static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var number = 0
         for byte in bytes {
@@ -49,4 +49,67 @@ enum ByteRange: Equatable {
         case .other: nil
         }
     }
+
+    /// The requested bytes as positions in the representation, if `stored` contains all of them. RFC 9111 section 3.3.
+    ///
+    /// - Returns: nil also if the complete length is unknown and the request counts from the end.
+    func part(within stored: ContentRange) -> Range<Int>? {
+        let wanted: Range<Int>?
+        if let length = stored.completeLength {
+            wanted = part(of: length)
+        } else if case .from(let first, let last) = self, last < .max {
+            wanted = first..<(last + 1)
+        } else {
+            wanted = nil
+        }
+        guard let wanted, stored.bytes.lowerBound <= wanted.lowerBound, wanted.upperBound <= stored.bytes.upperBound
+        else { return nil }
+        return wanted
+    }
+}
+
+/// The value of a Content-Range field of a response with a single part. RFC 9110 section 14.4.
+struct ContentRange: Equatable {
+    /// Positions in the complete representation.
+    let bytes: Range<Int>
+    /// Nil if the server does not know the length (`*`).
+    let completeLength: Int?
+
+    /// - Returns: nil for another unit, an unsatisfied range and a value that section 14.4 calls invalid.
+    init?(_ value: UnsafeRawBufferPointer) {
+        let text = EntityTag.trimmed(value)
+        guard let space = text.firstIndex(of: 0x20), let dash = text.firstIndex(of: UInt8(ascii: "-")),
+            let slash = text.firstIndex(of: UInt8(ascii: "/")), space < dash, dash < slash,
+            ASCII.isCaseless(UnsafeRawBufferPointer(rebasing: text[..<space]), "bytes"),
+            let first = ByteRange.number(UnsafeRawBufferPointer(rebasing: text[(space + 1)..<dash])),
+            let last = ByteRange.number(UnsafeRawBufferPointer(rebasing: text[(dash + 1)..<slash])),
+            first <= last, last < .max
+        else { return nil }
+        let length = UnsafeRawBufferPointer(rebasing: text[(slash + 1)...])
+        if EntityTag.isAny(length) {
+            completeLength = nil
+        } else {
+            guard let number = ByteRange.number(length), number > last else { return nil }
+            completeLength = number
+        }
+        bytes = first..<(last + 1)
+    }
+}
+
+extension Headers {
+    /// The part that these fields describe; nil if there is no Content-Range, more than one, or an invalid one.
+    var contentRange: ContentRange? {
+        var found: ContentRange?
+        var count = 0
+        forEach("content-range") { value in
+            found = ContentRange(value)
+            count += 1
+        }
+        return count == 1 ? found : nil
+    }
+}
+
+extension StoredResponse {
+    /// The part of the representation that a stored 206 response holds; nil for a complete response.
+    var part: ContentRange? { status == 206 ? headers.contentRange : nil }
 }

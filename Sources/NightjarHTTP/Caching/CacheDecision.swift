@@ -52,7 +52,7 @@ public struct CacheAnswer: Sendable, Equatable {
         case whole
         /// 304: the request's own condition says that its caller has it.
         case notModified
-        /// 206: these bytes of the content.
+        /// 206: these bytes of the stored content.
         case part(Range<Int>)
         /// 416: the content has no such bytes.
         case unsatisfiable
@@ -86,6 +86,9 @@ public struct CacheFetch: Sendable, Equatable {
     public var removes: [String] = []
     /// What may be answered where the server cannot.
     public var fallback: Fallback?
+
+    /// The request to the server differs from the caller's.
+    public var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
 
     public init(because: CacheStatus.ForwardReason) { self.because = because }
 

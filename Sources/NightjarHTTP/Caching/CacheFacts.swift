@@ -7,15 +7,18 @@ public final class CacheFacts: Sendable {
     private let asked: CacheRequest
 
     /// - Parameters:
+    ///   - cookies: the cookies that count as credentials.
     ///   - digest: 32 bytes that do not give away what they are made of.
     ///   - fingerprint: see ``CacheRequest``.
     init(
-        _ request: PreparedRequest, _ digest: ([UInt8]) -> [UInt8], _ fingerprint: @escaping CacheRequest.Fingerprint
+        _ request: PreparedRequest, _ cookies: LoginCookies, _ digest: ([UInt8]) -> [UInt8],
+        _ fingerprint: @escaping CacheRequest.Fingerprint
     ) {
         let fields = request.fields
         asked = CacheRequest(request.method, fields, fingerprint: fingerprint)
         func made(withAuthorization authorization: Bool) -> CachePartition? {
-            let credentials = request.credentials(among: fields, withAuthorization: authorization)
+            let credentials = request.credentials(
+                among: fields, withAuthorization: authorization, cookies: cookies)
             return credentials.isEmpty ? nil : CachePartition(digest: digest(credentials))
         }
         let partition = made(withAuthorization: true)
@@ -32,9 +35,9 @@ extension PreparedRequest {
     public var knownCacheFacts: CacheFacts? { facts.load() }
 
     public func cacheFacts(
-        digest: ([UInt8]) -> [UInt8], fingerprint: @escaping CacheRequest.Fingerprint
+        cookies: LoginCookies, digest: ([UInt8]) -> [UInt8], fingerprint: @escaping CacheRequest.Fingerprint
     ) -> CacheFacts {
-        facts.storeIfNil(CacheFacts(self, digest, fingerprint))
+        facts.storeIfNil(CacheFacts(self, cookies, digest, fingerprint))
     }
 }
 

@@ -13,10 +13,11 @@ struct CacheFields {
     var hasPragmaNoCache = false
 
     init(_ headers: Headers) {
-        for index in 0..<headers.count {
-            headers.withBytes(at: index) { name, value in note(index, name, value) }
-        }
+        headers.forEachField(ofLengths: CacheFields.lengths) { index, name, value in note(index, name, value) }
     }
+
+    /// The lengths of the names that ``note(_:_:_:)`` knows, a bit for each.
+    private static let lengths: UInt32 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13
 
     @inline(__always)
     private mutating func note(_ index: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
@@ -53,10 +54,9 @@ extension Headers {
 
     /// The values of all fields of a name that is given in lower case.
     func forEach(_ name: StaticString, _ body: (UnsafeRawBufferPointer) -> Void) {
-        for index in 0..<count {
-            withBytes(at: index) { found, value in
-                if found.count == name.utf8CodeUnitCount, ASCII.isCaseless(found, name) { body(value) }
-            }
+        assert(name.utf8CodeUnitCount < 32)
+        forEachField(ofLengths: 1 << UInt32(name.utf8CodeUnitCount)) { _, found, value in
+            if ASCII.isCaseless(found, name) { body(value) }
         }
     }
 }

@@ -21,12 +21,25 @@ extension CacheRequest {
     private func form(of stored: StoredResponse) -> CacheAnswer.Form {
         guard !traits.isEmpty, 200..<300 ~= stored.status else { return .whole }
         if isUnchanged(stored) { return .notModified }
+        if let part = stored.part {
+            let wanted = range?.part(within: part)
+            return wanted.map {
+                .part(($0.lowerBound - part.bytes.lowerBound)..<($0.upperBound - part.bytes.lowerBound))
+            }
+                ?? .whole
+        }
         guard let range, range != .other, stored.status == 200, !stored.isDecoded, rangeHolds(stored) else {
             return .whole
         }
         // There is no way to write a range of nothing.
         if case .last(let count) = range, count > 0, stored.contentLength == 0 { return .whole }
         return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
+    }
+
+    /// Whether a stored 206 response contains all bytes that this request asks for. RFC 9111 section 3.3.
+    func hasPart(_ stored: StoredResponse) -> Bool {
+        guard let range, let part = stored.part else { return false }
+        return range.part(within: part) != nil && rangeHolds(stored)
     }
 
     /// The caller has it already, as its own condition says.

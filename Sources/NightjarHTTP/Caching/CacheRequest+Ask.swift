@@ -62,7 +62,8 @@ extension CacheRequest {
     private func tags(_ candidates: [StoredResponse], first: String) -> String? {
         var tags = [first]
         for candidate in candidates where tags.count < CacheRequest.largestTagCount {
-            guard !candidate.isDecoded || wantsDecoded, let tag = Validators(candidate).tag, !tags.contains(tag),
+            guard !candidate.isDecoded || wantsDecoded, candidate.status != 206 || hasPart(candidate),
+                let tag = Validators(candidate).tag, !tags.contains(tag),
                 Selecting.matches(candidate.selecting, fields, fingerprint: fingerprint)
             else { continue }
             tags.append(tag)

@@ -94,12 +94,14 @@ extension CacheRequest {
 
     private func isSuitable(_ stored: StoredResponse, _ range: ByteRange?) -> Bool {
         guard !stored.isDecoded || (wantsDecoded && range == nil) else { return false }
+        guard stored.status != 206 || hasPart(stored) else { return false }
         return stored.selecting.isEmpty || Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
     }
 
     private func missed(_ candidates: [StoredResponse]) -> CacheStatus.ForwardReason {
         guard !candidates.isEmpty else { return .uriMiss }
-        let isSelected = candidates.contains { Selecting.matches($0.selecting, fields, fingerprint: fingerprint) }
-        return isSelected ? .miss : .varyMiss
+        let selected = candidates.filter(isSelected)
+        guard !selected.isEmpty else { return .varyMiss }
+        return selected.contains { $0.status == 206 } ? .partial : .miss
     }
 }

@@ -72,7 +72,8 @@ extension CacheRequest {
     }
 
     private func isOfUse(_ stored: StoredResponse) -> Bool {
-        (!stored.isDecoded || wantsDecoded) && Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
+        (!stored.isDecoded || wantsDecoded) && (stored.status != 206 || hasPart(stored))
+            && Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
     }
 
     private func isOwnTag(_ tag: EntityTag) -> Bool {
@@ -98,7 +99,7 @@ extension CacheRequest {
         return .updated(update(stored, head.headers, requested, received, isInvalidated: stored.isInvalidated))
     }
 
-    private func isSelected(_ stored: StoredResponse) -> Bool {
+    func isSelected(_ stored: StoredResponse) -> Bool {
         Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
     }
 
@@ -112,7 +113,8 @@ extension CacheRequest {
         copy.requested = requested
         copy.received = received
         copy.isInvalidated = isInvalidated
-        var isKept = !directives.noStore && !found.directives.noStore
+        // Each response may bring new field names: without a bound a server could let the stored fields grow forever.
+        var isKept = !directives.noStore && !found.directives.noStore && copy.headers.fitsResponse
         if found.vary != nil {
             if let fields = Selecting.fields(named: copy.headers, of: fields, fingerprint: fingerprint) {
                 copy.selecting = fields
@@ -167,6 +169,12 @@ extension Headers {
         }
     }
 
+    /// Whether a response may have these fields: the limits are those for fields from the network.
+    fileprivate var fitsResponse: Bool {
+        let limits = HTTP1ResponseDecoder.Limits()
+        return count <= limits.maximumFields && end <= limits.maximumHead
+    }
+
     /// Tell of the content as it came, which a 304 does not bring.
     private static func isOfContent(_ name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
@@ -186,8 +194,8 @@ extension Headers {
         }
     }
 
-    /// A validator or the length is another than that of `stored`, where both are known.
-    fileprivate func contradicts(_ stored: StoredResponse) -> Bool {
+    /// Whether a validator differs from that of `stored`, if both have it.
+    func hasOtherValidator(than stored: StoredResponse) -> Bool {
         for name in ["etag", "last-modified"] {
             if let mine = firstIndex(of: name), let other = stored.headers.firstIndex(of: name),
                 !withBytes(at: mine, { _, mine in stored.headers.withBytes(at: other) { $1.elementsEqual(mine) } })
@@ -195,6 +203,12 @@ extension Headers {
                 return true
             }
         }
+        return false
+    }
+
+    /// A validator or the length is another than that of `stored`, where both are known.
+    fileprivate func contradicts(_ stored: StoredResponse) -> Bool {
+        if hasOtherValidator(than: stored) { return true }
         guard let index = firstIndex(of: "content-length") else { return false }
         if let other = stored.headers.firstIndex(of: "content-length") {
             return value(at: index) != stored.headers.value(at: other)

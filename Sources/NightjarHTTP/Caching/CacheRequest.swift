@@ -91,8 +91,14 @@ public final class CacheRequest: Sendable {
     /// The answer may be stored, as far as this request goes. Answers to HEAD have no content, and update what is stored.
     public var mayBeStored: Bool { method == .get && !directives.noStore }
 
+    /// The request limits the age of the response itself, so a stored response may become unusable before it is stale.
+    public var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
+
     /// The server is never asked: `cache_only`, or only-if-cached.
     public var staysHere: Bool { policy == .cacheOnly || directives.onlyIfCached }
+
+    /// The request asks for a part of the content, so a response to it is of no use to most others.
+    public var wantsPart: Bool { range != nil }
 
     /// What a range is asked of; nil: the whole. Ranges are of GET alone: RFC 9110 section 14.2.
     var range: ByteRange? {

@@ -93,7 +93,10 @@ extension StoredResponse {
         case .whole: return head(status, reason, result, length: contentLength)
         case .notModified: return head(304, "Not Modified", result, length: 0)
         case .part(let part):
-            result.append("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(contentLength)")
+            let stored = self.part
+            let first = stored?.bytes.lowerBound ?? 0
+            let length = stored.map { $0.completeLength.map(String.init) ?? "*" } ?? String(contentLength)
+            result.append("Content-Range", "bytes \(first + part.lowerBound)-\(first + part.upperBound - 1)/\(length)")
             result.append("Content-Length", String(part.count))
             return head(206, "Partial Content", result, length: part.count)
         case .unsatisfiable:

@@ -69,6 +69,7 @@ extension Storability.Refusal {
         case .vary: "it is for this request alone (Vary)"
         case .notAllowed: "the answer does not say how long it is good for"
         case .useless: "it is never fresh and has nothing to be validated by"
+        case .keepsStored: "the stored response is complete and not outdated by it"
         }
     }
 }

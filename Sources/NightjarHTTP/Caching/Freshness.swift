@@ -104,6 +104,9 @@ public struct Freshness: Sendable, Equatable {
         return lifetime * 1000 > age(atMilliseconds: now) && !isFromFuture(now)
     }
 
+    /// The server itself says that the response may be reused for a while, without asking first.
+    public var isExplicitlyReusable: Bool { !isHeuristic && lifetime > 0 && !directives.noCache }
+
     /// The first moment at which it is stale; nil: never, as far as moments go.
     public var freshUntil: Timestamp? {
         Timestamp(millisecondsSince1970: received).flatMap { $0.later(by: .milliseconds(lifetime * 1000 - initialAge)) }

@@ -5,10 +5,16 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - fields: those of this request.
     ///   - authorization: whether Authorization is among them.
-    public func credentials(among fields: Headers, withAuthorization authorization: Bool) -> [UInt8] {
+    ///   - cookies: the cookies that are among them.
+    public func credentials(
+        among fields: Headers, withAuthorization authorization: Bool, cookies: LoginCookies = .all
+    ) -> [UInt8] {
         var found: [UInt8] = []
         for index in 0..<fields.count {
             fields.withBytes(at: index) { name, value in
+                if cookies != .all, CookieField.isName(name) {
+                    return cookies.append(value, own: ownCookies, to: &found)
+                }
                 let isAuthorization = name.count == 13 && ASCII.isCaseless(name, "authorization")
                 guard isAuthorization ? authorization : CredentialField.isOne(name) || isSensitive(name) else { return }
                 found += name.lazy.map(ASCII.lowercase)

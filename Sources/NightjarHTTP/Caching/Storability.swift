@@ -19,6 +19,8 @@ public enum Storability: Sendable, Equatable {
         case notAllowed
         /// Never fresh, and with nothing to validate it by.
         case useless
+        /// It would replace a stored response that is worth more. See ``CacheRequest/mayReplace(_:with:received:)``.
+        case keepsStored
     }
 }
 
@@ -34,7 +36,9 @@ extension CacheRequest {
     ) -> Storability {
         guard method == .get else { return .refuse(.method) }
         guard !directives.noStore else { return .refuse(.request) }
-        guard !StatusRules.isNeverStored(head.status) else { return .refuse(.status) }
+        guard !StatusRules.isNeverStored(head.status), head.status != 206 || isPart(head, isDecoded: isDecoded) else {
+            return .refuse(.status)
+        }
         let found = CacheFields(head.headers)
         let said = found.directives
         if said.flags.contains(.mustUnderstand) {
@@ -64,6 +68,12 @@ extension CacheRequest {
                 selecting: selecting, isDecoded: isDecoded))
     }
 
+    /// A 206 response that contains one part as it is on the server, and nothing else. RFC 9111 section 3.3.
+    private func isPart(_ head: ResponseHead, isDecoded: Bool) -> Bool {
+        guard let range, range != .other, !isDecoded else { return false }
+        return head.headers.contentRange != nil
+    }
+
     /// Fresh for a while, or of use while it is stale.
     private func mayBeUsed(_ found: CacheFields, _ head: ResponseHead, _ received: Timestamp) -> Bool {
         let said = found.directives
@@ -76,12 +86,47 @@ extension CacheRequest {
     }
 }
 
+extension CacheRequest {
+    /// Whether a response that may be stored may also replace the stored responses to this request.
+    ///
+    /// A response whose status is not about the resource itself replaces nothing, with two exceptions: a redirect or client
+    /// error that is explicitly fresh, and a 206 response whose validator proves that the stored response is outdated.
+    public func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
+        guard !StatusRules.supersedesStored(head.status) else { return true }
+        let isPart = head.status == 206
+        let replaced = candidates.filter { stored in
+            let isOfValue = StatusRules.supersedesStored(stored.status) || stored.status == 206 && !isPart
+            return isOfValue && isSelected(stored)
+        }
+        guard !replaced.isEmpty else { return true }
+        guard !isPart else { return replaced.allSatisfy { !$0.isDecoded && head.headers.hasOtherValidator(than: $0) } }
+        guard head.status < 500 else { return false }
+        let found = CacheFields(head.headers)
+        guard found.directives.maxAge != nil || found.expires != nil else { return false }
+        return Freshness(found, head.headers, status: head.status, requested: received, received: received).lifetime > 0
+    }
+
+    /// Whether a response that may be stored may also replace stored responses that nobody has looked up.
+    public static func mayReplaceUnknown(with head: ResponseHead) -> Bool {
+        StatusRules.supersedesStored(head.status)
+    }
+
+    /// Whether a response to this request, which is not stored, means that `stored` no longer holds.
+    public func isSuperseded(_ stored: StoredResponse, by head: ResponseHead) -> Bool {
+        isSuperseding(head) && isSelected(stored)
+    }
+
+    /// Whether it may mean that for any stored response.
+    public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
+}
+
 extension StoredResponse {
     /// With what is known when the content has come whole.
     ///
     /// - Parameter contentLength: bytes as they are kept.
     /// - Returns: nil where they are not as many as the answer had promised: an incomplete answer is not stored. Section 3.3.
     public func completed(contentLength: Int, trailers: Headers = Headers()) -> StoredResponse? {
+        if status == 206, part?.bytes.count != contentLength { return nil }
         if !isDecoded, status != 204, let index = headers.firstIndex(of: "content-length") {
             let promised = headers.withBytes(at: index) { _, value in
                 value.isEmpty || !value.allSatisfy(ASCII.isDigit) ? nil : Int(String(decoding: value, as: UTF8.self))

@@ -232,6 +232,26 @@ public struct Headers: Sendable {
     ) -> Result {
         bytes.withUnsafeBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
     }
+
+    /// Borrows the fields whose names are of certain lengths, below 32 bytes: bit n of `lengths` is set for length n.
+    @inline(__always)
+    func forEachField(
+        ofLengths lengths: UInt32,
+        _ body: (_ index: Int, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
+    ) {
+        bytes.withUnsafeBytes { all in
+            guard let base = all.baseAddress else { return }
+            fields.withUnsafeBufferPointer { fields in
+                for index in fields.indices {
+                    let field = fields[index]
+                    guard field.nameLength < 32, lengths & (1 << UInt32(field.nameLength)) != 0 else { continue }
+                    body(
+                        index, UnsafeRawBufferPointer(start: base + Int(field.name), count: Int(field.nameLength)),
+                        UnsafeRawBufferPointer(start: base + Int(field.value), count: Int(field.valueLength)))
+                }
+            }
+        }
+    }
 }
 
 extension Headers: Sequence {

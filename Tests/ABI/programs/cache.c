@@ -123,6 +123,33 @@ static void each_policy_does_as_it_says(void) {
   nj_cache_free(cache);
 }
 
+static nj_source source_with_cookie(nj_client *client, const char *cookie) {
+  nj_request *request = nj_request_new("GET", "/cache/c-cookies?control=max-age=60");
+  CHECK(nj_request_set_header(request, "Cookie", cookie) == NJ_OK);
+  nj_response *response = nj_client_send(client, request, NULL);
+  CHECK(response != NULL);
+  nj_source source = nj_response_source(response);
+  nj_response_release(response);
+  nj_request_free(request);
+  return source;
+}
+
+static void names_say_which_cookies_identify_a_login(void) {
+  nj_config *config = nj_config_new();
+  nj_cache *cache = nj_cache_new(1 << 20);
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK);
+  CHECK(nj_config_set_cache(config, cache) == NJ_OK);
+  CHECK(nj_config_set_login_cookies(config, (const char *[]){"user", NULL}) == NJ_OK);
+  nj_client *client = nj_client_new(config, NULL);
+  CHECK(source_with_cookie(client, "user=ada; n=1") == NJ_SOURCE_NETWORK);
+  CHECK(source_with_cookie(client, "n=2; user=ada") == NJ_SOURCE_CACHE);
+  CHECK(source_with_cookie(client, "user=bob; n=1") == NJ_SOURCE_NETWORK);
+  CHECK(source_with_cookie(client, "user=ada; n=1") == NJ_SOURCE_CACHE);
+  nj_client_free(client);
+  nj_cache_free(cache);
+  nj_config_free(config);
+}
+
 static void a_policy_of_the_client_is_for_its_calls(void) {
   nj_config *config = nj_config_new();
   static const char json[] = "{\"cache\": {\"memory\": \"1MB\", \"policy\": \"offline_first\"}}";
@@ -495,6 +522,10 @@ static void misuse_is_answered(void) {
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_cache_policy(config, NJ_CACHE_OFF) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_cache_policy(config, (nj_cache_policy)77) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_login_cookies(NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_login_cookies(config, (const char *[]){"a", "\xff", NULL}) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_login_cookies(config, (const char *[]){NULL}) == NJ_OK);
+  CHECK(nj_config_set_login_cookies(config, NULL) == NJ_OK);
   nj_config_free(config);
   nj_request *request = nj_request_new("GET", "/");
   CHECK(nj_request_set_cache_policy(request, (nj_cache_policy)77) == NJ_INVALID_ARGUMENT);
@@ -507,6 +538,7 @@ int main(int count, char **words) {
   url = words[1];
   folder = words[2];
   each_policy_does_as_it_says();
+  names_say_which_cookies_identify_a_login();
   a_policy_of_the_client_is_for_its_calls();
   looks_up_inserts_and_removes();
   a_stale_answer_comes_first_and_the_fresh_one_behind_it();

@@ -111,4 +111,109 @@ import Testing
         #expect(unchanged.headers["etag"] == "\"a\"" && unchanged.headers["content-length"] == nil)
         #expect(unchanged.headers["date"] != nil && unchanged.headers["cache-control"] == "max-age=3600")
     }
+
+    @Test func rfc_9110_section_14_4_contentRange() {
+        func read(_ value: String) -> String {
+            guard let part = Array(value.utf8).withUnsafeBytes({ ContentRange($0) }) else { return "invalid" }
+            return
+                "\(part.bytes.lowerBound)..<\(part.bytes.upperBound) of \(part.completeLength.map(String.init) ?? "*")"
+        }
+        for (value, expected) in [
+            ("bytes 0-4/10", "0..<5 of 10"), (" BYTES 4-9/* ", "4..<10 of *"), ("bytes 0-0/1", "0..<1 of 1"),
+            ("bytes 5-4/10", "invalid"), ("bytes 0-10/10", "invalid"), ("bytes */10", "invalid"),
+            ("items 0-4/10", "invalid"), ("bytes 0-4", "invalid"), ("bytes 0-4/", "invalid"),
+            ("bytes=0-4/10", "invalid"),
+            ("bytes -4/10", "invalid"), ("bytes 0-/10", "invalid"), ("bytes 0-4/+10", "invalid"), ("", "invalid"),
+            ("bytes 0-99999999999999999999999/*", "invalid"), ("bytes 0-4/10, 5-6/10", "invalid"),
+            ("bytes/ 0-4", "invalid"),
+        ] { #expect(read(value) == expected, "\(value)") }
+    }
+
+    private func stored(
+        _ fields: [(String, String)], status: Int = 200, asking request: [(String, String)] = [], length: Int = 10
+    ) throws -> StoredResponse {
+        var conversation = CacheConversation()
+        conversation.answer = hour + fields
+        conversation.status = status
+        conversation.first = request
+        conversation.length = length
+        return try #require(conversation.stored)
+    }
+
+    @Test func section_3_3_aStoredPartIsForWhatItContains() throws {
+        let part = try stored(
+            [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, asking: [("Range", "bytes=4-8")],
+            length: 5)
+        func word(_ request: [(String, String)], _ method: NightjarHTTP.Method = .get) -> String {
+            CacheConversation.request(request, method).decide(among: [part], at: CacheConversation.start).word
+        }
+        for (range, expected) in [
+            ("bytes=4-8", "fresh 206 0-4"), ("bytes=5-6", "fresh 206 1-2"), ("bytes=3-8", "fetch:partial"),
+            ("bytes=4-9", "fetch:partial"), ("bytes=4-", "fetch:partial"), ("bytes=-1", "fetch:partial"),
+            ("bytes=10-", "fetch:partial"), ("bytes=4-5,7-8", "fetch:request"),
+        ] { #expect(word([("Range", range)]) == expected, "\(range)") }
+        #expect(word([]) == "fetch:partial")
+        #expect(word([("Range", "bytes=4-8")], .head) == "fetch:partial", "HEAD knows no ranges")
+        #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"a\"")]) == "fresh 206 0-4")
+        #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"b\"")]) == "fetch:partial")
+        // Its tag is not sent where a 304 for it would be of no use.
+        #expect(CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).asked?.sets == [])
+    }
+
+    @Test func whatIsNoSinglePartIsNotStored() {
+        func word(_ fields: [(String, String)], _ range: String?, isDecoded: Bool = false) -> String {
+            var conversation = CacheConversation()
+            conversation.status = 206
+            conversation.answer = hour + fields
+            let request = CacheConversation.request(range.map { [("Range", $0)] } ?? [])
+            let storability = request.storability(
+                of: conversation.head, isDecoded: isDecoded, requested: .epoch, received: .epoch)
+            if case .store = storability { return "store" }
+            return "\(storability)"
+        }
+        let part = [("Content-Range", "bytes 4-8/10")]
+        #expect(word(part, "bytes=4-8") == "store")
+        #expect(word(part, nil) != "store")
+        #expect(word(part, "bytes=4-8, 9-9") != "store")
+        #expect(word(part, "bytes=4-8", isDecoded: true) != "store", "the bytes of another form")
+        #expect(word(part + part, "bytes=4-8") != "store")
+        #expect(word([("Content-Type", "multipart/byteranges; boundary=x")], "bytes=4-8") != "store")
+    }
+
+    /// RFC 9111 section 3.4 allows to combine parts; this cache keeps what is worth more.
+    @Test func aPartDoesNotTakeThePlaceOfTheWhole() throws {
+        func replaces(_ whole: StoredResponse, _ fields: [(String, String)]) -> Bool {
+            CacheConversation.request([("Range", "bytes=0-4")]).mayReplace(
+                [whole],
+                with: ResponseHead(
+                    status: 206, headers: CacheConversation.fields([("Content-Range", "bytes 0-4/10")] + fields)),
+                received: CacheConversation.start)
+        }
+        var whole = try stored([("ETag", "\"a\"")])
+        #expect(!replaces(whole, [("ETag", "\"a\"")]))
+        #expect(!replaces(whole, []))
+        #expect(replaces(whole, [("ETag", "\"b\"")]), "the whole is outdated")
+        whole.isDecoded = true
+        #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "it was stored from another coding")
+        let part = try stored(
+            [("Content-Range", "bytes 0-1/10")], status: 206, asking: [("Range", "bytes=0-1")], length: 2)
+        #expect(replaces(part, []))
+        #expect(replaces(try stored([], status: 404), []) == false)
+        #expect(replaces(try stored([], status: 503), []))
+    }
+
+    /// RFC 9111 section 4.3.3: a response about something else than the resource leaves what is stored.
+    @Test func aFailureOrRedirectTakesThePlaceOfNothing() throws {
+        let whole = try stored([("ETag", "\"a\"")])
+        func replaces(_ status: Int, _ fields: [(String, String)]) -> Bool {
+            CacheConversation.request([]).mayReplace(
+                [whole], with: ResponseHead(status: status, headers: CacheConversation.fields(fields)),
+                received: CacheConversation.start)
+        }
+        for status in [200, 203, 204, 301, 308, 404, 410, 403, 451] { #expect(replaces(status, []), "\(status)") }
+        for status in [302, 303, 307, 400, 409, 500, 502, 503, 504, 599] {
+            #expect(!replaces(status, [("Cache-Control", "private, max-age=0"), ("ETag", "\"b\"")]), "\(status)")
+            #expect(replaces(status, hour) == (status < 500), "\(status)")
+        }
+    }
 }

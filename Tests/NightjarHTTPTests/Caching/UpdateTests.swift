@@ -85,6 +85,27 @@ import Testing
                 == [StoredResponse.SelectingField("foo", "1")])
     }
 
+    /// Each 304 may bring new names, and none of the old ones goes.
+    @Test func theFieldsOfAStoredResponseDoNotGrowBeyondTheLimits() throws {
+        for (fields, value) in [(300, "1"), (10, String(repeating: "x", count: 10_000))] {
+            var conversation = CacheConversation()
+            conversation.answer = [("Cache-Control", "max-age=60"), ("ETag", "\"a\"")]
+            var stored = try #require(conversation.stored)
+            var round = 0
+            while round < 100 {
+                let newer = (0..<fields).map { ("X-\(round)-\($0)", value) }
+                let update = CacheConversation.request([]).updated(
+                    stored, byNotModified: ResponseHead(status: 304, headers: CacheConversation.fields(newer)),
+                    requested: .epoch, received: .epoch)
+                guard update.isKept else { break }
+                stored = update.response
+                round += 1
+            }
+            #expect(round > 0 && round < 10, "\(round) updates were kept")
+            #expect(stored.headers.count <= 1000 && stored.headers.byteCount <= 256 << 10)
+        }
+    }
+
     @Test func aWeakTagDoesNotBecomeStrong() throws {
         var conversation = CacheConversation()
         conversation.answer = [("Cache-Control", "max-age=5"), ("ETag", "W/\"a\"")]

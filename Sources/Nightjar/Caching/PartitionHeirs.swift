@@ -1,0 +1,56 @@
+import DequeModule
+import NightjarHTTP
+import Synchronization
+
+/// The partitions that continue another, because a reusable response has replaced cookies of its request: see
+/// ``CookieSuccession``. In memory only: after a restart the responses of a replaced cookie are fetched again. Any thread.
+final class PartitionHeirs: Sendable {
+    /// A partition of one origin. Other origins' cookies may have the same values by design of whoever sets them.
+    private struct Heir: Hashable {
+        let origin: Origin
+        let partition: CachePartition
+        /// Nil: for all URLs of the origin.
+        let url: String?
+    }
+
+    private struct Table {
+        var ancestors: [Heir: CachePartition] = [:]
+        var order: Deque<Heir> = []
+    }
+
+    private let isUsed = Atomic<Bool>(false)
+    private let table = Mutex(Table())
+
+    /// The key under which the responses for `key` are stored.
+    func resolve(_ key: CacheKey, _ origin: Origin) -> CacheKey {
+        guard let ancestor = ancestor(origin, key.partition, url: nil) else { return key }
+        return CacheKey(url: key.url, partition: ancestor)
+    }
+
+    /// The key of the one response that brought the cookies of `key` to a request without them; nil if there is none.
+    func origin(of key: CacheKey, _ origin: Origin) -> CacheKey? {
+        ancestor(origin, key.partition, url: key.url).map { CacheKey(url: key.url, partition: $0) }
+    }
+
+    private func ancestor(_ origin: Origin, _ partition: CachePartition, url: String?) -> CachePartition? {
+        guard isUsed.load(ordering: .relaxed) else { return nil }
+        return table.withLock { $0.ancestors[Heir(origin: origin, partition: partition, url: url)] }
+    }
+
+    /// Makes `partition` continue `ancestor`: for all URLs of the origin, or to read the response of one URL.
+    func add(_ partition: CachePartition, of ancestor: CachePartition, _ origin: Origin, url: String? = nil) {
+        guard partition != ancestor else { return }
+        isUsed.store(true, ordering: .relaxed)
+        let heir = Heir(origin: origin, partition: partition, url: url)
+        table.withLock { table in
+            guard table.ancestors.updateValue(ancestor, forKey: heir) == nil else { return }
+            table.order.append(heir)
+            if table.order.count > PartitionHeirs.most, let oldest = table.order.popFirst() {
+                table.ancestors[oldest] = nil
+            }
+        }
+    }
+
+    /// Each takes about 200 bytes. A client whose cookie changes with each response needs the last few.
+    private static let most = 4096
+}

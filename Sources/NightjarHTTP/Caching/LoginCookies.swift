@@ -1,0 +1,104 @@
+/// The cookies that identify a login, for the cache: responses to requests with different login cookies are stored apart.
+public enum LoginCookies: Sendable, Equatable {
+    /// All cookies except those that load balancers, bot filters and analytics are known to set. A cookie that a reusable
+    /// response replaces identifies the same login as before: see ``CookieSuccession``.
+    case automatic
+    /// All cookies, each by its value.
+    case all
+    /// The cookies with these names. No name: no cookie identifies a login.
+    case named([String])
+
+    /// As C and Lua have it: `*` stands for all names.
+    public init(names: [String]) { self = names.contains("*") ? .all : .named(names) }
+
+    /// Adds the login cookies of a Cookie field to what a partition is made of, in an order of their own.
+    ///
+    /// - Parameter own: cookies of the request itself, `name=value`. Each is a credential.
+    func append(_ field: UnsafeRawBufferPointer, own: [String], to found: inout [UInt8]) {
+        var cookies = LoginCookies.pairs(of: field).filter { pair in
+            identifiesLogin(LoginCookies.name(of: pair)) || own.contains { $0.utf8.elementsEqual(pair) }
+        }
+        guard !cookies.isEmpty else { return }
+        cookies.sort { $0.lexicographicallyPrecedes($1) }
+        found += "cookie\0".utf8
+        for cookie in cookies {
+            found += cookie
+            found.append(UInt8(ascii: ";"))
+        }
+        found.append(0)
+    }
+
+    func identifiesLogin(_ name: ArraySlice<UInt8>) -> Bool {
+        switch self {
+        case .all: true
+        case .named(let names): names.contains { $0.utf8.elementsEqual(name) }
+        case .automatic:
+            !LoginCookies.others.contains { $0.utf8.elementsEqual(name) }
+                && !LoginCookies.otherPrefixes.contains { name.starts(with: $0.utf8) }
+        }
+    }
+
+    /// The cookies of a Cookie field, each `name=value`.
+    static func pairs(of field: UnsafeRawBufferPointer) -> [[UInt8]] {
+        field.split(separator: UInt8(ascii: ";")).compactMap { part in
+            let pair = EntityTag.trimmed(UnsafeRawBufferPointer(rebasing: part))
+            return pair.isEmpty ? nil : Array(pair)
+        }
+    }
+
+    static func name(of pair: [UInt8]) -> ArraySlice<UInt8> {
+        pair[..<(pair.firstIndex(of: UInt8(ascii: "=")) ?? 0)]
+    }
+
+    /// Documented by their makers: AWS, Azure, Google Cloud, Cloudflare, Akamai, DataDome and Google Analytics. Some of them
+    /// change with each response.
+    private static let others = [
+        "AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS", "AWSELB", "AWSELBCORS", "ARRAffinity",
+        "ARRAffinitySameSite", "GCLB", "__cf_bm", "_cfuvid", "__cflb", "cf_clearance", "ak_bmsc", "bm_sv", "bm_sz",
+        "_abck", "datadome", "_ga", "_gid", "_gat",
+    ]
+    /// F5 BIG-IP, Imperva and Google Analytics.
+    private static let otherPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
+}
+
+/// What the cookies of a response mean for the cookies that its request carried.
+///
+/// A response that may be reused for a while sets its cookies only once: a reused response sets none. A server that relies on
+/// its cookies to change the login does not allow that. So the cookies that such a response replaces belong to the login of
+/// the request. Cookies that it adds may become a login later, so they belong to nobody yet.
+public enum CookieSuccession: Sendable, Equatable {
+    /// The response sets no cookie, or deletes one.
+    case none
+    /// The response replaces cookies of the request, and adds none. The Cookie field that follows.
+    case replaced(String)
+    /// The response adds cookies. The Cookie field that follows.
+    case added(String)
+
+    /// - Parameters:
+    ///   - field: the Cookie field of the request; nil if there is none.
+    ///   - headers: those of the response.
+    public init(of field: String?, by headers: Headers, at now: Timestamp) {
+        var pairs = field.map { field in Array(field.utf8).withUnsafeBytes(LoginCookies.pairs) } ?? []
+        var (sets, adds, deletes) = (false, false, false)
+        headers.forEach("set-cookie") { value in
+            guard let cookie = try? SetCookie(parsing: value) else { return }
+            sets = true
+            if (cookie.maxAge ?? 1) <= 0 || (cookie.maxAge == nil && (cookie.expires ?? .max) <= now.seconds) {
+                deletes = true
+            }
+            let pair = Array((cookie.name.isEmpty ? cookie.value : cookie.name + "=" + cookie.value).utf8)
+            let places = pairs.indices.filter { LoginCookies.name(of: pairs[$0]).elementsEqual(cookie.name.utf8) }
+            if places.isEmpty {
+                adds = true
+                pairs.append(pair)
+            }
+            for place in places { pairs[place] = pair }
+        }
+        let text = pairs.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "; ")
+        switch (sets && !deletes, adds) {
+        case (false, _): self = .none
+        case (true, true): self = .added(text)
+        case (true, false): self = .replaced(text)
+        }
+    }
+}
