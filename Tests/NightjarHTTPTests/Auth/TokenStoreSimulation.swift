@@ -206,7 +206,11 @@ struct TokenStoreSystem: SimulatedSystem {
             logins[login.lineage] = Login(invoked: stepNumber, completed: stepNumber)
         }
         if login.token != nil, logins[login.lineage]?.reached == nil { logins[login.lineage]?.reached = stepNumber }
-        if let old = stored?.token?.refresh, login.token?.refresh != old { server.replaced(old) }
+        if let stored, let old = stored.token?.refresh, let new = login.token?.refresh, new != old,
+            stored.lineage == login.lineage
+        {
+            server.replaced(old)
+        }
         if login.ending == .loggedOut { logoutInvoked = invoked }
         stored = login
         return true
@@ -248,7 +252,7 @@ struct SimulatedServer {
         epochs[token.access] == epoch && !(family[token.access].map(revoked.contains) ?? true)
     }
 
-    /// The store holds another refresh token than this.
+    /// The store holds the successor of this refresh token.
     mutating func replaced(_ refresh: String) { redemptions[refresh]?.isReplaced = true }
 
     /// - Parameter hasSuccessor: the process that asks has received the response to this refresh token before.
