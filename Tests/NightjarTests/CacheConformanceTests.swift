@@ -72,7 +72,7 @@ import Testing
             current.withLock { $0 = step }
             let before = running.asked.count
             let response = try send(step, running)
-            running.client.cache?.flush()
+            try running.client.cache?.flush()
             let asked = Array(running.asked.dropFirst(before))
             check(response, asked, step, "\(row.section), \(row.name), request \(index + 1)", stored: previous)
             if step.outcome == .miss, step.method == .get { previous = step.body }

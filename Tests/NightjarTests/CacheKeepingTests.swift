@@ -19,7 +19,7 @@ import Testing
     private func text(_ response: Response?) -> String? { response.map { String(buffer: $0.body) } }
 
     private func cached(_ bench: Bench, _ target: String = "/a") throws -> String? {
-        bench.client.cache?.flush()
+        try bench.client.cache?.flush()
         return text(try bench.client.cached(Request(.get, target)))
     }
 
@@ -145,7 +145,7 @@ import Testing
             .init(200, control)
         }
         _ = try bench.get()
-        bench.client.cache?.flush()
+        try bench.client.cache?.flush()
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = Results()
         // The second one waits for the first.
@@ -184,7 +184,7 @@ import Testing
             return answer
         }
         _ = try bench.get()
-        bench.client.cache?.flush()
+        try bench.client.cache?.flush()
         let response = try bench.get()
         #expect(response.source == .stale && text(response) == "content")
     }
@@ -243,12 +243,12 @@ import Testing
                 _ = try bench.get("/login/\(name)")
             default: _ = try bench.get("/login/\(name)")
             }
-            bench.client.cache?.flush()
+            try bench.client.cache?.flush()
         }
         for name in ["ada", "bob", "ada"] {
             try logIn(name)
             for _ in 0..<2 { #expect(text(try bench.get("/a")) == "session=\(name)") }
-            bench.client.cache?.flush()
+            try bench.client.cache?.flush()
             #expect(text(try bench.client.cached(Request(.get, "/a"))) == "session=\(name)")
         }
     }

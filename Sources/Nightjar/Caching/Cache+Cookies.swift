@@ -29,7 +29,9 @@ extension Cache {
 
     /// Gives the response that has set the cookies of this request, as long as no server need be asked.
     func giveOrigin(of progress: Progress, _ call: Call) -> Verdict? {
-        guard let key = storage.heirs.origin(of: progress.key, call.request.url.origin) else { return nil }
+        guard let key = storage.heirs.origin(of: progress.key, call.request.url.origin), storage.isCurrent else {
+            return nil
+        }
         let entries = storage.memory.find(key).map { CachedEntry.memory($0) }
         guard case .answer(let answer) = progress.asked.decide(among: entries.map(\.response), at: WallClock.now())
         else { return nil }

@@ -93,7 +93,7 @@ import Testing
         struct Draft: Encodable { var title: String?, teaserText: Null? }
         var request = Request(.patch, "/articles/1")
         try request.json(Draft(title: nil, teaserText: Null()), JSONEncodingOptions(names: .convertToSnakeCase))
-        #expect(request.headers["content-type"] == "application/json")
+        #expect(request.impliedType == .json)
         guard case .bytes(let body) = request.body else {
             Issue.record("there is no body")
             return
