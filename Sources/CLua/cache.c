@@ -118,6 +118,7 @@ static int put(lua_State *L) {
   planted.headers = answer.headers;
   planted.header_count = answer.header_count;
   planted.body = answer.body;
+  planted.is_json = answer.implied_type == NJL_TYPE_JSON;
   request.planted = &planted;
   return njl_send(L, &request, 4, was_put);
 }

@@ -152,6 +152,7 @@ final class Engine: @unchecked Sendable {
         for field in UnsafeBufferPointer(start: answer.headers, count: answer.header_count) {
             try headers.add(try field.name.text("a header name"), try field.value.text("a header value"))
         }
+        if answer.is_json, headers["Content-Type"] == nil { try headers.add("Content-Type", "application/json") }
         guard answer.body.length <= Configuration.largestBody else {
             throw NightjarError(.invalidRequest, "the body is larger than 2 GiB")
         }

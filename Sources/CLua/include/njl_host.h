@@ -49,6 +49,7 @@ typedef struct njl_planted {
   const njl_pair *headers;
   size_t header_count;
   njl_bytes body;
+  bool is_json; /* its Content-Type, unless the headers have one */
 } njl_planted;
 
 /* Everything of a request. All that it points to is borrowed during the call. */
