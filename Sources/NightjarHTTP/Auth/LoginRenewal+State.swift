@@ -45,7 +45,7 @@ extension LoginRenewal {
         }
     }
 
-    enum State {
+    indirect enum State {
         case idle, loading, locking, ended
         case savingIntent(Exchange, StoredLogin)
         case exchanging(Exchange)

@@ -17,7 +17,7 @@
 ///
 /// Each event returns the one action to carry out next.
 public struct LoginRenewal: Sendable {
-    public enum Purpose: Sendable, Equatable {
+    public indirect enum Purpose: Sendable, Equatable {
         /// A call needs another token.
         case renew
         /// The session has ended: adopts a login that somebody else has made since.
@@ -59,7 +59,7 @@ public struct LoginRenewal: Sendable {
         }
     }
 
-    public enum Action: Sendable, Equatable {
+    public indirect enum Action: Sendable, Equatable {
         /// Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
         case load
         /// Take the lock and keep it until the end. Report with ``locked()`` or ``lockFailed(_:)``.
@@ -73,7 +73,7 @@ public struct LoginRenewal: Sendable {
         case end(Outcome)
     }
 
-    public enum Outcome: Sendable, Equatable {
+    public indirect enum Outcome: Sendable, Equatable {
         /// Found in the store.
         case adopted(Token)
         /// New, and in the store.
