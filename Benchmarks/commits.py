@@ -61,7 +61,7 @@ def compare(name, prefix, other, rounds):
     benchmark = BENCHMARKS[name]
     mine, others = [], []
     for turn in range(rounds):
-        # Who comes first changes too: the first run of a round may find colder caches.
+        # The order alternates: the first run of a round may find colder caches.
         for side, values in [(prefix, mine), (other, others)][:: 1 if turn % 2 == 0 else -1]:
             values.append(benchmark.measure(side))
     instructions, before = benchmark.instructions(prefix), benchmark.instructions(other)

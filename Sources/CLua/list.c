@@ -383,7 +383,7 @@ static int go(lua_State *L, taking taking) {
         continue;
       }
     }
-    self->is_given = true; /* Who takes items passes over a page without any. */
+    self->is_given = true; /* A caller that takes items skips a page without any. */
     page_box *box = push_page_box(L);
     if (self->handle == NULL || self->page != page) continue; /* By a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {

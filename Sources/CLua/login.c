@@ -105,7 +105,7 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
   int providers = lua_gettop(L);
   lua_pushliteral(L, "schemes");
   bool has_schemes = lua_rawget(L, auth) == LUA_TTABLE;
-  /* What is counted is the copy: finalizers, which anything that is made may run, may change the script's table. */
+  /* The copy is counted: an allocation may run a finalizer, which may change the script's table. */
   if (has_schemes) {
     njl_push_copy(L, -1);
     lua_replace(L, -2);

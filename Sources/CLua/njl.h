@@ -107,7 +107,7 @@ struct njl_wait {
   njl_wait *next_joiner;                       /* of the same target */
   bool needs_tasks;                            /* it cannot end before a task has run */
   lua_Integer caller;                          /* of errand.c, by whose calls the call ends; 0: by none */
-  lua_Integer waiter;                          /* the number of the task that waits, which alone may go on */
+  lua_Integer waiter;                          /* the number of the task that waits; only this task may continue */
 };
 
 typedef enum njl_state_of_task {
@@ -213,7 +213,7 @@ void njl_stop(njl_host *host, const char *reason); /* any thread, and signal han
 void njl_charge(njl_host *host, uint64_t instructions);
 /* What a coroutine counts for when it starts: the hook, which sees it after 1000 instructions, may never see it. */
 #define NJL_START_CHARGE 100
-/* The error on top, of the task at `index`, is told to another: both tracebacks are shown should it end that one. */
+/* Passes the error on top, of the task at `index`, to another task. If it ends that task, both tracebacks are shown. */
 void njl_remember_told(lua_State *L, int index);
 /* Whether nothing happens although some wait for a moment: nobody advances the clock. */
 bool njl_stands_still(const njl_host *host);

@@ -374,7 +374,7 @@ public final class Client: Sendable {
         loop.stop()
         repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
-        // What is on its way to the disk is there when this returns, or reported.
+        // Pending changes are on disk, or reported, when this returns.
         do throws(NightjarError) {
             try cache?.flush()
         } catch {

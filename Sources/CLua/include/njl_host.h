@@ -53,7 +53,7 @@ typedef struct njl_planted {
 } njl_planted;
 
 /* Everything of a request. All that it points to is borrowed during the call. */
-/* What a body is that was given as a value: its Content-Type, unless the headers or the client's have one. */
+/* The Content-Type that a body given as a value implies. The headers of the request and of the client override it. */
 typedef enum njl_implied_type { NJL_TYPE_UNKNOWN, NJL_TYPE_JSON, NJL_TYPE_FORM } njl_implied_type;
 
 typedef struct njl_request {

@@ -27,7 +27,7 @@ struct RenewalLine {
         for renewal in renewals.values where !renewal.decisions.purpose.changesLogin { renewal.abandon() }
     }
 
-    /// The client closes: whether something would be lost if it ended now. What has not begun does not begin.
+    /// Closes the line: no further renewal begins. Returns whether ending now would lose something.
     func mustNotBeCut() -> Bool {
         for renewal in renewals.values { renewal.abandon() }
         return renewals.values.contains { $0.decisions.mustNotBeCut }

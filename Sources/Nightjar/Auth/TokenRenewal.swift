@@ -38,7 +38,7 @@ final class TokenRenewal: @unchecked Sendable {
     /// The client closes: an exchange that has not begun does not begin.
     func abandon() { decisions.abandon() }
 
-    /// The outcome is no longer wanted. What a worker still does for it ends, and its lock is released.
+    /// Discards the outcome. Work in progress on a worker finishes, and the lock is released.
     func leave() { conclude = { _, _, _ in } }
 
     func perform(_ action: LoginRenewal.Action) {

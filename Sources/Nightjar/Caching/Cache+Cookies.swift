@@ -21,7 +21,7 @@ extension Cache {
         }
     }
 
-    /// Whose responses those to the same request with another Cookie field are.
+    /// The partition of the same request with another Cookie field; nil: the request cannot be made.
     private func partition(_ field: String, _ progress: Progress) -> CachePartition? {
         guard let next = try? progress.plain.setting("Cookie", field) else { return nil }
         return next.cacheFacts(loginCookies).key(login: progress.login).partition

@@ -12,7 +12,7 @@ extension Cache {
         let member: SharedFetches.Member
         /// The request without conditions of ours.
         let plain: PreparedRequest
-        /// What was known of changes when it was sent, or before.
+        /// The changes that were known when the request was sent, or before.
         var began: CacheMoment
         /// What is stored, as far as it has been looked for.
         var entries: [CachedEntry]

@@ -4,10 +4,10 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-// What is stored late, and what others change.
+// Late stores, and changes that other clients and processes make.
 
 extension CacheStorage {
-    /// What is known now of changes, for a request that is about to be sent.
+    /// The changes that are known now, for a request that is about to be sent.
     var moment: CacheMoment { writes.moment }
 
     // MARK: Storing
@@ -54,7 +54,7 @@ extension CacheStorage {
         return nil
     }
 
-    /// Gives an entry the fields that a 304 or a HEAD has brought, here and on disk, or forgets it.
+    /// Updates an entry with the fields of a 304 or HEAD response, in memory and on disk, or removes it.
     ///
     /// - Parameter moment: when the request was sent that brought them.
     func update(_ entry: CachedEntry, _ key: CacheKey, _ update: CacheUpdate, since moment: CacheMoment) -> CachedEntry
@@ -104,7 +104,7 @@ extension CacheStorage {
         }
     }
 
-    /// Forgets what a login has got.
+    /// Removes the stored responses of a login.
     func remove(_ partition: CachePartition) {
         let ticket = note(.removes, nil)
         memory.remove(partition)
@@ -142,7 +142,7 @@ extension CacheStorage {
         return max(count, onDisk ?? 0)
     }
 
-    // MARK: What others have changed
+    // MARK: Changes of others
 
     /// Whether what is in memory may be given without a look at the disk, where other processes and other caches of the
     /// same folder may have changed something. Any thread; free without a disk.
@@ -200,7 +200,7 @@ extension CacheStorage {
 
     // MARK: Looking on disk
 
-    /// Asks the disk for the entries of a key. What is small enough for memory is there from then on.
+    /// Looks up the entries of a key on disk. Entries that are small enough are copied to memory.
     ///
     /// - Parameter deliver: gets the entries, and whether what is in memory may be given, too.
     /// - Returns: false when there is no disk to ask; then nothing is delivered.

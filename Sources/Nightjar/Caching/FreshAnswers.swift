@@ -64,7 +64,7 @@ final class FreshAnswers: Sendable {
     /// From the loop: `response` was given out of `entry`.
     func keep(_ response: Response, for request: PreparedRequest, _ options: Options, of entry: MemoryCache.Entry) {
         let second = FreshAnswers.second
-        // An entry that expires within this second is for the loop, which knows the moment.
+        // An entry that expires within this second is left to the loop, whose clock is precise.
         guard let end = entry.response.freshness.freshUntil,
             end.seconds > Int64(second) + 1
                 || end.seconds == Int64(second) + 1 && end.nanoseconds >= FreshAnswers.clockLag

@@ -16,19 +16,19 @@ final class RecentWrites: Sendable {
     private let count = Atomic<UInt64>(0)
     private let state = Mutex(State())
 
-    /// What is known now, for a request that is about to be sent.
+    /// The changes that are known now, for a request that is about to be sent.
     var moment: CacheMoment {
         state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.count) }
     }
 
-    /// What an entry is known to respect that is read from the index now.
+    /// The changes that an entry which is read from the index now is known to respect.
     var momentInIndex: CacheMoment {
         state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.countInIndex) }
     }
 
     /// - Parameters:
     ///   - url: nil: the entries of more than one URL are concerned.
-    ///   - isWritten: there is no index to which ``wrote(_:)`` tells of it.
+    ///   - isWritten: there is no index, so ``wrote(_:)`` is not called.
     /// - Returns: the ticket of the change.
     func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
         let name = url.map { CacheChange.name(ofURL: $0) }

@@ -59,7 +59,7 @@ final class Cache: Stage, @unchecked Sendable {
             asked, key, login: call.login?.partition, newMember(), call.request, began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.caching = progress
-        // What others have changed is known once the disk has been asked.
+        // The look-up on disk reads the changes that others have made.
         if !isCurrent, lookOnDisk(progress, call) { return .wait }
         return begin(progress, call)
     }

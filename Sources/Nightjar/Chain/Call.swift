@@ -427,7 +427,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .totalExpired: return expire(now)
         case .idleExpired:
             ascend(Deadline.error(.idle, self), from: spring)
-            // The call goes on if the attempt is repeated, and so does its total timeout.
+            // If the attempt is retried, the call and its total timeout continue.
             return state == .finished ? nil : limits.next(waitsForPeer: waitsForPeer)
         }
     }

@@ -26,7 +26,7 @@ final class HeldCalls: @unchecked Sendable {
         let id: UInt64
         let call: Call
         let since: NIODeadline
-        /// Lets the call go on when the pause is over.
+        /// Resumes the call when the pause ends.
         let enter: (Call) -> Verdict
     }
 
@@ -89,7 +89,7 @@ final class HeldCalls: @unchecked Sendable {
         return scope
     }
 
-    /// A response says that the resource works: what waits for it goes on.
+    /// A response shows that the resource works: the calls that wait for it continue.
     func succeeded(_ call: Call) {
         let resource = ResourcePauses.Resource(call.request.url)
         guard pauses.succeeded(resource) else { return }
@@ -122,7 +122,7 @@ final class HeldCalls: @unchecked Sendable {
                 + "wait; call again then, raise retry.max_wait, or set respect_retry_after to false", retryAfter: wait)
     }
 
-    /// What is to be seen of the pauses, sorted by name.
+    /// The pauses in force, sorted by name.
     func states(now: UInt64) -> [LimitState] {
         pauses.all(now: now).map { name, resource, wait in
             LimitState(

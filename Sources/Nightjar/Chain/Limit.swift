@@ -80,7 +80,7 @@ final class Limit: Stage, @unchecked Sendable {
             self.id = id
         }
 
-        /// What an exchange that is not read to its end has shown of the server.
+        /// The verdict on the server of an exchange that is not read to its end.
         fileprivate var ending: CircuitBreaker.Ending { status.map(Limit.ending) ?? .withoutVerdict }
     }
 

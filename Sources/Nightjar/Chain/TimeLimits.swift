@@ -8,9 +8,9 @@ import NIOCore
 /// The owner calls ``check(now:waitsForPeer:unsentBytes:)`` at the moment that ``next(waitsForPeer:)`` returns, or later. After
 /// each event that can make this moment earlier, the owner asks for it again.
 struct TimeLimits {
-    /// When the total timeout expires; nil: there is none.
+    /// When the total timeout expires; nil: unlimited.
     var total: NIODeadline?
-    /// The idle timeout; nil: there is none.
+    /// The idle timeout; nil: unlimited.
     var idle: TimeAmount?
     private(set) var lastProgress: NIODeadline
     /// The bytes that the peer had not received when ``check(now:waitsForPeer:unsentBytes:)`` last looked.

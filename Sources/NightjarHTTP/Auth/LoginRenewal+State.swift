@@ -4,7 +4,7 @@ extension LoginRenewal {
         var token: Token?
         /// Nil: spends nothing.
         var key: String?
-        /// What the store holds.
+        /// The record in the store.
         var over: StoredLogin?
         var lineage: UInt64
         /// The intent is of a process that is gone: whatever comes of this try, nobody knows what came of the first.
@@ -20,7 +20,7 @@ extension LoginRenewal {
         }
     }
 
-    /// What a new token is requested with.
+    /// The credentials with which a new token is requested.
     struct Basis {
         var token: Token?
         /// Nil: what comes of it is a new login.

@@ -84,7 +84,7 @@ public struct LoginRenewal: Sendable {
         case failed(TokenRefresh.Failure)
     }
 
-    /// What an exchange came to.
+    /// The result of an exchange.
     public enum Result: Sendable, Equatable {
         case token(Token)
         case invalidGrant
@@ -92,7 +92,7 @@ public struct LoginRenewal: Sendable {
         case refused
         /// The server cannot have seen the request.
         case notSent
-        /// Nobody knows whether the server has spent the token.
+        /// It is unknown whether the server has spent the token.
         case unknown(TokenRefresh.Failure)
     }
 
@@ -100,9 +100,9 @@ public struct LoginRenewal: Sendable {
     private let held: Token?
     private let abilities: Abilities
     private let configured: ConfiguredToken?
-    /// What the client holds and its store lacks.
+    /// The login that the client holds and its store lacks.
     private(set) var unsaved: UnsavedLogin?
-    /// What the store held last.
+    /// The last known record of the store.
     public private(set) var seen: SeenLogin
     private(set) var hasLoaded = false
     /// Whether the server was asked.

@@ -13,7 +13,7 @@ public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(generation) of login \(String(lineage, radix: 16))" }
 }
 
-/// What a credential store keeps: a login, or the tombstone of one that has ended. Its text shows no secrets.
+/// The record of a credential store: a login, or the tombstone of one that has ended. Its description shows no secrets.
 ///
 /// A tombstone stays in the store so that a client with an older token cannot bring the login back, and so that a store
 /// whose user has logged out differs from one that nobody has used.

@@ -1,4 +1,4 @@
-/// What a client knows of the record in its credential store.
+/// The client's knowledge of the record in its credential store.
 public enum SeenLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
@@ -19,7 +19,7 @@ public struct UnsavedLogin: Sendable, Equatable {
         }
     }
 
-    /// What to do with the token, given what the store holds now.
+    /// Decides what to do with the token, given the present record of the store.
     enum Standing: Sendable, Equatable {
         /// The store still lacks it: it replaces the record.
         case missing

@@ -61,7 +61,7 @@ public enum LoginCookies: Sendable, Equatable {
     private static let otherPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
 }
 
-/// What the cookies of a response mean for the cookies that its request carried.
+/// The effect of a response's cookies on the cookies that its request carried.
 ///
 /// A response that may be reused for a while sets its cookies only once: a reused response sets none. A server that relies on
 /// its cookies to change the login does not allow that. So the cookies that such a response replaces belong to the login of

@@ -120,7 +120,7 @@ struct ErrorMarkup {
         let name = readName()
         while at < bytes.count, ASCII.isWhitespace(bytes[at]) { at += 1 }
         guard at < bytes.count, bytes[at] == UInt8(ascii: "=") else {
-            // Whatever it is, it must not be read twice.
+            // A byte that begins no name is skipped, or reading would not advance.
             if at == start { at += 1 }
             return
         }

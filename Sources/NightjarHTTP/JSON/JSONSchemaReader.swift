@@ -8,7 +8,7 @@ struct JSONSchemaReader {
     /// Of one schema with all that it refers to and that is not read yet. The largest of the documents that were looked at
     /// has 90,000 in all.
     static let maximumNodes = 200_000
-    /// What reading one schema that is alone may cost.
+    /// The budget for reading a single schema.
     static let maximumWork = 10_000_000
     /// Bytes of names that cost as much as a schema.
     private static let bytesOfWork = 64
@@ -34,7 +34,7 @@ struct JSONSchemaReader {
     /// Of the one that is being read.
     private var notes: [String] = []
     private var room: Int
-    /// What reading may still cost: values that are made of documents, and schemas and their names that are looked up.
+    /// The rest of the budget: values that are made of documents, and schemas and their names that are looked up.
     private var work: Int
     /// What a document cannot be read in spite of.
     private var end: NightjarError?

@@ -5,7 +5,7 @@ public struct SchemaLibrary: ~Copyable, Sendable {
     private let dialect: JSONSchema.Dialect
     private let maximum: Int
     private let arena = JSONSchema.Arena()
-    /// What reading all schemas together may still cost.
+    /// The rest of the budget for reading all schemas together.
     private var work: Int
     /// Of those that are read, where a reference leads to.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]

@@ -14,7 +14,7 @@ public struct Request: Sendable {
     public var query: [(name: String, value: String)] = []
     /// Take the place of the client's default headers of the same name.
     public var headers = Headers()
-    /// What the body is, for a Content-Type field where neither ``headers`` nor the client's have one; nil: not known.
+    /// The Content-Type of the body, used if neither ``headers`` nor the client's headers have one; nil: unknown.
     package var impliedType: ImpliedType?
     /// Cookies of the call itself, `name=value`, as they go on the wire: beside those of the client's jar, of which those of
     /// the same names give way. Where ``headers`` or the client's have a Cookie field, behind what that says, and without the
@@ -82,7 +82,7 @@ public struct Request: Sendable {
     }
 }
 
-/// What a body is that was given as a value rather than as bytes.
+/// The content type of a body that was given as a value rather than as bytes.
 package enum ImpliedType: Sendable {
     case json
     case form

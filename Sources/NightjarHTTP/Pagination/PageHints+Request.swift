@@ -1,4 +1,4 @@
-/// What the first request tells about the list: the size of its pages, and the place of the first item.
+/// The facts about a list that its first request shows: the size of its pages, and the place of the first item.
 extension PageHints {
     /// The number of items that a page was requested to have, by ``Pagination/size`` or a usual query item; nil: none was.
     static func askedSize(_ first: RequestURL, _ options: Pagination) -> Int? {

@@ -1,6 +1,6 @@
-/// What a walk remembers of the pages that it loaded, to tell a list that continues from one that repeats itself.
+/// The pages that a paginator has loaded, to distinguish a list that continues from one that repeats itself.
 struct PageHistory: Sendable {
-    /// What a page has of earlier pages.
+    /// The overlap of a page with earlier pages.
     struct Meeting {
         /// Its items are those of the page before it.
         var isPrevious = false

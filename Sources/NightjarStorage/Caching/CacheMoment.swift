@@ -28,7 +28,7 @@ public enum StoreVerdict: Int, Sendable, Comparable {
     public static func < (a: StoreVerdict, b: StoreVerdict) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a change does to the entries that it concerns.
+/// The effect of a change on the entries that it concerns.
 public enum ChangeEffect: Int64, Sendable {
     case invalidates = 0
     case removes = 1
@@ -103,7 +103,7 @@ public struct ChangeLog: Sendable, Equatable {
     }
 }
 
-/// What a memory cache beside a shared index has to do, so that it does not give what others have invalidated or removed.
+/// Keeps a memory cache beside a shared index from serving entries that others have invalidated or removed.
 ///
 ///     unknown ──check──▶ current ──100 ms──▶ due ──500 ms──▶ outdated
 ///                           ▲                 │                 │
@@ -136,13 +136,13 @@ public struct MemoryTier: Sendable, Equatable {
         case everything
     }
 
-    /// What a check that has found this log requires.
+    /// The changes to apply after a check has read this log.
     public func need(for log: ChangeLog) -> Need {
         guard log.reaches(CacheMoment(index: index, shared: seen)) else { return .everything }
         return seen == log.latest ? .nothing : .changes(after: seen)
     }
 
-    /// What was needed has been done.
+    /// The changes up to this log have been applied.
     public mutating func caughtUp(with log: ChangeLog) { (index, seen) = (log.index, log.latest) }
 
     /// The index cannot be used by this process: the memory is on its own.

@@ -2,7 +2,7 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-// What this process takes back, and what others have.
+// Invalidations and removals by this process, and those by others.
 
 extension DiskCache {
     // MARK: Invalidating and removing
@@ -52,7 +52,7 @@ extension DiskCache {
 
     private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
         state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
-        // What is pending is written before anything else.
+        // Pending changes are written before anything else.
         let count: Int? = use(nil) { (_, state) throws(DatabaseError) in
             defer { state.settled = 0 }
             return state.settled
@@ -86,9 +86,9 @@ extension DiskCache {
         }
     }
 
-    // MARK: What others have changed
+    // MARK: Changes of others
 
-    /// What other cache objects have changed in the folder, of this process or of others.
+    /// Changes that other cache objects, of this process or of others, have made in the folder.
     public enum OthersChanges: Sendable {
         /// The folder cannot be used at all: nobody shares it with this process.
         case none
@@ -97,7 +97,7 @@ extension DiskCache {
         case read(ChangeLog, CacheChanges)
     }
 
-    /// What a memory cache beside this one has to apply.
+    /// The changes that a memory cache beside this one has to apply.
     public enum CacheChanges: Sendable {
         case some([CacheChange])
         /// They are not known: nothing in memory may be given any more.

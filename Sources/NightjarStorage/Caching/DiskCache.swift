@@ -288,7 +288,7 @@ public final class DiskCache: Sendable {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
-                        // Whoever has just waited in vain does not make each that comes after wait as long.
+                        // After a wait that failed, the next operations do not wait as long again.
                         let isImpatient = state.impatient.map { ContinuousClock.now < $0 } ?? false
                         index.wait(upTo: isImpatient ? 0 : patience)
                         while let change = state.pending.first {

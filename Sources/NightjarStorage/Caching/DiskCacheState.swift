@@ -5,7 +5,7 @@ struct PendingChange: Sendable {
     let ticket: UInt64
 }
 
-/// What a ``DiskCache`` has under its lock. The index in it is no other's, and is used under the same lock.
+/// The state of a ``DiskCache``, under its lock. The index belongs to this state alone.
 struct DiskCacheState: @unchecked Sendable {
     var index: DiskIndex?
     var condemned: CondemnedFile?
@@ -17,7 +17,7 @@ struct DiskCacheState: @unchecked Sendable {
     var impatient: ContinuousClock.Instant?
     /// Why the index could not be used when it was tried last.
     var lastError: DatabaseError?
-    /// What has to happen before anything is found again. Whoever has so much pending starts again from nothing.
+    /// Changes to write before the next look-up. Too many of them are replaced by the removal of all entries.
     var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
         PendingChange(change: .removeAll, ticket: last.ticket)
     }

@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-/// What is taken back from a cache: by one of its processes, for all of them.
+/// An invalidation or removal of entries, made by one process and logged for all of them.
 public enum CacheChange: Sendable, Equatable {
     case invalidateKey(CacheKeyName)
     case invalidateURL([UInt8])
-    /// One entry as it was found. No other process hears of it.
+    /// One entry as it was found. Other processes are not notified.
     case removeEntry(Int64, digest: [UInt8])
     case removeKey(CacheKeyName)
     case removeURL([UInt8])

@@ -80,7 +80,7 @@ struct DiskEntryRows {
         try oldestOfKey.first([.blob(key)]) { $0.integer(0) } ?? nil
     }
 
-    /// What is stored beside an entry's headers, if it is still the entry of that digest.
+    /// The columns beside an entry's headers, if the row still has that digest.
     func shown(
         _ row: Int64, digest: [UInt8]
     ) throws(DatabaseError) -> (shown: String, bytes: Int64, isMain: Bool)? {

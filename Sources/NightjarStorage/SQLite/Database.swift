@@ -80,7 +80,7 @@ public final class Database {
         guard ForkGate.inside({ sqlite3_exec(handle, sql, nil, nil, nil) }) == SQLITE_OK else { throw error("used") }
     }
 
-    /// Writes the file anew, as one whose free pages can be returned to the file system. Not inside a transaction.
+    /// Rewrites the file as one whose free pages can be returned to the file system. Not inside a transaction.
     func makeShrinkable() throws(DatabaseError) {
         // VACUUM attaches the file that it writes.
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 1)

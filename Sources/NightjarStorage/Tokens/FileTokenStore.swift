@@ -53,7 +53,7 @@ public struct FileTokenStore: TokenStore {
         try FileLock.wait(lockPath(), byte: Byte.writing, patience: FileTokenStore.patience)
     }
 
-    /// What an encrypted record is bound to.
+    /// The data that an encrypted record is bound to: its path.
     private func recordPlace() throws(NightjarError) -> String { "file\0" + (try file.place()) }
 
     private func lockPath() throws(NightjarError) -> String { try file.place() + ".lock" }

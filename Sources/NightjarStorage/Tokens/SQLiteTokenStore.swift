@@ -89,7 +89,7 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
-    /// What an encrypted record is bound to: a row copied to another account or file is refused.
+    /// The data that an encrypted record is bound to. A row copied to another account or file is refused.
     private func recordPlace(_ place: String) -> String { "sqlite\0\(place)\0\(account)" }
 
     // MARK: Database
