@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarStorage
 import NightjarTransport
 
 /// Drives one call through the stages and the transport, on the client's loop.
@@ -54,6 +55,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var held: HeldCalls.Place?
     /// Nil where the cache has no say, or has not been asked yet.
     var caching: Cache.Progress?
+    /// When the request was sent, if its response is not expected to be stored; see ``Cache/outgoing(_:)``. Nil otherwise.
+    var uncachedSince: CacheMoment?
     /// Nil where nobody hears how far it has come.
     private var progressWatch: ProgressWatch?
     /// Where it waits for an exchange that others wait for too.
@@ -356,7 +359,6 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Notes why the call goes as it does.
     func decide(_ what: Decision.What) {
-        if decisions.isEmpty { decisions.reserveCapacity(4) }
         decisions.append(
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }

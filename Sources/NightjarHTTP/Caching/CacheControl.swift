@@ -30,6 +30,11 @@ struct ResponseDirectives: Sendable, Equatable {
 
     mutating func add(_ line: UnsafeRawBufferPointer) {
         isPresent = true
+        // The most common line, without the work of the parser.
+        guard !ASCII.isCaseless(line, "no-store") else {
+            flags.insert(.noStore)
+            return
+        }
         var directives = Directives(line)
         while let directive = directives.next() {
             // By their lengths first, for most are no match.

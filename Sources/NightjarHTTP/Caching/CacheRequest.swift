@@ -12,6 +12,9 @@ public final class CacheRequest: Sendable {
     let fields: Headers
     let directives: RequestDirectives
     let isLookedUp: Bool
+    /// A GET request without cache directives, conditions and ranges of its own, under the policy `protocol`: if nothing is
+    /// stored for it, it goes to the server as it is.
+    public let isPlainLookup: Bool
     let fingerprint: Fingerprint?
     let traits: Traits
 
@@ -64,6 +67,7 @@ public final class CacheRequest: Sendable {
         if hasPragmaNoCache, !directives.isPresent { directives.noCache = true }
         self.directives = directives
         self.traits = traits
+        isPlainLookup = method == .get && policy == .protocol && traits.isEmpty && directives == RequestDirectives()
         self.hasAuthorization = hasAuthorization
     }
 
@@ -77,6 +81,7 @@ public final class CacheRequest: Sendable {
         isLookedUp = other.isLookedUp
         fingerprint = other.fingerprint
         traits = other.traits
+        isPlainLookup = method == .get && policy == .protocol && traits.isEmpty && directives == RequestDirectives()
     }
 
     /// The same under another policy.

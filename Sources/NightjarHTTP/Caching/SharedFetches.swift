@@ -42,7 +42,7 @@ public struct SharedFetches: Sendable {
 
     /// A miss, or an answer that has to be validated.
     public mutating func wants(_ key: CacheKey, _ member: Member) -> Place {
-        if !shunned.isEmpty, shunned.contains(key) { return .isAlone }
+        if isKnownNotStorable(key) { return .isAlone }
         guard var line = lines.removeValue(forKey: key) else {
             lines[key] = Line(leader: member)
             return .leads
@@ -53,6 +53,9 @@ public struct SharedFetches: Sendable {
         line.present.insert(member)
         return .waits
     }
+
+    /// Whether the last response of the key could not be stored.
+    public func isKnownNotStorable(_ key: CacheKey) -> Bool { !shunned.isEmpty && shunned.contains(key) }
 
     /// The leader's answer is there.
     ///

@@ -68,6 +68,14 @@ extension CacheRequest {
                 selecting: selecting, isDecoded: isDecoded))
     }
 
+    /// Whether the response to a GET request says no-store, and no must-understand directive overrides it. Most responses that
+    /// are never stored say so, and no other field needs to be read.
+    public static func forbidsStoring(_ head: ResponseHead) -> Bool {
+        var directives = ResponseDirectives()
+        head.headers.forEach("cache-control") { directives.add($0) }
+        return directives.noStore && !directives.flags.contains(.mustUnderstand)
+    }
+
     /// A 206 response that contains one part as it is on the server, and nothing else. RFC 9111 section 3.3.
     private func isPart(_ head: ResponseHead, isDecoded: Bool) -> Bool {
         guard let range, range != .other, !isDecoded else { return false }

@@ -1,0 +1,89 @@
+import NightjarTestSupport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+@testable import NightjarHTTP
+
+/// A URL whose responses cannot be stored takes a shorter way through the cache. It must not change what is stored, reported
+/// and explained.
+@Suite struct UncacheableTests {
+    private static let noStore = [("Cache-Control", "no-store")]
+    private static let fresh = [("Cache-Control", "max-age=600")]
+
+    @Test func eachResponseIsCountedAndExplained() throws {
+        let bench = try CacheTests.Bench { _, _ in .init(200, Self.noStore) }
+        for _ in 0..<3 {
+            let response = try bench.get()
+            #expect(response.source == .network)
+            #expect(response.decisions.explanation.contains("not kept in the cache: the answer says no-store"))
+        }
+        #expect(bench.asked.count == 3)
+        let statistics = try #require(bench.client.cache).statistics
+        #expect(statistics.misses == 3 && statistics.hits == 0)
+    }
+
+    @Test func aStorableResponseIsStoredAgain() throws {
+        let bench = try CacheTests.Bench { number, _ in .init(200, number <= 2 ? Self.noStore : Self.fresh) }
+        for _ in 0..<2 { _ = try bench.get() }
+        let third = try bench.get()
+        #expect(third.headers["Cache-Status"] == "nightjar; fwd=uri-miss; stored")
+        #expect(try bench.get().source == .cache)
+        #expect(bench.asked.count == 3)
+    }
+
+    @Test(arguments: ["no-store, must-understand", "private", "max-age=0"])
+    func otherReasonsAreFoundAsBefore(_ cacheControl: String) throws {
+        let bench = try CacheTests.Bench { number, _ in
+            .init(200, number == 1 ? Self.noStore : [("Cache-Control", cacheControl)])
+        }
+        let plain = try CacheTests.Bench { _, _ in .init(200, [("Cache-Control", cacheControl)]) }
+        _ = try bench.get()
+        #expect(
+            try bench.get().headers["Cache-Status"] == plain.get().headers["Cache-Status"], "\(cacheControl)")
+    }
+
+    @Test func aWriteDuringTheFetchIsRespected() throws {
+        let bench = try CacheTests.Bench { number, _ in
+            .init(200, number == 1 ? Self.noStore : Self.fresh)
+        }
+        _ = try bench.get()
+        bench.server.isHeld.store(true, ordering: .relaxed)
+        let results = CacheTests.Results()
+        try bench.start(CacheTests.Bench.request(.get, "/a"), results)
+        bench.run("the request is sent") { bench.asked.count == 2 }
+        _ = try #require(bench.client.cache).remove(url: RequestURL("http://api.test/a"))
+        bench.server.release()
+        bench.run { results.count == 1 }
+        #expect(try bench.get().source == .network, "a response that was requested before the removal is not stored")
+    }
+
+    @Test func aStoredResponseIsFoundAndValidated() throws {
+        let storage = try CacheStorage()
+        let bench = try CacheTests.Bench(.init(), { $0.cache = storage }) { number, _ in
+            .init(200, number == 1 ? Self.noStore : Self.fresh)
+        }
+        let other = try CacheTests.Bench(.init(), { $0.cache = storage }) { _, _ in .init(200, Self.fresh) }
+        _ = try bench.get()
+        // Another client of the same cache stores a response.
+        _ = try other.get()
+        #expect(try bench.get().source == .cache)
+        #expect(bench.asked.count == 1)
+    }
+
+    @Test func aConditionalRequestTakesTheLongWay() throws {
+        let bench = try CacheTests.Bench { number, _ in number == 1 ? .init(200, Self.noStore) : .init(304, []) }
+        _ = try bench.get()
+        let response = try bench.get("/a", policy: nil, [("If-None-Match", "\"1\"")])
+        #expect(response.status == 304)
+    }
+
+    @Test func aFailureIsExplained() throws {
+        let bench = try CacheTests.Bench { number, _ in
+            number == 1 ? .init(200, Self.noStore) : .failing(.connectionLost)
+        }
+        _ = try bench.get()
+        let error = try #require(throws: NightjarError.self) { try bench.get() }
+        #expect(error.decisions.explanation.contains("nothing was stored under the URL"))
+    }
+}
