@@ -489,7 +489,9 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
 
 /* ------------------------------------------------------------------------------------------------------ cache --- */
 
-/* Answers that are given again as long as they are good (RFC 9111), for GET and HEAD. A private cache: what was asked for with
+/* Answers that are given again as long as they are good (RFC 9111), for GET and HEAD. The response to a POST is stored for later
+ * GET and HEAD requests if the server gives it a lifetime and its Content-Location is the URL of the request (RFC 9110 section
+ * 9.3.3); a POST itself always goes to the server. A private cache: what was asked for with
  * one credential is never given to who comes with another, or with none. Answers carry Age and Cache-Status (RFC 9211);
  * nj_response_source and nj_response_explain tell where they came from and why. It never fails a call: a disk that is full,
  * slow, damaged or not to be written costs hits, and the logs of the clients tell of it. */

@@ -21,6 +21,9 @@ final class Cache: Stage, @unchecked Sendable {
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
+    var posts: [ObjectIdentifier: Post] = [:]
+    /// Whether a POST has had the index on disk read; a disk that fails delays one call only.
+    var hasReadIndex = false
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?, _ loginCookies: LoginCookies) {
         self.storage = storage
@@ -44,7 +47,7 @@ final class Cache: Stage, @unchecked Sendable {
                         .cacheMiss,
                         "\(call.request.method) is for a server, and only the cache is to be asked (cache_only)"))
             }
-            return .proceed
+            return noteWrite(call)
         }
         let facts = call.request.cacheFacts(loginCookies)
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
@@ -184,7 +187,7 @@ final class Cache: Stage, @unchecked Sendable {
             resume(call, began)
         }
         guard let progress = call.caching else {
-            if !call.request.method.isSafe { invalidate(head, call) }
+            if !call.request.method.isSafe { wrote(head, call) }
             return .proceed
         }
         call.request = progress.plain
@@ -269,12 +272,6 @@ final class Cache: Stage, @unchecked Sendable {
             return .proceed
         case .none:
             return fetchAnew(progress, call)
-        }
-    }
-
-    func invalidate(_ head: ResponseHead, _ call: Call) {
-        for url in Invalidation.urls(call.request.method, call.request.url, head) {
-            storage.invalidate(url.cacheAddress)
         }
     }
 
