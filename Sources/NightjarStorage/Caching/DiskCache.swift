@@ -299,7 +299,6 @@ public final class DiskCache: Sendable {
                         state.succeeded()
                         return result
                     } catch {
-                        let error = error.ofCache
                         failed(error, index, &state)
                         guard error.cause == .damaged else { return nothing }
                     }
@@ -372,13 +371,4 @@ public final class DiskCache: Sendable {
     private static let mostBatches = 10_000
     /// Before another attempt at a folder that could not be used.
     private static let rest = Duration.seconds(30)
-}
-
-extension DatabaseError {
-    /// What SQLite does not understand of our own tables, or has no room for in them, nobody of us wrote: SQLITE_ERROR,
-    /// TOOBIG and CONSTRAINT.
-    var ofCache: DatabaseError {
-        guard cause == .other, [1, 18, 19].contains(code & 0xFF) else { return self }
-        return DatabaseError(.damaged, path, reason, code: code)
-    }
 }
