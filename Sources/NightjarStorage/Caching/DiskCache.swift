@@ -325,6 +325,8 @@ public final class DiskCache: Sendable {
             state.index = nil
         }
         guard !state.isOff, state.rests.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
+        // Found damaged by the statements that it does not compile; the next attempt replaces it.
+        var condemned: CondemnedFile?
         do throws(DatabaseError) {
             try bodies.prepare()
             let opened = try DatabaseFile.open(
@@ -336,10 +338,15 @@ public final class DiskCache: Sendable {
                 bodies.removeIndex(moved.path)
                 state.note(moved.error, folder)
             }
-            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
+            do throws(DatabaseError) {
+                state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
+            } catch {
+                if error.cause == .damaged { condemned = CondemnedFile(opened.database, error) }
+                throw error
+            }
             state.rests = nil
         } catch {
-            state.condemned = nil
+            state.condemned = condemned
             state.note(error, folder)
             switch error.cause {
             case .newer, .foreign: state.isOff = true
