@@ -218,10 +218,6 @@ extension LockedJar {
     /// - Parameter revision: the jar's, as the file has it already. Nil: whatever it is now.
     /// - Returns: the jar's revision that is in the file now; nil when the jar has gone on meanwhile.
     fileprivate func take(_ content: CookieJar.Snapshot, over revision: UInt64? = nil) -> UInt64? {
-        withLock { jar in
-            let before = jar.revision
-            jar.merge(content, at: CookieStorage.now)
-            return revision == nil || before == revision ? jar.revision : nil
-        }
+        withLock { $0.take(content, over: revision, at: CookieStorage.now) }
     }
 }
