@@ -34,6 +34,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     fileprivate final class Shared {
         let key: Key
+        fileprivate unowned let stage: Coalesce
         /// Of the call that joined last, which is often the next one's.
         var request: PreparedRequest
         var options: CallOptions
@@ -44,8 +45,9 @@ final class Coalesce: Stage, @unchecked Sendable {
         /// The timeout of a call that has left; nil: none has timed out.
         var timeout: NightjarError?
 
-        init(_ key: Key) {
+        init(_ key: Key, _ stage: Coalesce) {
             self.key = key
+            self.stage = stage
             request = key.request
             options = key.options
         }
@@ -69,6 +71,11 @@ final class Coalesce: Stage, @unchecked Sendable {
 
         /// Nil: it is over.
         var exchange: Call? { shared.exchange }
+
+        /// The call no longer waits for the exchange.
+        ///
+        /// - Parameter error: why, if the call has failed or its timeout has expired.
+        func leave(_ error: NightjarError?) { shared.stage.leave(self, error) }
     }
 
     override func outgoing(_ call: Call) -> Verdict {
@@ -87,7 +94,7 @@ final class Coalesce: Stage, @unchecked Sendable {
             join(shared, call)
             return .wait
         }
-        let shared = Shared(key)
+        let shared = Shared(key, self)
         exchanges[key] = shared
         join(shared, call)
         let exchange = call.branch { [self] in conclude(shared, $0) }
@@ -110,11 +117,15 @@ final class Coalesce: Stage, @unchecked Sendable {
             if !exchanges.isEmpty { retireBefore(call) }
             return
         }
+        if case .failure(let error) = result { seat.leave(error) } else { seat.leave(nil) }
+    }
+
+    fileprivate func leave(_ seat: Seat, _ error: NightjarError?) {
         let shared = seat.shared
         // None is left there while they are told.
         if seat.index < shared.waiters.count { shared.waiters[seat.index] = nil }
         shared.present -= 1
-        if case .failure(let error) = result, error.kind == .timeout {
+        if let error, error.kind == .timeout {
             shared.timeout = error
             retire(shared)
         }

@@ -8,7 +8,7 @@ import NightjarHTTP
 ///
 /// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
 final class Limit: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .expired, .ended] }
     private let settings: LimitSettings
     private let groups: [String: LimitSettings]
     private let longestWait: Duration
@@ -74,6 +74,8 @@ final class Limit: Stage, @unchecked Sendable {
         fileprivate var waitsSince: NIODeadline?
         /// The status of the response that has begun; nil: none has.
         fileprivate var status: Int?
+        /// The total timeout expired during the exchange.
+        fileprivate var hasTimedOut = false
 
         fileprivate init(_ gate: Gate, _ id: LimitGate.ID) {
             self.gate = gate
@@ -81,7 +83,9 @@ final class Limit: Stage, @unchecked Sendable {
         }
 
         /// The verdict on the server of an exchange that is not read to its end.
-        fileprivate var ending: CircuitBreaker.Ending { status.map(Limit.ending) ?? .withoutVerdict }
+        fileprivate var ending: CircuitBreaker.Ending {
+            hasTimedOut ? .failed : status.map(Limit.ending) ?? .withoutVerdict
+        }
     }
 
     // MARK: Calls
@@ -148,6 +152,16 @@ final class Limit: Stage, @unchecked Sendable {
     /// Before the next attempt waits for anything: another call may hold what it waits for, and wait for this pass.
     override func abandoned(_ call: Call) {
         if let progress = call.limit { leave(call, progress.ending) }
+    }
+
+    /// The call may get a stored response after its timeout, and waits here no longer.
+    override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
+        guard call.limit?.pass != nil else {
+            leave(call, .withoutVerdict)
+            return .proceed
+        }
+        call.limit?.hasTimedOut = true
+        return .proceed
     }
 
     /// A call that has timed out on a connection found a server that does not respond.
