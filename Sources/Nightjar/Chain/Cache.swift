@@ -108,7 +108,7 @@ final class Cache: Stage, @unchecked Sendable {
             progress.entries = found.entries.joined(by: inMemory)
             call.goOn(begin(progress, call))
         }
-        return storage.findOnDisk(progress.key, on: call.loop.eventLoop) { asking.body(($0, $1)) }
+        return storage.findOnDisk(progress.key, on: call.loop.gate) { asking.body(($0, $1)) }
     }
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {

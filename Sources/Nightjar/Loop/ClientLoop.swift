@@ -83,6 +83,7 @@ final class ClientLoop: @unchecked Sendable {
         self.innerTimeouts = innerTimeouts
         self.thread = thread
         clock = thread.clock
+        gate = LoopGate(thread.loop)
         self.transport = transport
         self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
@@ -91,6 +92,8 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
+    /// For threads whose work may end after the client.
+    let gate: LoopGate
     /// On the loop.
     let clock: LoopClock
 
@@ -238,6 +241,7 @@ final class ClientLoop: @unchecked Sendable {
         workers.shutDown()
         checkers.shutDown()
         for keeper in keepers { keeper?.shutDown() }
+        gate.close()
         monitor.withLock {
             isShutDown = true
             monitor.broadcast()
@@ -303,11 +307,9 @@ final class ClientLoop: @unchecked Sendable {
     ///
     /// - Parameter queue: nil: the handlers run here, on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
-        if outbox.isEmpty {
-            thread.loop.execute { self.sendGathered() }
-        } else if queue !== addressee {
-            sendEvents()
-        }
+        if outbox.isEmpty { thread.loop.execute { self.sendGathered() } }
+        // Handlers that run here may post events to a queue in turn.
+        while !outbox.isEmpty, queue !== addressee { sendEvents() }
         addressee = queue
         outbox.append(event)
     }
