@@ -10,11 +10,11 @@ import NightjarHTTP
 ///
 /// An exchange takes no more calls
 /// - when one of its calls has timed out, because the server may never respond to it;
-/// - when a write to its origin has ended, because its response may show the state before that write. RFC 9111 section 4.4
+/// - when a write to its origin has ended, or the caller has got the head of its response, because its response may show the state before that write. RFC 9111 section 4.4
 ///   invalidates stored responses for the same reason, and names single URLs; a write to a member changes its collection too,
 ///   and to begin another exchange costs little, so all of the origin's are meant here.
 final class Coalesce: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .ended] }
     private var exchanges: [Key: Shared] = [:]
     /// The one that was joined last: who comes next is often like who came before.
     private var latest: Shared?
@@ -110,6 +110,12 @@ final class Coalesce: Stage, @unchecked Sendable {
         shared.waiters.append(call)
         shared.present += 1
         if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
+    }
+
+    /// A caller that gets the head of a response before its end may begin to read what it has written.
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        if !exchanges.isEmpty, !call.task.handlers.isForWholeAnswers { retireBefore(call) }
+        return .proceed
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
