@@ -461,11 +461,15 @@ NJ_API void nj_cookies_clear(nj_cookies *cookies);
  * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
  *
  * @param out_skipped receives how many were; may be NULL
- * @return NJ_STORAGE when the file cannot be read
+ * @return NJ_STORAGE when the file cannot be read, or is a pipe or a device: reading one could block this thread
  */
 NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
 
-/** Writes the cookies as a cookies.txt, which its owner alone may read. The file is whole or as it was before. */
+/**
+ * Writes the cookies as a cookies.txt, which its owner alone may read. The file is whole or as it was before.
+ *
+ * @return NJ_STORAGE when the file cannot be written, or is a pipe or a device
+ */
 NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, nj_error **out_error);
 
 /** The cookies as they are now, by domain, path and name. */
