@@ -200,7 +200,7 @@ extension CallOptions {
         if self === other { return true }
         return maximumBody == other.maximumBody && decompresses == other.decompresses
             && usesCookies == other.usesCookies
-            && login == other.login && redirect == other.redirect && limitGroup == other.limitGroup
+            && login == other.login && redirect == other.redirect && limitGroup.isExactly(other.limitGroup)
             && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && planted == nil
             && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle

@@ -10,7 +10,7 @@ import NightjarHTTP
 final class Limit: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .expired, .ended] }
     private let settings: LimitSettings
-    private let groups: [String: LimitSettings]
+    private let groups: ExactDictionary<LimitSettings>
     private let longestWait: Duration
     /// The calls for resources whose servers asked for a pause.
     private let pauses: HeldCalls
@@ -24,7 +24,7 @@ final class Limit: Stage, @unchecked Sendable {
     private var lastID: LimitGate.ID = 0
 
     /// - Parameter longestWait: what a server asks for beyond it fails at once.
-    init(_ settings: LimitSettings, groups: [String: LimitSettings], longestWait: Duration) {
+    init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
         self.settings = settings
         self.groups = groups
         self.longestWait = longestWait
@@ -34,12 +34,12 @@ final class Limit: Stage, @unchecked Sendable {
 
     fileprivate enum Scope: Hashable, Sendable {
         case origin(Origin)
-        case group(String)
+        case group(ExactText)
 
         var name: String {
             switch self {
             case .origin(let origin): "\(origin)"
-            case .group(let name): "group \(quoted(name))"
+            case .group(let name): "group \(quoted(name.text))"
             }
         }
     }
@@ -194,7 +194,7 @@ final class Limit: Stage, @unchecked Sendable {
     // MARK: Gates
 
     private func scope(of call: Call) -> Scope {
-        call.options.limitGroup.map(Scope.group) ?? .origin(call.request.origin)
+        call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
     /// Nil where nothing is limited and nothing was asked for.
@@ -218,7 +218,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func settings(of scope: Scope) -> LimitSettings {
         switch scope {
         case .origin: settings
-        case .group(let name): groups[name] ?? settings
+        case .group(let name): groups[name.text] ?? settings
         }
     }
 
