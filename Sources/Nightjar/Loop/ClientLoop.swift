@@ -27,7 +27,6 @@ final class ClientLoop: @unchecked Sendable {
         case standIn(ClientTask, Stage)
         /// Something to do on the loop.
         case run(@Sendable () -> Void)
-        case signedOut(Int)
         case close
         /// Has been read.
         case nothing
@@ -212,7 +211,6 @@ final class ClientLoop: @unchecked Sendable {
             take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
         case .run(let body): body()
-        case .signedOut(let login): tokens(login)?.signOut()
         case .close: close()
         case .nothing: break
         }
