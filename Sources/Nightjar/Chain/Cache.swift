@@ -122,7 +122,7 @@ final class Cache: Stage, @unchecked Sendable {
             progress.entries = found.entries.joined(by: inMemory)
             call.goOn(begin(progress, call))
         }
-        return storage.findOnDisk(progress.key, on: call.loop.eventLoop) { asking.body(($0, $1)) }
+        return storage.findOnDisk(progress.key, on: call.loop.gate) { asking.body(($0, $1)) }
     }
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
@@ -357,11 +357,11 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// RFC 5861 section 4: a server that does not respond in time has failed, too.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let progress = call.caching else { return .proceed }
+        guard let progress = call.caching ?? call.takeOverCaching() else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
-        // While the call waits for another stage, the verdict of that stage may still come.
-        guard call.isExchanging || progress.isInLine else { return .proceed }
+        // While the call waits for a stage above, the verdict of that stage may still come.
+        guard progress.isTakenOver || progress.isInLine || call.isExchanging(below: call.asked) else { return .proceed }
         if progress.isInLine { stepOut(progress) }
         call.request = progress.plain
         progress.fill?.discard()

@@ -143,6 +143,10 @@ extension CacheRequest {
     }
 
     /// Whether it may mean that for any stored response.
+    ///
+    /// A 200 with no-store does, also as the response to a refresh of `offline_first`: nothing tells a portal's page from a
+    /// resource that must no longer be stored, and the policy would give the old response forever, since no later one could
+    /// replace it. A portal can only do this to resources that are requested without TLS.
     public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
 }
 
