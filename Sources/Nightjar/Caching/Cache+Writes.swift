@@ -28,7 +28,7 @@ extension Cache {
             call.goOn(.proceed)
         }
         let isRun = disk.run(
-            { [storage] in _ = storage.catchUp($0) }, on: call.loop.eventLoop, then: { noted.body($0) })
+            { [storage] in _ = storage.catchUp($0) }, on: call.loop.gate, then: { noted.body($0) })
         return isRun ? .wait : .proceed
     }
 
