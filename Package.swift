@@ -101,10 +101,12 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        // System calls of SwiftNIO, wrapped by the link step of libnightjar.
+        .target(name: "CDescriptors"),
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CLinux", "NightjarHTTP",
+                "CDescriptors", "CLinux", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),

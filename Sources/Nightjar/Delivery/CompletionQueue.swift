@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
 /// Where the events of tasks wait until the thread that owns them asks.
 ///

@@ -180,8 +180,10 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         let wanted = loader.wanted
         guard !wanted.isEmpty else {
             let loader = loader
-            return call.loop.workers.run({ () throws(NightjarError) in try loader.catalog().readingExtensions() }) {
-                [weak self] in
+            return call.loop.workers.run(
+                "reading the API description",
+                { () throws(NightjarError) in try loader.catalog().readingExtensions() }
+            ) { [weak self] in
                 self?.end($0)
             }
         }
@@ -256,9 +258,10 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         guard let call else { return }
         let (loader, documents) = (loader, arrived)
         arrived = []
-        call.loop.workers.run({ () throws(NightjarError) in
-            try CatalogFetch.read(documents, into: loader)
-        }) { [weak self] result in
+        call.loop.workers.run(
+            "reading the API description",
+            { () throws(NightjarError) in try CatalogFetch.read(documents, into: loader) }
+        ) { [weak self] result in
             switch result {
             case .success(let loader):
                 self?.loader = loader
