@@ -461,11 +461,15 @@ NJ_API void nj_cookies_clear(nj_cookies *cookies);
  * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
  *
  * @param out_skipped receives how many were; may be NULL
- * @return NJ_STORAGE when the file cannot be read
+ * @return NJ_STORAGE when the file cannot be read, or is a pipe or a device: reading one could block this thread
  */
 NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
 
-/** Writes the cookies as a cookies.txt, which its owner alone may read. The file is whole or as it was before. */
+/**
+ * Writes the cookies as a cookies.txt, which its owner alone may read. The file is whole or as it was before.
+ *
+ * @return NJ_STORAGE when the file cannot be written, or is a pipe or a device
+ */
 NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, nj_error **out_error);
 
 /** The cookies as they are now, by domain, path and name. */
@@ -489,7 +493,9 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
 
 /* ------------------------------------------------------------------------------------------------------ cache --- */
 
-/* Answers that are given again as long as they are good (RFC 9111), for GET and HEAD. A private cache: what was asked for with
+/* Answers that are given again as long as they are good (RFC 9111), for GET and HEAD. The response to a POST is stored for later
+ * GET and HEAD requests if the server gives it a lifetime and its Content-Location is the URL of the request (RFC 9110 section
+ * 9.3.3); a POST itself always goes to the server. A private cache: what was asked for with
  * one credential is never given to who comes with another, or with none. Answers carry Age and Cache-Status (RFC 9211);
  * nj_response_source and nj_response_explain tell where they came from and why. It never fails a call: a disk that is full,
  * slow, damaged or not to be written costs hits, and the logs of the clients tell of it. */
@@ -697,7 +703,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  * that another client has made since, and fails with NJ_UNAUTHORIZED when another client has logged out. A new
  * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
  * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
- * skew, refresh_timeout (30 seconds each) and refresh_limit (5 in 30 seconds). A new token that lasts 0 seconds, which servers say
+ * skew, refresh_timeout (30 seconds each; a refresh_timeout of 0 switches it off) and refresh_limit (5 in 30 seconds). A new token that lasts 0 seconds, which servers say
  * of those that never run out and of those in their last second, is used until it is refused, as one of unknown end; the log tells
  * of it (a warning).
  *
@@ -799,12 +805,15 @@ NJ_API nj_status nj_client_sign_in_to(nj_client *client, const char *scheme, con
  * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on, in every client of the store and after a
  * restart, until nj_client_sign_in or nj_client_log_in; access_token and refresh_token of the configuration and the client's
  * own credentials are not used before that. What the cache has of answers to this login goes, in memory and on disk; what was
- * answered to nobody in particular stays. The server is not told. The store is written in the background, and nj_client_free
- * waits for that; a store that cannot be written is reported to the log as an error and written with a later call.
+ * answered to nobody in particular stays. The server is not told.
  *
- * @return NJ_INVALID_REQUEST for a client that has no login; NJ_FORKED
+ * Waits until the store and the cache on disk have been changed. The client is logged out even if this fails. nj_client_free
+ * waits for the store too.
+ *
+ * @return NJ_STORAGE when the store or the cache could not be changed: another client may still use the login; NJ_INVALID_REQUEST
+ *         for a client that has no login; NJ_FORKED
  */
-NJ_API nj_status nj_client_sign_out(nj_client *client);
+NJ_API nj_status nj_client_sign_out(nj_client *client, nj_error **out_error);
 /** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
 NJ_API nj_status nj_client_sign_out_of(nj_client *client, const char *scheme, nj_error **out_error);
 
@@ -853,6 +862,17 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, double seconds, nj_que
 NJ_API nj_task *nj_client_start_log_in_to(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
                                           nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
                                           nj_error **out_error);
+
+/**
+ * Logs out as nj_client_sign_out_of, without waiting: the client is logged out when this returns, and `done` runs inside
+ * nj_queue_poll of `queue` when the store and the cache on disk have been changed, or with NJ_STORAGE.
+ *
+ * @param scheme  NULL: the only login
+ * @param context passed to `done`, never read; must live until it has run
+ * @return a task, yours to release; nj_task_cancel ends the wait and does not undo the logout. NULL: as nj_client_start_log_in
+ */
+NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
+                                         void *context, nj_error **out_error);
 
 /* ------------------------------------------------------------------------------------------------------ retry --- */
 

@@ -236,7 +236,7 @@ int njl_map(lua_State *L) {
   return njl_run_map(L, &options);
 }
 
-/* nightjar.timeout(seconds, f, ...) -> what f returns; a timeout error when that takes longer, f being cancelled */
+/* nightjar.timeout(seconds, f, ...) -> what f returns; a timeout error when that takes longer, f being cancelled. 0: no limit */
 int njl_timeout(lua_State *L) {
   lua_Number seconds = luaL_checknumber(L, 1);
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");
@@ -258,7 +258,9 @@ int njl_timeout(lua_State *L) {
   g->seconds = seconds;
   g->total = 1;
   start(L, g, arguments);
-  g->wait.deadline = njl_host_deadline_after(g->wait.host, seconds);
-  njl_timer_add(&g->wait);
+  if (seconds > 0) {
+    g->wait.deadline = njl_host_deadline_after(g->wait.host, seconds);
+    njl_timer_add(&g->wait);
+  }
   return go(L, LUA_OK, (lua_KContext)g);
 }

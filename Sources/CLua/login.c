@@ -275,26 +275,7 @@ int njl_sign_in(lua_State *L) {
   return 0;
 }
 
-/* api:sign_out{ scheme = } */
-int njl_sign_out(lua_State *L) {
-  static const char *const known[] = {"scheme", NULL};
-  check_login(L, "sign_out");
-  lua_settop(L, 2);
-  njl_bytes scheme = {0};
-  if (!lua_isnil(L, 2)) {
-    if (!lua_istable(L, 2)) return luaL_error(L, "sign_out: options must be a table, got %s", luaL_typename(L, 2));
-    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_out", "", name, known);
-    }
-    scheme = read_text(L, "sign_out", "scheme", false);
-  }
-  njl_reply *error = njl_error_push(L);
-  if (!njl_client_sign_out(njl_check_client(L), scheme, &error->wait.call)) return lua_error(L);
-  return 0;
-}
-
-/* --- Logging in --- */
+/* --- Logging in and out --- */
 
 /* The stack of api:log_in: the client, the wait, the function that shows a person what to do, or nil. */
 enum { LOGIN = 2, PROMPT };
@@ -372,6 +353,41 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
   return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
 }
 
+/* Waits for a login or a logout, whose reply is at the top. */
+static int await_start(lua_State *L, njl_reply *reply, njl_outcome *started, njl_outcome *refusal) {
+  lua_replace(L, LOGIN);
+  reply->wait.call = started;
+  if (started == NULL) {
+    reply->wait.call = refusal;
+    reply->wait.state = NJL_DONE;
+    return njl_reply_finish(L, LOGIN);
+  }
+  reply->wait.host->calls++;
+  return njl_await(L, &reply->wait, logged_in);
+}
+
+/* api:sign_out{ scheme = } - raises an error of the kind storage when the store still has the login */
+int njl_sign_out(lua_State *L) {
+  static const char *const known[] = {"scheme", NULL};
+  check_login(L, "sign_out");
+  lua_settop(L, 2);
+  njl_bytes scheme = {0};
+  if (!lua_isnil(L, 2)) {
+    if (!lua_istable(L, 2)) return luaL_error(L, "sign_out: options must be a table, got %s", luaL_typename(L, 2));
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_out", "", name, known);
+    }
+    scheme = read_text(L, "sign_out", "scheme", false);
+  }
+  njl_host *host = njl_host_open(L);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
+  njl_client *client = njl_check_client(L);
+  njl_outcome *refusal = NULL;
+  return await_start(L, reply, njl_logout_start(host->engine, client, &reply->wait, scheme, &refusal), refusal);
+}
+
 /* api:log_in{ prompt = function(info) end, scheme = } - by a code or with the browser, as the grant says; otherwise by what
  * a call would wait for */
 int njl_log_in(lua_State *L) {
@@ -398,14 +414,6 @@ int njl_log_in(lua_State *L) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_client *client = njl_check_client(L);
-  lua_replace(L, LOGIN);
   njl_outcome *refusal = NULL;
-  reply->wait.call = njl_login_start(host->engine, client, &reply->wait, scheme, &refusal);
-  if (reply->wait.call == NULL) {
-    reply->wait.call = refusal;
-    reply->wait.state = NJL_DONE;
-    return njl_reply_finish(L, LOGIN);
-  }
-  host->calls++;
-  return njl_await(L, &reply->wait, logged_in);
+  return await_start(L, reply, njl_login_start(host->engine, client, &reply->wait, scheme, &refusal), refusal);
 }

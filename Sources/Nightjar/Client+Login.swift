@@ -18,18 +18,42 @@ extension Client {
         repeated.forget()
     }
 
-    /// Forgets the token, in the store too. Calls fail as `unauthorized` from now on, in every client of the store and after a
-    /// restart, until somebody logs in.
+    /// Logs out: forgets the token, in the store too, and the stored responses to this login. Calls fail as `unauthorized`
+    /// from now on, in every client of the store and after a restart, until somebody logs in.
     ///
-    /// The store is written in the background; ``close()`` waits for that. A store that cannot be written is reported to the
-    /// log as an error, and written with a later call.
+    /// The client is logged out when this returns. `finished` runs when the store and the cache on disk have been changed,
+    /// or with the error `storage` when they could not be: then another client may still use the login. ``close()`` waits
+    /// for the store.
     ///
-    /// - Parameter scheme: which login, of a client that has several; nil: the only one.
+    /// - Parameters:
+    ///   - scheme: which login, of a client that has several; nil: the only one.
+    ///   - queue: where `finished` runs, as for a call.
     /// - Throws: `invalid_request` when the client has no such login.
-    public func signOut(scheme: String? = nil) throws(NightjarError) {
-        try submit(.signedOut(try login(scheme).number))
+    /// - Returns: a task; cancelling it ends the wait and does not undo the logout.
+    @discardableResult
+    public func signOut(
+        scheme: String? = nil, on queue: CompletionQueue?,
+        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) -> ClientTask {
+        let (number, _) = try login(scheme)
+        let task = try standIn(Logout(number), on: queue, within: Client.logoutLimit, finished: finished)
         repeated.forget()
+        return task
     }
+
+    /// The same, waiting on this thread.
+    ///
+    /// - Throws: also `storage`, see ``signOut(scheme:on:finished:)``.
+    public func signOutBlocking(scheme: String? = nil) throws(NightjarError) {
+        try checkMayWait()
+        let queue = CompletionQueue()
+        let outcome = Mutex<Result<Void, NightjarError>?>(nil)
+        try signOut(scheme: scheme, on: queue) { result in outcome.withLock { $0 = result } }
+        try wait(on: queue) { outcome.withLock { $0 } }.get()
+    }
+
+    /// A token exchange that is in progress ends first, and a busy store is waited for.
+    private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in: by a device code or with the browser where the grant is one for persons, else by what a call would wait
     /// for. The token is in its store before `finished` hears of it.
@@ -47,8 +71,16 @@ extension Client {
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientTask {
         let (number, login) = try login(scheme)
+        let person = PersonalLogin(login, number, try login.issuer(anonymousTemplate), prompt: prompt)
+        return try standIn(person, on: queue, within: limit, finished: finished)
+    }
+
+    /// Starts a call that has one stage and sends nothing itself.
+    private func standIn(
+        _ stage: Stage, on queue: CompletionQueue?, within limit: Duration,
+        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) throws(NightjarError) -> ClientTask {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        // Of the call that stands for the login; it is never sent.
         let request = try PreparedRequest(Request(.post, ""), anonymousTemplate)
         let options = CallOptions(
             timeouts: Timeouts(total: limit), maximumBody: 0, expectedStatuses: [], decompresses: false,
@@ -56,8 +88,7 @@ extension Client {
         let handlers = TaskHandlers { _, result in finished(result.map { _ in () }) }
         let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        let person = PersonalLogin(login, number, try login.issuer(anonymousTemplate), prompt: prompt)
-        guard loop.submit(.standIn(task, person)) else {
+        guard loop.submit(.standIn(task, stage)) else {
             queue?.forget(task)
             throw NightjarError(.closed, "the client is closed")
         }

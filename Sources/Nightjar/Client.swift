@@ -24,7 +24,7 @@ public final class Client: Sendable {
     private let maximumBody: Int
     private let decompresses: Bool
     let coalesces: Bool
-    private let limitGroups: Set<String>
+    private let limitGroups: [String]
     private let retry: RetrySettings
     let respectsRetryAfter: Bool
     private let hooks: CallHooks?
@@ -76,7 +76,7 @@ public final class Client: Sendable {
         maximumBody = configuration.maximumBody
         decompresses = configuration.decompresses
         coalesces = configuration.coalesces
-        limitGroups = Set(configuration.limitGroups.keys)
+        limitGroups = configuration.limitGroups.names
         retry = configuration.retry
         respectsRetryAfter = configuration.respectsRetryAfter
         let cookies = try configuration.openCookies()
@@ -191,7 +191,9 @@ public final class Client: Sendable {
             throw NightjarError(
                 .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
         }
-        if let group = request.limitGroup, !limitGroups.contains(group) { throw unknown(group: group) }
+        if let group = request.limitGroup, !limitGroups.contains(where: { $0.isExactly(group) }) {
+            throw unknown(group: group)
+        }
         let (prepared, options) = try planted == nil ? made(of: request) : made(of: request, planting: planted)
         return makeTask(prepared, options, on: queue, handlers)
     }
@@ -213,7 +215,7 @@ public final class Client: Sendable {
     }
 
     private func unknown(group: String) -> NightjarError {
-        let hint = nearestName(to: group, among: limitGroups.sorted()).map { "; did you mean \(quoted($0))?" } ?? ""
+        let hint = nearestName(to: group, among: limitGroups).map { "; did you mean \(quoted($0))?" } ?? ""
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
     }
 

@@ -20,7 +20,7 @@ public struct Configuration: Sendable {
     /// What each origin is spared.
     public var limits = LimitSettings()
     /// What calls are spared that name a group, whatever their origin.
-    public var limitGroups: [String: LimitSettings] = [:]
+    public var limitGroups: ExactDictionary<LimitSettings> = [:]
     /// Whether safe calls that are alike share one exchange while it lasts.
     public var coalesces = false
     /// How the client shows who it is, to the origin of ``baseURL`` alone; nil: not at all.
@@ -28,7 +28,7 @@ public struct Configuration: Sendable {
     /// Told that a login of ``auth`` has ended, where that has no hook of its own.
     public var onLoginRequired: LoginHook?
     /// Asked for the tokens of security schemes, by their names, in place of what ``auth`` says of where they come from.
-    public var tokenProviders: [String: TokenProvider] = [:]
+    public var tokenProviders: ExactDictionary<TokenProvider> = [:]
     /// How often and how soon what has failed is tried again. One attempt repeats nothing.
     public var retry = RetrySettings()
     /// What all calls of the client together may spend on repetitions.

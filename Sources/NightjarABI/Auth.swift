@@ -106,8 +106,10 @@ public func nj_client_sign_in_to(
 }
 
 @_cdecl("nj_client_sign_out") @implementation
-public func nj_client_sign_out(_ client: OpaquePointer?) -> nj_status {
-    nj_client_sign_out_of(client, nil, nil)
+public func nj_client_sign_out(
+    _ client: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    nj_client_sign_out_of(client, nil, outError)
 }
 
 @_cdecl("nj_client_sign_out_of") @implementation
@@ -116,6 +118,23 @@ public func nj_client_sign_out_of(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        try client.signOut(scheme: try optional(scheme, "scheme"))
+        try client.signOutBlocking(scheme: try optional(scheme, "scheme"))
+    }
+}
+
+@_cdecl("nj_client_start_sign_out") @implementation
+public func nj_client_start_sign_out(
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ queue: OpaquePointer?, _ done: nj_login_done_fn?,
+    _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let client = try required(Handle<Client>.borrow(client), "client")
+        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let done = try required(done, "done")
+        let context = CallbackContext(pointer: context)
+        let task = try client.signOut(scheme: try optional(scheme, "scheme"), on: queue) {
+            report($0, to: done, context)
+        }
+        return Handle.make(task)
     }
 }

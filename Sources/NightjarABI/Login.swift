@@ -26,6 +26,16 @@ private func prompter(
     }
 }
 
+/// Calls `done` of a login or a logout.
+func report(_ result: Result<Void, NightjarError>, to done: nj_login_done_fn, _ context: CallbackContext) {
+    switch result {
+    case .success: done(context.pointer, nil)
+    case .failure(let error):
+        let box = ErrorBox(error)
+        withExtendedLifetime(box) { done(context.pointer, Handle.lend(box)) }
+    }
+}
+
 @_cdecl("nj_client_log_in") @implementation
 public func nj_client_log_in(
     _ client: OpaquePointer?, _ seconds: Double, _ prompt: nj_login_prompt_fn?, _ context: UnsafeMutableRawPointer?,
@@ -69,13 +79,8 @@ public func nj_client_start_log_in_to(
         let done = try required(done, "done")
         let scheme = try optional(scheme, "scheme")
         let limit = try lifetime(seconds)
-        let task = try client.logIn(scheme: scheme, on: queue, within: limit, prompt: prompt) { result in
-            switch result {
-            case .success: done(context.pointer, nil)
-            case .failure(let error):
-                let box = ErrorBox(error)
-                withExtendedLifetime(box) { done(context.pointer, Handle.lend(box)) }
-            }
+        let task = try client.logIn(scheme: scheme, on: queue, within: limit, prompt: prompt) {
+            report($0, to: done, context)
         }
         return Handle.make(task)
     }

@@ -213,6 +213,18 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
+    func signOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
+        let outcome = Outcome(wait: wait)
+        outcome.task = try client.signOut(scheme: scheme, on: queue) { [self] result in
+            forget(outcome)
+            outcome.task = nil
+            outcome.endLogin(result)
+            tell(outcome)
+        }
+        add(outcome)
+        return outcome
+    }
+
     // MARK: Endpoints
 
     /// - Parameter caller: the number of what has the client's hooks; 0: it has none.

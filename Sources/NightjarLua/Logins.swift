@@ -172,20 +172,7 @@ public func njl_client_sign_in(
     } != nil
 }
 
-@_cdecl("njl_client_sign_out") @implementation
-public func njl_client_sign_out(
-    _ client: OpaquePointer?, _ scheme: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
-) -> Bool {
-    refusing(error) { () throws(NightjarError) in
-        guard let client, let borrowed = Handle<Client>.borrow(client) else {
-            throw NightjarError(.closed, "the client is closed")
-        }
-        try borrowed.signOut(scheme: try scheme.optionalText("the scheme"))
-        return client
-    } != nil
-}
-
-// MARK: Logging in
+// MARK: Logging in and out
 
 @_cdecl("njl_login_start") @implementation
 public func njl_login_start(
@@ -197,6 +184,19 @@ public func njl_login_start(
             throw NightjarError(.closed, "the client is closed")
         }
         return Handle<Outcome>.own(try engine.logIn(client, try scheme.optionalText("the scheme"), for: wait))
+    }
+}
+
+@_cdecl("njl_logout_start") @implementation
+public func njl_logout_start(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?, _ scheme: njl_bytes,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        return Handle<Outcome>.own(try engine.signOut(client, try scheme.optionalText("the scheme"), for: wait))
     }
 }
 

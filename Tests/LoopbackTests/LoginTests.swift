@@ -149,7 +149,7 @@ import Testing
         // Another process finds the login.
         #expect(try status(demo.client(auth), "/me") == 200)
         #expect(demo.auth.logins == 1)
-        try api.signOut()
+        try api.signOutBlocking()
         let error = #expect(throws: NightjarError.self) { try status(api, "/me") }
         #expect(error?.kind == .unauthorized)
         api.close()

@@ -236,6 +236,35 @@ fails("invalid_request", "the client has no login: its auth is none, or does not
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
 misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 
+-- A logout that cannot be saved is an error; this client is logged out all the same. Other tasks run meanwhile.
+do
+  local folder = os.tmpname()
+  os.remove(folder)
+  nightjar.fs.mkdir(folder)
+  local brought = log_in()
+  local api <close> = client {
+    type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", store = "file:" .. folder .. "/a.token",
+  }
+  local function bring() api:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token } end
+  bring()
+  equal(me(api), "ada")
+  api:sign_out()
+  fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+  bring()
+  equal(me(api), "ada")
+  nightjar.fs.remove(folder, { recursive = true })
+  nightjar.fs.write(folder, "no folder")
+  local beats = 0
+  local heart = nightjar.spawn(function() while true do beats = beats + 1 nightjar.sleep(0) end end)
+  local _, err = nightjar.try(api.sign_out, api)
+  heart:cancel()
+  equal(err.kind, "storage")
+  assert(err.message:find("this client is logged out, but its store still has the login: ", 1, true), err.message)
+  assert(beats > 0)
+  equal(select(2, nightjar.try(me, api)) ~= nil, true)
+  os.remove(folder)
+end
+
 -- Secrets are in nothing that prints.
 local _, err = nightjar.try(me, client { type = "bearer", token = "hunter2" })
 for _, shown in ipairs { api, lost, err, err:explain(), err:curl(), err.response } do

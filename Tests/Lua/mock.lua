@@ -149,6 +149,24 @@ local first = course()
 equal(course(), first)
 equal(first:find "%." ~= nil and first:find "x" ~= nil, true)
 
+-- A function that responds after its client was closed: nothing is printed.
+local interpreter = arg and arg[-1]
+if interpreter then
+  local result = nightjar.process.run { interpreter, "-e", [[
+    local nightjar = require "nightjar"
+    local api = nightjar.client { base_url = "http://api.test", retry = { attempts = 1 }, mock = {
+      { answer = function() nightjar.sleep(0.02) return 200 end },
+    } }
+    local call = nightjar.spawn(function() return api:get "/" end)
+    nightjar.sleep(0.005)
+    api:close()
+    print(select(2, pcall(call.join, call)).kind)
+    nightjar.sleep(0.05)
+  ]] }
+  equal(result.stdout, "cancelled\n")
+  equal(result.stderr, "")
+end
+
 -- Misuse.
 fails("invalid_argument", 'option "mock.routes[1]" is a route without an answer; give it answer or answers', nightjar.mock, { { path = "/" } })
 fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", answer = 200 } })

@@ -171,6 +171,42 @@ do
   equal(child:wait().signal, "KILL")
 end
 
+-- A cancelled read leaves nothing behind: its descriptor is no longer watched, and the next reader gets all that comes.
+nightjar.spawn(function()
+  -- The descriptors that the process watches.
+  local function watched()
+    local count = 0
+    for number = 0, 255 do
+      local info = io.open("/proc/self/fdinfo/" .. number)
+      for _ in (info and info:read "a" or ""):gmatch "tfd:" do count = count + 1 end
+      if info then info:close() end
+    end
+    return count
+  end
+  local child <close> = spawn { "cat", stdin = "pipe", stdout = "pipe" }
+  local line = function() return child.stdout:line() end
+  pcall(nightjar.timeout, 0.001, line) -- The first wait begins to watch for the engine's own wake-ups too.
+  for _, wait in ipairs {
+    line,
+    function() while true do pcall(line) end end,
+    function() table.sort({ 2, 1 }, function() return line() == nil end) end,
+    function() coroutine.wrap(line)() end,
+    function() nightjar.all { line } end,
+    function() nightjar.timeout(5, line) end,
+  } do
+    nightjar.sleep(0)
+    local before = watched()
+    local reading = nightjar.spawn(wait)
+    nightjar.sleep(0.002)
+    equal(watched(), before + 1)
+    reading:cancel()
+    fails("cancelled", "the task was cancelled", reading.join, reading)
+    equal(watched(), before)
+    child.stdin:write("all ", "of it\n")
+    equal(line(), "all of it")
+  end
+end):join()
+
 -- A cancel ends a read that blocks, also after the task has waited for something else within it.
 -- In a task of its own: the main chunk of a stock interpreter waits on the C stack, below the read.
 nightjar.spawn(function()

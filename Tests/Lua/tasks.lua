@@ -147,6 +147,7 @@ err = check.fails("timeout", "timeout: the function did not return within 0.01 s
   nightjar.timeout, 0.01, function() local x <close> = closing "cancelled" sleep(10) end)
 equal(err.phase, "total")
 happened "cancelled"
+equal(nightjar.timeout(0, function() sleep(0.005) return "no limit" end), "no limit")
 misuse("mine", nightjar.timeout, 1, function() error("mine", 0) end)
 
 -- Waits go through pcall, metamethods, iterators and a script's own generators.

@@ -23,6 +23,20 @@ import Testing
         #expect(bytes != other.bytes(64))
     }
 
+    @Test func everyBitOfTheSeedCounts() {
+        var random = SeededRandom(seed: 6)
+        let numbers = (0..<4).map { _ in random.next() }
+        for bit in 0..<64 {
+            var other = SeededRandom(seed: 6 ^ (1 << UInt64(bit)))
+            let others = (0..<4).map { _ in other.next() }
+            #expect(numbers != others, "bit \(bit)")
+        }
+        // The seed that the multiplication maps to zero.
+        var zero = SeededRandom(seed: 0x9E37_79B9_7F4A_7C15)
+        let (first, second) = (zero.next(), zero.next())
+        #expect(first != second)
+    }
+
     @Test func aTemporaryDirectoryGoesWithItsOwner() throws {
         var directory: TemporaryDirectory? = try TemporaryDirectory()
         let path = try #require(try directory?.write("a", "b"))

@@ -179,7 +179,7 @@ import Testing
         try api.signIn(Token(access: "fresh", refresh: "r0"))
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
         #expect(try store.load()?.token?.access == "fresh")
-        try api.signOut()
+        try api.signOutBlocking()
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.kind == .unauthorized)
         #expect(try store.load()?.ending == .loggedOut)

@@ -439,7 +439,7 @@ extension String {
         try bench.client.signIn(Token(access: "b"))
         for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer b") }
         #expect(bench.asked.count == 2)
-        try bench.client.signOut()
+        try bench.client.signOutBlocking()
         try eventually("the client was signed out") { kind { _ = try bench.get() } == .unauthorized }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .unauthorized)
         #expect(bench.client.cache?.statistics.memoryEntries == 1)

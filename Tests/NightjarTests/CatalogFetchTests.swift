@@ -164,6 +164,6 @@ import Testing
         mkfifo(folder.file("paths/item.json"), 0o600)
         let catalog = try Catalog(openAPI: folder.file("main.json"))
         #expect(catalog.operations.isEmpty)
-        #expect(catalog.notes.contains { $0.contains("is no file") }, "\(catalog.notes)")
+        #expect(catalog.notes.contains { $0.contains("is not a regular file") }, "\(catalog.notes)")
     }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTestSupport
 import NightjarTransport
 import Synchronization
 import Testing
@@ -232,6 +233,28 @@ import Testing
         site.transport.respond("/a", body: "new")
         #expect(try await site.result("before").get().text == "old")
         #expect(try await site.result("after").get().text == "new")
+    }
+
+    /// A caller that streams the response may read what it has written when it gets the head.
+    @Test func aReadAfterTheHeadOfAWriteDoesNotJoinOneFromBefore() async throws {
+        let site = try site()
+        try site.start("before", Request(.get, "/a"))
+        try await site.begun(["/a"])
+        let hasHead = Mutex(false)
+        var handlers = TaskHandlers { _, _ in }
+        handlers.head = { _, _ in hasHead.withLock { $0 = true } }
+        handlers.body = { _, _ in }
+        let write = try site.api.start(Request(.put, "/b"), on: nil, handlers)
+        try await site.begun(["/a", "/b"])
+        site.transport.respond("/b", body: "begun", isWhole: false)
+        try await eventually("the head arrived") { hasHead.withLock { $0 } }
+        try site.start("after", Request(.get, "/a"))
+        try await site.begun(["/a", "/b", "/a"])
+        site.transport.respond("/a", body: "old")
+        site.transport.respond("/a", body: "new")
+        #expect(try await site.result("before").get().text == "old")
+        #expect(try await site.result("after").get().text == "new")
+        write.cancel()
     }
 
     @Test func aReadJoinsOneThatBeganAfterTheWrite() async throws {

@@ -142,4 +142,17 @@ import Testing
         client.close()
         #expect(try namesInFile().count == storage.all.count)
     }
+
+    /// Opening a named pipe would block until another process opens it too; writing would replace it by a file.
+    @Test(.timeLimit(.minutes(1))) func aNamedPipeIsNeitherReadNorReplaced() throws {
+        let storage = CookieStorage()
+        let pipe = folder.file("pipe")
+        mkfifo(pipe, 0o600)
+        for use in [{ _ = try storage.importFile(pipe) }, { try storage.exportFile(pipe) }] {
+            let error = #expect(throws: NightjarError.self) { try use() }
+            #expect(error?.kind == .storage && error?.message.contains("is not a regular file") == true)
+        }
+        var status = stat()
+        #expect(stat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+    }
 }

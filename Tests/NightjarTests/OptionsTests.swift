@@ -2,6 +2,34 @@ import Nightjar
 import Testing
 
 @Suite struct OptionsTests {
+    /// Two names that look alike, and that Swift takes for equal.
+    @Test func namesOfGroupsAndSchemesAreComparedByTheirBytes() throws {
+        let (one, other) = ("caf\u{e9}", "cafe\u{301}")
+        #expect(one == other)
+        var configuration = Configuration()
+        try configuration.merge(
+            json: """
+                {"base_url": "http://api.test",
+                 "limit_groups": {"\(one)": {"concurrency": 1}, "\(other)": {"concurrency": 2}},
+                 "auth": {"schemes": {"\(one)": {"type": "bearer", "token": "1"},
+                                      "\(other)": {"type": "bearer", "token": "2"}}}}
+                """)
+        #expect(configuration.limitGroups.count == 2)
+        #expect(configuration.limitGroups[one]?.concurrency == 1)
+        #expect(configuration.limitGroups[other]?.concurrency == 2)
+        guard case .schemes(let schemes) = configuration.auth else {
+            Issue.record("no schemes")
+            return
+        }
+        #expect(schemes.count == 2)
+        let provider = TokenProvider { _ in }
+        configuration.tokenProviders = [one: provider]
+        #expect(configuration.tokenProviders[other] == nil)
+        let template = try URITemplate("/{\(one)}/{\(other)}")
+        let url = try template.expandStrictly([(name: one, value: "1"), (name: other, value: "2")])
+        #expect(url == "/1/2")
+    }
+
     private func refusal(_ json: String) -> String {
         var configuration = Configuration()
         do throws(NightjarError) {

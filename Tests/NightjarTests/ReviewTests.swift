@@ -291,7 +291,7 @@ import Testing
         let api = try client(Answering { _, _ in .status(200) }, store: store)
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
         store.firstLockTakes.withLock { $0 = 100_000 }
-        try api.signOut()
+        try api.signOutBlocking()
         try api.signIn(Token(access: "b0", refresh: "rb"))
         api.close()
         #expect(try store.load()?.token?.access == "b0")
@@ -368,7 +368,7 @@ import Testing
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let lock = try store.tryLock()
         let api = try client(Answering { _, _ in .status(200) }, store: store)
-        try api.signOut()
+        try api.signOutBlocking()
         api.close()
         #expect(try store.load() == StoredLogin(.loggedOut, lineage: 1, generation: 2))
         lock?.unlock()
@@ -381,7 +381,12 @@ import Testing
         let api = try client(Answering { _, _ in .status(200) }, store: store) {
             $0.log = LogSink(level: .error) { line in errors.withLock { $0.append(line.message) } }
         }
-        try api.signOut()
+        let error = #expect(throws: NightjarError.self) { try api.signOutBlocking() }
+        #expect(error?.kind == .storage)
+        #expect(error?.message.hasPrefix("this client is logged out, but its store still has the login: ") == true)
+        // It stays so.
+        let refused = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
+        #expect(refused?.kind == .unauthorized)
         api.close()
         #expect(errors.withLock { $0 }.contains { $0.hasPrefix("the logout did not reach its store") })
     }
@@ -397,7 +402,7 @@ import Testing
         let token = hasCredentials ? nil : old
         let api = try client(transport, .oauth2(server), token, store: store)
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
-        try api.signOut()
+        try api.signOutBlocking()
         let asked = transport.all.count
         for _ in 0..<2 { #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) } }
         // Of another process, and of the next run.

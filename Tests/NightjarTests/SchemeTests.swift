@@ -12,7 +12,7 @@ import Testing
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
     private func make(
-        _ transport: ScriptedTransport, _ schemes: [String: Authentication],
+        _ transport: ScriptedTransport, _ schemes: ExactDictionary<Authentication>,
         _ configure: (inout Configuration) throws -> Void = { _ in }
     ) throws -> Client {
         var configuration = Configuration()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    private func all() throws -> [String: Authentication] {
+    private func all() throws -> ExactDictionary<Authentication> {
         [
             "token": .bearer("t"), "user": .basic(user: "u", password: "p"),
             "key": .apiKey(try APIKey("k", in: .header("X-Key"))),
@@ -306,7 +306,7 @@ import Testing
         return .login(TokenLogin(.oauth2(server)))
     }
 
-    private func make(_ server: Server, _ schemes: [String: Authentication]) throws -> Client {
+    private func make(_ server: Server, _ schemes: ExactDictionary<Authentication>) throws -> Client {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.auth = .schemes(schemes)
@@ -371,13 +371,14 @@ import Testing
         let server = Server()
         let api = try make(server, ["a": oauth("one"), "b": oauth("two"), "k": .bearer("t")])
         #expect(
-            message { try api.signOut() } == #"the client has several logins: "a", "b"; say by "scheme" which one"#)
+            message { try api.signOutBlocking() }
+                == #"the client has several logins: "a", "b"; say by "scheme" which one"#)
         #expect(
-            message { try api.signOut(scheme: "k") }
+            message { try api.signOutBlocking(scheme: "k") }
                 == #"the client has no login for the scheme "k"; did you mean "a"?"#)
         try api.signIn(Token(access: "mine"), scheme: "b")
         try send(api, [SecurityRequirement("b")])
-        try api.signOut(scheme: "a")
+        try api.signOutBlocking(scheme: "a")
         try send(api, [SecurityRequirement("b")])
         #expect(server.state.withLock { $0.lines } == ["/a Bearer mine", "/a Bearer mine"])
         try api.logInBlocking(scheme: "a") { _ in }

@@ -1,12 +1,15 @@
-/// Chance that can be repeated (xorshift64*). A test that uses it names the seed when it fails.
+/// A generator whose numbers depend on the seed alone (xorshift64*). A test that uses it names the seed when it fails.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     public let seed: UInt64
     private var state: UInt64
+    private static let zero: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     public init(seed: UInt64) {
         self.seed = seed
-        // Zero would stay zero for ever; the odd constant also keeps small seeds apart.
-        state = (seed ^ 0x9E37_79B9_7F4A_7C15) | 1
+        // An odd factor maps different seeds to different states, and keeps small seeds apart.
+        let mixed = (seed ^ SeededRandom.zero) &* 0x2545_F491_4F6C_DD1D
+        // Xorshift never leaves a state of zero. Only the seed `zero` leads to it, and takes the state of another seed.
+        state = mixed == 0 ? 1 : mixed
     }
 
     public mutating func next() -> UInt64 {

@@ -42,7 +42,8 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 
 /// Runs random schedules of a system and checks its invariants after every step.
 ///
-/// The environment variable NIGHTJAR_SIMULATION_SCHEDULES sets the number of schedules, NIGHTJAR_SIMULATION_SEED runs one.
+/// Environment variables: NIGHTJAR_SIMULATION_SCHEDULES is the number of schedules, NIGHTJAR_SIMULATION_FIRST the seed of the
+/// first (0), NIGHTJAR_SIMULATION_SEED the seed of a single one.
 ///
 /// - Parameters:
 ///   - schedules: how many, by default.
@@ -53,7 +54,8 @@ public func simulate<System: SimulatedSystem>(_ type: System.Type, schedules: In
         return try runSchedule(System.self, seed: seed, steps: steps)
     }
     let count = environmentNumber("NIGHTJAR_SIMULATION_SCHEDULES") ?? UInt64(schedules)
-    for seed in 0..<count { try runSchedule(System.self, seed: seed, steps: steps) }
+    let first = environmentNumber("NIGHTJAR_SIMULATION_FIRST") ?? 0
+    for seed in first..<first + count { try runSchedule(System.self, seed: seed, steps: steps) }
 }
 
 private func runSchedule<System: SimulatedSystem>(_ type: System.Type, seed: UInt64, steps: Int) throws {
@@ -66,8 +68,7 @@ private func runSchedule<System: SimulatedSystem>(_ type: System.Type, seed: UIn
 private func firstViolation<System: SimulatedSystem>(
     _ type: System.Type, seed: UInt64, steps: Int, describes: Bool
 ) -> (violation: String, steps: [String])? {
-    // The generator ignores the lowest bit of its seed.
-    var random = SeededRandom(seed: seed << 1)
+    var random = SeededRandom(seed: seed)
     var system = System(random: &random)
     var taken: [String] = []
     for _ in 0..<steps {

@@ -56,7 +56,7 @@ function nightjar.race(functions) end
 ---@return any[]
 function nightjar.map(list, f, options) end
 
----Calls f(...) and returns what it returns; when it takes longer it is cancelled, and an error of the kind timeout is raised.
+---Calls f(...) and returns what it returns; when it takes longer it is cancelled, and an error of the kind timeout is raised. 0 seconds: no limit.
 ---@param seconds number
 ---@param f function
 ---@param ... any
@@ -493,7 +493,7 @@ function client:paginate(path, options) end
 ---@param token nightjar.token
 function client:sign_in(token) end
 
----Forgets the token, here and in the store, and what is cached for it. All clients of the store stay signed out until somebody logs in.
+---Forgets the token, here and in the store, and what is cached for it. All clients of the store stay signed out until somebody logs in. Raises an error of the kind storage when the store or the cache could not be changed; this client is signed out all the same.
 ---@param options? { scheme?: string }
 function client:sign_out(options) end
 
@@ -673,7 +673,7 @@ function client:close() end
 ---@field expires_in? number How many seconds the first token lives.
 ---@field store? string|table Where the login is kept: memory, file:PATH, sqlite:PATH, keyring:SERVICE, or a table with key_file or key_env.
 ---@field skew? number Seconds before its end at which a token is renewed; 30.
----@field refresh_timeout? number Seconds for a refresh; 30.
+---@field refresh_timeout? number Seconds for a refresh; 30. 0: no limit.
 ---@field refresh_limit? integer Refreshes within 30 seconds; 5.
 
 ---Limits of time, between 0 and 3153600000 seconds. 0 is no limit, and so are false and math.huge; nightjar.null is not set: the default of a client, the client's limit of a call.

@@ -262,12 +262,14 @@ typedef struct njl_token {
 } njl_token;
 /* False: `*error` says why. */
 bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
-bool njl_client_sign_out(njl_client *client, njl_bytes scheme, njl_outcome **error);
 
 /* Begins a login, which is ended, awaited and abandoned as a call is. A poll names `wait` when a person has to do something
  * for it (njl_login_prompts), and when it has ended. NULL: it was refused and `*error` says why. */
 njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
                              njl_outcome **error);
+/* Begins a logout, which is ended, awaited and abandoned as a call is. NULL: it was refused and `*error` says why. */
+njl_outcome *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                              njl_outcome **error);
 /* Whether somebody is to be shown what NJL_PROMPT_URL and the fields behind it say; once for each time. */
 bool njl_login_prompts(njl_outcome *login);
 bool njl_login_has_failed(const njl_outcome *login);

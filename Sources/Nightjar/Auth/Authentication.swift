@@ -15,7 +15,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     case login(TokenLogin)
     /// Several, by the names of security schemes: an endpoint is sent those that it names (``Operation/security``), a request
     /// those it is given (``Request/schemes``), and what names none goes without.
-    case schemes([String: Authentication])
+    case schemes(ExactDictionary<Authentication>)
 
     public var description: String {
         switch self {
@@ -25,7 +25,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
         case .apiKey: "API key ***"
         case .login: "login ***"
         case .schemes(let schemes):
-            schemes.sorted { $0.key < $1.key }.map { "\(quoted($0.key)): \($0.value)" }.joined(separator: ", ")
+            schemes.names.compactMap { name in schemes[name].map { "\(quoted(name)): \($0)" } }.joined(separator: ", ")
         }
     }
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -38,7 +38,7 @@ extension Configuration {
 
     /// The one there is, or those by scheme.
     private var allAuth: [Authentication] {
-        if case .schemes(let schemes) = auth { return Array(schemes.values) }
+        if case .schemes(let schemes) = auth { return schemes.all.map(\.value) }
         return auth.map { [$0] } ?? []
     }
 
@@ -46,8 +46,9 @@ extension Configuration {
     var logins: [Login] {
         switch auth {
         case .schemes(let schemes):
-            schemes.sorted { $0.key < $1.key }.compactMap { scheme, auth in
-                auth.changes ? Login(scheme: scheme, auth: told(auth)) : nil
+            schemes.names.compactMap { scheme in
+                guard let auth = schemes[scheme], auth.changes else { return nil }
+                return Login(scheme: scheme, auth: told(auth))
             }
         case let auth?: auth.changes ? [Login(scheme: nil, auth: told(auth))] : []
         case nil: []
@@ -68,7 +69,7 @@ extension Configuration {
     /// - Throws: `invalid_argument` where that is not by schemes.
     func knowingItsProviders() throws(NightjarError) -> Configuration {
         guard !tokenProviders.isEmpty else { return self }
-        var schemes: [String: Authentication] = [:]
+        var schemes = ExactDictionary<Authentication>()
         switch auth {
         case nil: break
         case .schemes(let given): schemes = given
@@ -76,7 +77,7 @@ extension Configuration {
             throw NightjarError(
                 .invalidArgument, "there are token providers of schemes, and in auth credentials that are of none")
         }
-        for (scheme, provider) in tokenProviders {
+        for (scheme, provider) in tokenProviders.all {
             var login = TokenLogin(.provider(provider))
             if case .login(let described) = schemes[scheme] {
                 login = described
@@ -99,9 +100,9 @@ extension Configuration {
     /// What requests choose from; nil: all carry the same.
     func schemeCredentials(_ template: RequestTemplate) throws(NightjarError) -> SchemeCredentials? {
         guard case .schemes(let schemes) = auth else { return nil }
-        var inJar: Set<String> = []
+        var inJar: [String] = []
         for scheme in cookies == nil ? [] : catalog?.security ?? [] {
-            if case .apiKey(_, .cookie) = scheme.kind { inJar.insert(scheme.name) }
+            if case .apiKey(_, .cookie) = scheme.kind { inJar.append(scheme.name) }
         }
         let credentials = try SchemeCredentials(schemes, logins, inJar: inJar)
         guard !credentials.useAuthorization || !template.hasField("Authorization") else { throw .twoLogins }

@@ -26,8 +26,8 @@ final class SchemeCredentials: Sendable {
 
     /// - Parameter inJar: names of schemes that are cookies, of a client that keeps those that servers set.
     /// - Throws: `invalid_argument` for credentials that cannot be sent, and where two logins would be kept in one place.
-    init(_ schemes: [String: Authentication], _ logins: [Login], inJar: Set<String>) throws(NightjarError) {
-        names = schemes.keys.sorted()
+    init(_ schemes: ExactDictionary<Authentication>, _ logins: [Login], inJar: [String]) throws(NightjarError) {
+        names = schemes.names
         var credentials = ExactDictionary<Credential>()
         for name in inJar { credentials[name] = Credential() }
         for name in names {

@@ -245,9 +245,11 @@ final class TokenKeeper: @unchecked Sendable {
     // MARK: Renewing
 
     private func renew(_ refresh: TokenRefresh.Refresh) {
-        loop.after(login.refresh.timeout) { [weak self] in
-            guard let self else { return }
-            perform(machine.timerFired(at: now()))
+        if login.refresh.timeout > .zero {
+            loop.after(login.refresh.timeout) { [weak self] in
+                guard let self else { return }
+                perform(machine.timerFired(at: now()))
+            }
         }
         let refused = wasRefused
         wasRefused = false
@@ -443,17 +445,37 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    func signOut() {
-        if let partition { loop.chain.stage(Cache.self)?.forget(partition) }
+    /// - Parameter told: when the logout is on disk, with what keeps it from there; the client is logged out all the same.
+    func signOut(then told: @escaping (NightjarError?) -> Void) {
+        let cache = partition == nil ? nil : loop.chain.stage(Cache.self)
+        if let partition { cache?.forget(partition) }
         let ending = session.signOut()
         renewals.overtake()
         forget()
-        begin(ending) { [self] outcome, error, _ in
-            guard outcome != .ended else { return }
+        // When somebody has logged in or out since, this logout has been replaced and is no failure.
+        begin(ending, overtaken: { told(nil) }) { [self] outcome, error, _ in
+            guard outcome != .ended else { return flush(cache, then: told) }
             let reason = error?.message ?? "the token \(store.name) is changed too often"
             loop.note(.error, "the logout did not reach its store and is tried again with the next call: \(reason)")
+            let failure = NightjarError(
+                .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
+                code: error?.code ?? 0)
+            flush(cache) { _ in told(failure) }
         }
         perform(machine.signedOut())
+    }
+
+    /// Waits until the disk has no responses to a login that has ended.
+    private func flush(_ cache: Cache?, then told: @escaping (NightjarError?) -> Void) {
+        guard let storage = cache?.storage, storage.isPersistent else { return told(nil) }
+        let after = OnLoop { (result: Result<Void, NightjarError>) in
+            guard case .failure(let error) = result else { return told(nil) }
+            told(
+                NightjarError(
+                    .storage, "this client is logged out, but the cache still has its responses: \(error.message)",
+                    code: error.code))
+        }
+        loop.workers.run("writing the cache on disk", { () throws(NightjarError) in try storage.flush() }) { after.body($0) }
     }
 
     private static let lookInterval = TimeAmount.seconds(1)

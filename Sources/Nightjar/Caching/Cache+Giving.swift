@@ -77,7 +77,7 @@ extension Cache {
             progress.reading = .replay
             call.goOn(.replay(StoredExchange(head, trailers, .disk(body), count: count, readBy: call.loop.workers)))
         }
-        guard storage.open(entry, on: call.loop.eventLoop, then: { opened.body($0) }) else {
+        guard storage.open(entry, on: call.loop.gate, then: { opened.body($0) }) else {
             return fetchAnew(progress, call)
         }
         return .wait

@@ -29,6 +29,7 @@ extension Cache {
     /// The call has an end, or another exchange.
     func leave(_ call: Call) {
         call.uncachedSince = nil
+        if !posts.isEmpty { posts[ObjectIdentifier(call)] = nil }
         guard let progress = call.caching.take() else { return }
         if progress.isRefresh { refreshing.remove(progress.key) }
         progress.fill?.discard()

@@ -78,12 +78,12 @@ final class CacheDisk: Sendable {
 
     /// The same, with what it comes to told on a loop, if that still runs.
     func run<Value: Sendable>(
-        _ work: @escaping @Sendable (DiskCache) -> Value, on loop: any EventLoop,
+        _ work: @escaping @Sendable (DiskCache) -> Value, on gate: LoopGate,
         then deliver: @escaping @Sendable (Value) -> Void
     ) -> Bool {
         run { disk in
             let value = work(disk)
-            loop.execute { deliver(value) }
+            gate.execute { deliver(value) }
         }
     }
 

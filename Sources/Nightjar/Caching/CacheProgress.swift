@@ -27,6 +27,8 @@ extension Cache {
         var isDecided = false
         var reading = Reading.nothing
         var isRefresh = false
+        /// Belongs to a call whose timeout expired while it shared the exchange of another one.
+        private(set) var isTakenOver = false
         var forwardedStatus: Int?
         var requested = Timestamp.epoch
         var received = Timestamp.epoch
@@ -50,6 +52,18 @@ extension Cache {
             self.began = began
             self.entries = entries
             self.storage = storage
+        }
+
+        /// The same as far as it was found, for a call that waits for no other one and fetches nothing for others.
+        var copy: Progress {
+            // No line of calls knows the member zero.
+            let copy = Progress(asked, key, login: login, 0, plain, began: began, entries: entries, in: storage)
+            copy.hasAskedDisk = hasAskedDisk
+            copy.fetch = fetch
+            copy.hasWaited = true
+            copy.isTakenOver = true
+            if case .replay = reading { copy.reading = .replay }
+            return copy
         }
 
         /// The head of an answer has come.

@@ -205,7 +205,7 @@ extension CacheStorage {
     /// - Parameter deliver: gets the entries, and whether what is in memory may be given, too.
     /// - Returns: false when there is no disk to ask; then nothing is delivered.
     func findOnDisk(
-        _ key: CacheKey, on loop: any EventLoop, then deliver: @escaping @Sendable ([CachedEntry], Bool) -> Void
+        _ key: CacheKey, on gate: LoopGate, then deliver: @escaping @Sendable ([CachedEntry], Bool) -> Void
     ) -> Bool {
         guard let disk else { return false }
         return disk.run(
@@ -217,7 +217,7 @@ extension CacheStorage {
                     promote(entry, cache, since: moment).map { CachedEntry.memory($0) } ?? .disk(entry)
                 }
                 return (entries, isCurrent)
-            }, on: loop, then: { deliver($0.0, $0.1) })
+            }, on: gate, then: { deliver($0.0, $0.1) })
     }
 
     /// Puts an entry of the disk into memory, unless one is there that is as new.

@@ -40,9 +40,9 @@ extension [CachedEntry] {
 extension CacheStorage {
     /// Opens the body of an answer that is on disk, and nowhere else.
     func open(
-        _ entry: DiskEntry, on loop: any EventLoop, then deliver: @escaping @Sendable (BodyReader?) -> Void
+        _ entry: DiskEntry, on gate: LoopGate, then deliver: @escaping @Sendable (BodyReader?) -> Void
     ) -> Bool {
-        disk?.run({ cache in cache.open(entry) }, on: loop, then: deliver) ?? false
+        disk?.run({ cache in cache.open(entry) }, on: gate, then: deliver) ?? false
     }
 }
 

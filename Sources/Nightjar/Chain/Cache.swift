@@ -21,6 +21,9 @@ final class Cache: Stage, @unchecked Sendable {
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
+    var posts: [ObjectIdentifier: Post] = [:]
+    /// Whether a POST has had the index on disk read; a disk that fails delays one call only.
+    var hasReadIndex = false
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?, _ loginCookies: LoginCookies) {
         self.storage = storage
@@ -44,7 +47,7 @@ final class Cache: Stage, @unchecked Sendable {
                         .cacheMiss,
                         "\(call.request.method) is for a server, and only the cache is to be asked (cache_only)"))
             }
-            return .proceed
+            return noteWrite(call)
         }
         let facts = call.request.cacheFacts(loginCookies)
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
@@ -119,7 +122,7 @@ final class Cache: Stage, @unchecked Sendable {
             progress.entries = found.entries.joined(by: inMemory)
             call.goOn(begin(progress, call))
         }
-        return storage.findOnDisk(progress.key, on: call.loop.eventLoop) { asking.body(($0, $1)) }
+        return storage.findOnDisk(progress.key, on: call.loop.gate) { asking.body(($0, $1)) }
     }
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
@@ -184,7 +187,7 @@ final class Cache: Stage, @unchecked Sendable {
             resume(call, began)
         }
         guard let progress = call.caching else {
-            if !call.request.method.isSafe { invalidate(head, call) }
+            if !call.request.method.isSafe { wrote(head, call) }
             return .proceed
         }
         call.request = progress.plain
@@ -272,12 +275,6 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    func invalidate(_ head: ResponseHead, _ call: Call) {
-        for url in Invalidation.urls(call.request.method, call.request.url, head) {
-            storage.invalidate(url.cacheAddress)
-        }
-    }
-
     /// An answer to HEAD says whether what is stored of GET still holds. RFC 9111 section 4.3.5.
     private func learn(from head: ResponseHead, _ progress: Progress) {
         for entry in progress.entries {
@@ -360,11 +357,11 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// RFC 5861 section 4: a server that does not respond in time has failed, too.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let progress = call.caching else { return .proceed }
+        guard let progress = call.caching ?? call.takeOverCaching() else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
-        // While the call waits for another stage, the verdict of that stage may still come.
-        guard call.isExchanging || progress.isInLine else { return .proceed }
+        // While the call waits for a stage above, the verdict of that stage may still come.
+        guard progress.isTakenOver || progress.isInLine || call.isExchanging(below: call.asked) else { return .proceed }
         if progress.isInLine { stepOut(progress) }
         call.request = progress.plain
         progress.fill?.discard()

@@ -119,8 +119,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
-    /// An exchange is in progress or waits for its connection, and no stage is waited for.
-    var isExchanging: Bool { question == nil && state != .preparing && state != .finished }
+    /// An exchange is in progress, or waits for its connection or for a stage below this one.
+    func isExchanging(below stage: Int) -> Bool {
+        question.map { $0.stage > stage } ?? (state != .preparing && state != .finished)
+    }
     /// Nanoseconds from the request to what has come last.
     var delay: Int64 { (limits.lastProgress - sentAt).nanoseconds }
     /// The answer that is being read comes from the cache.
@@ -440,10 +442,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if !hasExpired, !answerIsGone {
             hasExpired = true
             for link in chain.expired where link.position > above {
+                asked = link.position
                 let verdict = link.ask { $0.expired(error, self) }
                 if case .proceed = verdict { continue }
                 limits.total = now + Call.momentAfterExpiry
                 endAttempt()
+                seat.take()?.leave(error)
                 question = nil
                 carryOut(verdict, from: link.position)
                 return state == .finished ? nil : limits.total
@@ -451,6 +455,21 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
         finish(.failure(error))
         return nil
+    }
+
+    /// Takes over what the exchange that this call shares has found in the cache: the exchange continues for the others.
+    ///
+    /// - Returns: nil if the call shares no exchange, or if the exchange does not wait for the server.
+    func takeOverCaching() -> Cache.Progress? {
+        guard let exchange = seat?.exchange, let progress = exchange.caching,
+            exchange.isExchanging(below: asked) || progress.isInLine
+        else { return nil }
+        request = progress.plain
+        redirects = exchange.redirects
+        credentialsAreDropped = exchange.credentialsAreDropped
+        attempts = exchange.attempts
+        caching = progress.copy
+        return caching
     }
 
     /// For a response from the disk, after the total timeout.

@@ -10,11 +10,11 @@ import NightjarHTTP
 ///
 /// An exchange takes no more calls
 /// - when one of its calls has timed out, because the server may never respond to it;
-/// - when a write to its origin has ended, because its response may show the state before that write. RFC 9111 section 4.4
+/// - when a write to its origin has ended, or the caller has got the head of its response, because its response may show the state before that write. RFC 9111 section 4.4
 ///   invalidates stored responses for the same reason, and names single URLs; a write to a member changes its collection too,
 ///   and to begin another exchange costs little, so all of the origin's are meant here.
 final class Coalesce: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .ended] }
     private var exchanges: [Key: Shared] = [:]
     /// The one that was joined last: who comes next is often like who came before.
     private var latest: Shared?
@@ -34,6 +34,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     fileprivate final class Shared {
         let key: Key
+        fileprivate unowned let stage: Coalesce
         /// Of the call that joined last, which is often the next one's.
         var request: PreparedRequest
         var options: CallOptions
@@ -44,8 +45,9 @@ final class Coalesce: Stage, @unchecked Sendable {
         /// The timeout of a call that has left; nil: none has timed out.
         var timeout: NightjarError?
 
-        init(_ key: Key) {
+        init(_ key: Key, _ stage: Coalesce) {
             self.key = key
+            self.stage = stage
             request = key.request
             options = key.options
         }
@@ -69,6 +71,11 @@ final class Coalesce: Stage, @unchecked Sendable {
 
         /// Nil: it is over.
         var exchange: Call? { shared.exchange }
+
+        /// The call no longer waits for the exchange.
+        ///
+        /// - Parameter error: why, if the call has failed or its timeout has expired.
+        func leave(_ error: NightjarError?) { shared.stage.leave(self, error) }
     }
 
     override func outgoing(_ call: Call) -> Verdict {
@@ -87,7 +94,7 @@ final class Coalesce: Stage, @unchecked Sendable {
             join(shared, call)
             return .wait
         }
-        let shared = Shared(key)
+        let shared = Shared(key, self)
         exchanges[key] = shared
         join(shared, call)
         let exchange = call.branch { [self] in conclude(shared, $0) }
@@ -105,16 +112,26 @@ final class Coalesce: Stage, @unchecked Sendable {
         if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
     }
 
+    /// A caller that gets the head of a response before its end may begin to read what it has written.
+    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+        if !exchanges.isEmpty, !call.task.handlers.isForWholeAnswers { retireBefore(call) }
+        return .proceed
+    }
+
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let seat = call.seat.take() else {
             if !exchanges.isEmpty { retireBefore(call) }
             return
         }
+        if case .failure(let error) = result { seat.leave(error) } else { seat.leave(nil) }
+    }
+
+    fileprivate func leave(_ seat: Seat, _ error: NightjarError?) {
         let shared = seat.shared
         // None is left there while they are told.
         if seat.index < shared.waiters.count { shared.waiters[seat.index] = nil }
         shared.present -= 1
-        if case .failure(let error) = result, error.kind == .timeout {
+        if let error, error.kind == .timeout {
             shared.timeout = error
             retire(shared)
         }
@@ -183,7 +200,7 @@ extension CallOptions {
         if self === other { return true }
         return maximumBody == other.maximumBody && decompresses == other.decompresses
             && usesCookies == other.usesCookies
-            && login == other.login && redirect == other.redirect && limitGroup == other.limitGroup
+            && login == other.login && redirect == other.redirect && limitGroup.isExactly(other.limitGroup)
             && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && planted == nil
             && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle

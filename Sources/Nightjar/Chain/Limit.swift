@@ -8,9 +8,9 @@ import NightjarHTTP
 ///
 /// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
 final class Limit: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .expired, .ended] }
     private let settings: LimitSettings
-    private let groups: [String: LimitSettings]
+    private let groups: ExactDictionary<LimitSettings>
     private let longestWait: Duration
     /// The calls for resources whose servers asked for a pause.
     private let pauses: HeldCalls
@@ -24,7 +24,7 @@ final class Limit: Stage, @unchecked Sendable {
     private var lastID: LimitGate.ID = 0
 
     /// - Parameter longestWait: what a server asks for beyond it fails at once.
-    init(_ settings: LimitSettings, groups: [String: LimitSettings], longestWait: Duration) {
+    init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
         self.settings = settings
         self.groups = groups
         self.longestWait = longestWait
@@ -34,12 +34,12 @@ final class Limit: Stage, @unchecked Sendable {
 
     fileprivate enum Scope: Hashable, Sendable {
         case origin(Origin)
-        case group(String)
+        case group(ExactText)
 
         var name: String {
             switch self {
             case .origin(let origin): "\(origin)"
-            case .group(let name): "group \(quoted(name))"
+            case .group(let name): "group \(quoted(name.text))"
             }
         }
     }
@@ -74,6 +74,8 @@ final class Limit: Stage, @unchecked Sendable {
         fileprivate var waitsSince: NIODeadline?
         /// The status of the response that has begun; nil: none has.
         fileprivate var status: Int?
+        /// The total timeout expired during the exchange.
+        fileprivate var hasTimedOut = false
 
         fileprivate init(_ gate: Gate, _ id: LimitGate.ID) {
             self.gate = gate
@@ -81,7 +83,9 @@ final class Limit: Stage, @unchecked Sendable {
         }
 
         /// The verdict on the server of an exchange that is not read to its end.
-        fileprivate var ending: CircuitBreaker.Ending { status.map(Limit.ending) ?? .withoutVerdict }
+        fileprivate var ending: CircuitBreaker.Ending {
+            hasTimedOut ? .failed : status.map(Limit.ending) ?? .withoutVerdict
+        }
     }
 
     // MARK: Calls
@@ -150,6 +154,16 @@ final class Limit: Stage, @unchecked Sendable {
         if let progress = call.limit { leave(call, progress.ending) }
     }
 
+    /// The call may get a stored response after its timeout, and waits here no longer.
+    override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
+        guard call.limit?.pass != nil else {
+            leave(call, .withoutVerdict)
+            return .proceed
+        }
+        call.limit?.hasTimedOut = true
+        return .proceed
+    }
+
     /// A call that has timed out on a connection found a server that does not respond.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         pauses.leave(call)
@@ -180,7 +194,7 @@ final class Limit: Stage, @unchecked Sendable {
     // MARK: Gates
 
     private func scope(of call: Call) -> Scope {
-        call.options.limitGroup.map(Scope.group) ?? .origin(call.request.origin)
+        call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
     /// Nil where nothing is limited and nothing was asked for.
@@ -204,7 +218,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func settings(of scope: Scope) -> LimitSettings {
         switch scope {
         case .origin: settings
-        case .group(let name): groups[name] ?? settings
+        case .group(let name): groups[name.text] ?? settings
         }
     }
 

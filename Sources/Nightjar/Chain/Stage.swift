@@ -14,6 +14,7 @@ class Stage: @unchecked Sendable {
     /// A failure below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// The total limit has run out while a stage below, or the transport, was still at work: the last chance to respond.
+    /// From the bottom, until one responds: a stage that holds the call back lets go of it.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// A whole answer.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }

@@ -161,7 +161,7 @@ final class CookieSaver: Sendable {
 
     /// - Returns: false when it is to end.
     private func waitForWork(after pause: Duration) -> Bool {
-        let earliest = timespec.monotonic(after: pause)
+        let earliest = Monitor.deadline(after: pause)
         return desk.monitor.withLock {
             while !desk.isClosed, !earliest.hasPassed { desk.monitor.wait(until: earliest) }
             while !desk.isClosed, !desk.hasWork { desk.monitor.wait(until: nil) }
@@ -218,10 +218,6 @@ extension LockedJar {
     /// - Parameter revision: the jar's, as the file has it already. Nil: whatever it is now.
     /// - Returns: the jar's revision that is in the file now; nil when the jar has gone on meanwhile.
     fileprivate func take(_ content: CookieJar.Snapshot, over revision: UInt64? = nil) -> UInt64? {
-        withLock { jar in
-            let before = jar.revision
-            jar.merge(content, at: CookieStorage.now)
-            return revision == nil || before == revision ? jar.revision : nil
-        }
+        withLock { $0.take(content, over: revision, at: CookieStorage.now) }
     }
 }

@@ -4,7 +4,8 @@ import NightjarStorage
 
 /// Small files, whole. Blocks.
 enum FileContent {
-    /// - Parameter isNamedByUser: pipes and devices are read too. What a document names could be one that never ends.
+    /// - Parameter isNamedByUser: pipes and devices are read too, which may block until another process writes. What a document
+    ///   names could be one that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes.
     static func read(
         _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
@@ -14,7 +15,7 @@ enum FileContent {
         defer { close(descriptor) }
         var status = stat()
         guard isNamedByUser || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG else {
-            throw NightjarError(.storage, "\(quoted(path)) is no file")
+            throw NightjarError(.storage, "\(quoted(path)) is not a regular file")
         }
         var content: [UInt8] = []
         while true {
@@ -40,8 +41,12 @@ enum FileContent {
 
     /// Writes it beside its place first, so that a crash or a full disk leaves what was there. For the owner's eyes alone.
     ///
-    /// - Throws: `storage`.
+    /// - Throws: `storage`, also for a pipe or a device, which would be replaced by a file.
     static func write(_ content: [UInt8], to path: String) throws(NightjarError) {
+        var status = stat()
+        guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+            throw NightjarError(.storage, "\(quoted(path)) is not a regular file")
+        }
         let name = path + "." + String(UInt64.random(in: .min ... .max), radix: 36)
         let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("be written", path) }

@@ -27,7 +27,6 @@ final class ClientLoop: @unchecked Sendable {
         case standIn(ClientTask, Stage)
         /// Something to do on the loop.
         case run(@Sendable () -> Void)
-        case signedOut(Int)
         case close
         /// Has been read.
         case nothing
@@ -87,6 +86,7 @@ final class ClientLoop: @unchecked Sendable {
         self.innerTimeouts = innerTimeouts
         self.thread = thread
         clock = thread.clock
+        gate = LoopGate(thread.loop)
         self.transport = transport
         self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
@@ -95,6 +95,8 @@ final class ClientLoop: @unchecked Sendable {
 
     var isOnLoop: Bool { thread.loop.inEventLoop }
     var eventLoop: any EventLoop { thread.loop }
+    /// For threads whose work may end after the client.
+    let gate: LoopGate
     /// On the loop.
     let clock: LoopClock
 
@@ -213,7 +215,6 @@ final class ClientLoop: @unchecked Sendable {
             take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
         case .run(let body): body()
-        case .signedOut(let login): tokens(login)?.signOut()
         case .close: close()
         case .nothing: break
         }
@@ -245,6 +246,7 @@ final class ClientLoop: @unchecked Sendable {
         for keeper in keepers { keeper?.shutDown() }
         for timer in timers.values { timer.cancel() }
         timers = [:]
+        gate.close()
         monitor.withLock {
             isShutDown = true
             monitor.broadcast()
@@ -310,11 +312,9 @@ final class ClientLoop: @unchecked Sendable {
     ///
     /// - Parameter queue: nil: the handlers run here, on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
-        if outbox.isEmpty {
-            thread.loop.execute { self.sendGathered() }
-        } else if queue !== addressee {
-            sendEvents()
-        }
+        if outbox.isEmpty { thread.loop.execute { self.sendGathered() } }
+        // Handlers that run here may post events to a queue in turn.
+        while !outbox.isEmpty, queue !== addressee { sendEvents() }
         addressee = queue
         outbox.append(event)
     }

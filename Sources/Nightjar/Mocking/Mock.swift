@@ -81,8 +81,9 @@ public final class MockQuestion: Sendable {
 extension Mock {
     /// The transport that plays it, over the one that takes what it lets pass.
     func transport(over network: any HTTPTransport, on loop: any EventLoop, base: RequestURL?) -> any HTTPTransport {
-        StagedTransport(over: network, on: loop) { [self] request, exchange in
-            switch choose(request, base: base) {
+        let gate = LoopGate(loop)
+        let choose = { [self] (request: ArrivedRequest, exchange: StagedExchange) -> StagedTransport.Course in
+            switch self.choose(request, base: base) {
             case .answer(let answer): return .play(answer.script(to: request))
             case .pass: return .pass
             case .fail(let error): return .refuse(error)
@@ -93,7 +94,7 @@ extension Mock {
                 let staged = Weak(exchange)
                 respond(
                     MockQuestion(responder, request, parameters) { answer in
-                        loop.execute {
+                        gate.execute {
                             guard let exchange = staged.object else { return }
                             switch answer {
                             case .success(let answer): exchange.take(.play(answer.script(to: request)))
@@ -104,6 +105,7 @@ extension Mock {
                 return .later
             }
         }
+        return StagedTransport(over: network, on: loop, choose: choose, whenClosed: gate.close)
     }
 }
 

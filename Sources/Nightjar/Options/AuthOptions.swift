@@ -38,7 +38,7 @@ extension Authentication {
             throw .mismatch(
                 "\(path).schemes", wanted: "a table of credentials by the names of security schemes", schemes)
         }
-        var read: [String: Authentication] = [:]
+        var read = ExactDictionary<Authentication>()
         for member in members {
             read[member.name] = try Authentication.read(member.value, "\(path).schemes.\(member.name)")
         }

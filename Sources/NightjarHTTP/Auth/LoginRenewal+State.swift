@@ -37,6 +37,7 @@ extension LoginRenewal {
         init(_ separate: UnsavedLogin) {
             self.init(separate.token, separate.lineage, key: separate.key)
             self.separate = separate.origin
+            configured = separate.configured
         }
 
         init(_ configured: ConfiguredToken) {

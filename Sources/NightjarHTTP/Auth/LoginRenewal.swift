@@ -17,85 +17,6 @@
 ///
 /// Each event returns the one action to carry out next.
 public struct LoginRenewal: Sendable {
-    public indirect enum Purpose: Sendable, Equatable {
-        /// A call needs another token.
-        case renew
-        /// The session has ended: adopts a login that somebody else has made since.
-        case look(Former)
-        /// The caller logs in, in the way of a call that needs a token; also after a logout.
-        case logIn
-        /// A login has brought this token.
-        case keep(Token)
-        case logOut
-
-        public var changesLogin: Bool {
-            switch self {
-            case .renew, .look, .logIn: false
-            case .keep, .logOut: true
-            }
-        }
-    }
-
-    /// The login that an ended session had.
-    public enum Former: Sendable, Equatable {
-        case none
-        /// A stored login of this lineage is not a new one. `mustEnd`: its logout did not reach the store and is saved now.
-        case lineage(UInt64, mustEnd: Bool)
-        /// The user logged out while the store could not be read: the login that it holds now is not taken for a new one. The
-        /// one that the client had is ended there.
-        case unknown(UInt64?)
-    }
-
-    /// How the client can get a token without a person.
-    public struct Abilities: Sendable {
-        /// With a refresh token.
-        public var refreshes: Bool
-        /// With credentials of its own.
-        public var logsInByItself: Bool
-
-        public init(refreshes: Bool, logsInByItself: Bool) {
-            self.refreshes = refreshes
-            self.logsInByItself = logsInByItself
-        }
-    }
-
-    public indirect enum Action: Sendable, Equatable {
-        /// Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
-        case load
-        /// Take the lock and keep it until the end. Report with ``locked()`` or ``lockFailed(_:)``.
-        case lock
-        /// Compare-and-swap. Report with ``saved(at:using:)``, ``conflicted(afterFailure:)`` or ``saveFailed()``; `isCritical`: try again
-        /// before a failure is reported, because what is not saved is lost.
-        case save(StoredLogin, replacing: LoginVersion?, isCritical: Bool)
-        /// Request a token with this one, or with the client's own credentials where it has no refresh token. Report with
-        /// ``exchanged(_:at:using:)``. A key says that the refresh token is spent.
-        case exchange(Token?, key: String?)
-        case end(Outcome)
-    }
-
-    public indirect enum Outcome: Sendable, Equatable {
-        /// Found in the store.
-        case adopted(Token)
-        /// New, and in the store.
-        case renewed(Token)
-        /// In use, but not in the store.
-        case unsaved(UnsavedLogin)
-        case ended
-        case failed(TokenRefresh.Failure)
-    }
-
-    /// The result of an exchange.
-    public enum Result: Sendable, Equatable {
-        case token(Token)
-        case invalidGrant
-        /// Another refusal, which spends nothing.
-        case refused
-        /// The server cannot have seen the request.
-        case notSent
-        /// It is unknown whether the server has spent the token.
-        case unknown(TokenRefresh.Failure)
-    }
-
     public let purpose: Purpose
     private let held: Token?
     private let abilities: Abilities
@@ -165,18 +86,19 @@ public struct LoginRenewal: Sendable {
             if mayBeStored { return end(.adopted(token)) }
             let login = UnsavedLogin.Origin.login(before: seen, mayBeStored: false)
             return save(token, lineage: token.lineage ?? random.next(), over: stored, configured: nil, origin: login)
-        case .logOut: return end(stored, of: stored?.lineage ?? random.next())
+        case .logOut: return end(stored, of: stored?.lineage, using: &random)
         case .look(let former):
             let hasLogin = stored?.token != nil
+            func isStored(_ lineages: [UInt64]) -> Bool { stored.map { lineages.contains($0.lineage) } ?? false }
             switch former {
             // A logout that could not be saved is saved now, unless somebody has logged in meanwhile.
-            case .lineage(let lineage, mustEnd: true) where !hasLogin || stored?.lineage == lineage:
-                return end(stored, of: lineage)
-            case .unknown(let lineage):
-                guard !hasLogin || stored?.lineage == lineage else { return end(.ended) }
-                return end(stored, of: stored?.lineage ?? random.next())
-            case .lineage(let lineage, mustEnd: false) where stored?.lineage == lineage: return end(.ended)
-            case .lineage, .none: if !hasLogin { return end(.ended) }
+            case .lineages(let lineages, mustEnd: true) where !hasLogin || isStored(lineages):
+                return end(stored, of: isStored(lineages) ? stored?.lineage : lineages.first, using: &random)
+            case .unknown(let lineages):
+                guard !hasLogin || isStored(lineages) else { return end(.ended) }
+                return end(stored, of: stored?.lineage, using: &random)
+            case .lineages(let lineages, mustEnd: false) where isStored(lineages): return end(.ended)
+            case .lineages, .none: if !hasLogin { return end(.ended) }
             }
         case .renew, .logIn: break
         }
@@ -238,8 +160,9 @@ public struct LoginRenewal: Sendable {
     public mutating func saveFailed() -> Action {
         switch state {
         case .savingToken(let login, let origin):
-            return login.token.map { end(.unsaved(UnsavedLogin(token: $0, origin: origin.afterFailedSave))) }
-                ?? unexpected()
+            guard let token = login.token else { return unexpected() }
+            return end(
+                .unsaved(UnsavedLogin(token: token, origin: origin.afterFailedSave, configured: login.configured)))
         case .settling(let failure): return end(.failed(failure))
         case .savingIntent:
             unsaved = unsaved?.afterFailedSave
@@ -262,7 +185,7 @@ public struct LoginRenewal: Sendable {
             }
             var token = token
             token.lineage = exchange.lineage
-            return end(.unsaved(UnsavedLogin(token: token, origin: origin)))
+            return end(.unsaved(UnsavedLogin(token: token, origin: origin, configured: exchange.configured)))
         case .invalidGrant:
             // The client's own credentials were refused, and the store has no login that has ended with them.
             guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
@@ -288,10 +211,12 @@ public struct LoginRenewal: Sendable {
             guard isLocked else { return lock() }
             guard !serves(unsaved.token, at: now) else {
                 return save(
-                    unsaved.token, lineage: unsaved.lineage, over: stored, configured: stored?.configured,
+                    unsaved.token, lineage: unsaved.lineage, over: stored, configured: unsaved.configured,
                     origin: unsaved.origin)
             }
-            return exchange(Basis(unsaved.token, unsaved.lineage), over: stored, at: now, using: &random)
+            var basis = Basis(unsaved.token, unsaved.lineage)
+            basis.configured = unsaved.configured
+            return exchange(basis, over: stored, at: now, using: &random)
         case .separate:
             guard let unsaved else { return unexpected() }
             guard !serves(unsaved.token, at: now) else { return end(.unsaved(unsaved)) }
@@ -400,10 +325,12 @@ public struct LoginRenewal: Sendable {
         return .save(login, replacing: stored?.version, isCritical: true)
     }
 
-    private mutating func end(_ stored: StoredLogin?, of lineage: UInt64) -> Action {
+    private mutating func end(
+        _ stored: StoredLogin?, of lineage: UInt64?, using random: inout some RandomNumberGenerator
+    ) -> Action {
         // Also over another tombstone: a login that was not saved and came before this logout must not replace it.
         let tombstone = StoredLogin(
-            .loggedOut, lineage: lineage, generation: StoredLogin.generation(after: stored),
+            .loggedOut, lineage: lineage ?? random.next(), generation: StoredLogin.generation(after: stored),
             configured: stored?.configured)
         state = .savingEnd(tombstone)
         return .save(tombstone, replacing: stored?.version, isCritical: true)

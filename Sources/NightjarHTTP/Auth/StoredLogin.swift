@@ -4,10 +4,14 @@ public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
     public var lineage: UInt64
     /// One more with each save, across logins and logouts: the number never restarts.
     public var generation: UInt64
+    /// Whether the record is a tombstone. Generations restart when somebody deletes the store: a client that has loaded the
+    /// login before must not take the tombstone that another client saves after that for the login.
+    public var hasEnded: Bool
 
-    public init(lineage: UInt64, generation: UInt64) {
+    public init(lineage: UInt64, generation: UInt64, hasEnded: Bool = false) {
         self.lineage = lineage
         self.generation = generation
+        self.hasEnded = hasEnded
     }
 
     public var description: String { "\(generation) of login \(String(lineage, radix: 16))" }
@@ -53,7 +57,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
 
     /// The tombstone of a login.
     public init(_ ending: Ending, lineage: UInt64, generation: UInt64, configured: UInt64? = nil) {
-        version = LoginVersion(lineage: lineage, generation: generation)
+        version = LoginVersion(lineage: lineage, generation: generation, hasEnded: true)
         self.ending = ending
         self.configured = configured
     }

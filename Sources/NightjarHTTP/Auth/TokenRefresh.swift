@@ -63,7 +63,7 @@ public struct TokenRefresh: Sendable {
     public struct Settings: Sendable {
         /// How long before its end a token is taken for expired; at most a quarter of what remained when it came.
         public var skew = Duration.seconds(30)
-        /// For one refresh, whatever the limits of the calls that wait for it.
+        /// For one refresh, whatever the timeouts of the calls that wait for it. Zero: no limit.
         public var timeout = Duration.seconds(30)
         public var refreshLimit = 5
         public var refreshWindow = Duration.seconds(30)
@@ -218,7 +218,8 @@ public struct TokenRefresh: Sendable {
         lastNumber += 1
         let refresh = Refresh(number: lastNumber, version: held.version)
         let (deadline, overflow) = now.steady.addingReportingOverflow(TokenRefresh.nanoseconds(settings.timeout))
-        running = Running(refresh: refresh, deadline: overflow ? .max : deadline)
+        let isUnlimited = overflow || settings.timeout == .zero
+        running = Running(refresh: refresh, deadline: isUnlimited ? .max : deadline)
         return [.startRefresh(refresh)]
     }
 

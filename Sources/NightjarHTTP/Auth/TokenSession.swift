@@ -73,15 +73,13 @@ public struct TokenSession: Sendable {
         case (.logOut, _):
             // A logout that did not reach the store.
             if renewal.hasLoaded, case .version(let version?) = seen {
-                former = .lineage(version.lineage, mustEnd: true)
-            } else if case .lineage(let lineage, _) = former {
-                former = .unknown(lineage)
-            } else if former == .none {
-                former = .unknown(nil)
+                former = .lineages(formerLineages(after: version.lineage), mustEnd: true)
+            } else {
+                former = .unknown(formerLineages())
             }
         case (.look, .ended):
-            if case .lineage(let lineage, _) = former {
-                former = .lineage(lineage, mustEnd: false)
+            if case .lineages(let lineages, _) = former {
+                former = .lineages(lineages, mustEnd: false)
             } else if case .unknown = former {
                 learnFormer()
             }
@@ -95,8 +93,23 @@ public struct TokenSession: Sendable {
 
     private mutating func learnFormer() {
         guard case .version(let version) = seen else { return }
-        former = version.map { .lineage($0.lineage, mustEnd: false) } ?? .none
+        let lineages = formerLineages(after: version?.lineage)
+        former = lineages.isEmpty ? .none : .lineages(lineages, mustEnd: false)
     }
+
+    /// The lineages of logins that have ended for this client, the last one first.
+    private func formerLineages(after lineage: UInt64? = nil) -> [UInt64] {
+        let earlier: [UInt64] =
+            switch former {
+            case .none: []
+            case .lineages(let lineages, _), .unknown(let lineages): lineages
+            }
+        guard let lineage else { return earlier }
+        return Array(([lineage] + earlier.filter { $0 != lineage }).prefix(TokenSession.mostFormer))
+    }
+
+    /// Each failed logout adds two at most.
+    private static let mostFormer = 8
 
     /// Uses the token of an outcome.
     ///
@@ -121,7 +134,7 @@ public struct TokenSession: Sendable {
 
     /// The login has ended: its token is not used any more.
     public mutating func forget() {
-        if let lineage = token?.lineage { former = .lineage(lineage, mustEnd: false) }
+        if let lineage = token?.lineage { former = .lineages(formerLineages(after: lineage), mustEnd: false) }
         token = nil
         unsaved = nil
     }

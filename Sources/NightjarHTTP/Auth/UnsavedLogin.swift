@@ -32,13 +32,18 @@ public struct UnsavedLogin: Sendable, Equatable {
 
     public let token: Token
     let origin: Origin
+    /// Of the record that could not be saved (``StoredLogin/configured``): without it, another client would spend the configured
+    /// token again.
+    var configured: UInt64?
     /// The idempotency key of an exchange without the store whose response was lost: with another key the refresh token would
     /// be spent twice.
     var key: String?
 
     var lineage: UInt64 { token.lineage ?? 0 }
 
-    var afterFailedSave: UnsavedLogin { UnsavedLogin(token: token, origin: origin.afterFailedSave, key: key) }
+    var afterFailedSave: UnsavedLogin {
+        UnsavedLogin(token: token, origin: origin.afterFailedSave, configured: configured, key: key)
+    }
 
     func standing(over stored: StoredLogin?) -> Standing {
         switch origin {

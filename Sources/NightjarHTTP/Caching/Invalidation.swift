@@ -35,3 +35,18 @@ public enum Invalidation {
         return isCleared
     }
 }
+
+extension ResponseHead {
+    /// Whether a single Content-Location field names the target URL of the request, so that the content is the
+    /// representation that a GET would receive. RFC 9110 section 8.7.
+    func isRepresentation(of url: RequestURL) -> Bool {
+        var isSame = true
+        var count = 0
+        headers.forEach("content-location") { value in
+            count += 1
+            let named = try? Location(value, base: url).url
+            isSame = isSame && named?.cacheAddress == url.cacheAddress
+        }
+        return isSame && count == 1
+    }
+}

@@ -5,7 +5,7 @@ public enum Storability: Sendable, Equatable {
     case refuse(Refusal)
 
     public enum Refusal: Sendable, Equatable {
-        /// Of another method than GET.
+        /// Of another method than GET, and not a POST whose response represents its URL.
         case method
         /// The request says no-store.
         case request
@@ -35,6 +35,24 @@ extension CacheRequest {
         of head: ResponseHead, isDecoded: Bool = false, requested: Timestamp, received: Timestamp
     ) -> Storability {
         guard method == .get else { return .refuse(.method) }
+        return storability(ofRepresentation: head, isDecoded: isDecoded, requested: requested, received: received)
+    }
+
+    /// Whether the response to this POST request is stored as the response to later GET and HEAD requests: it has an
+    /// explicit lifetime, and its Content-Location is the target URL. RFC 9110 section 9.3.3.
+    public func storability(
+        ofPosted head: ResponseHead, to url: RequestURL, isDecoded: Bool = false, requested: Timestamp,
+        received: Timestamp
+    ) -> Storability {
+        guard method == .post, head.status == 200, head.isRepresentation(of: url) else { return .refuse(.method) }
+        let found = CacheFields(head.headers)
+        guard found.directives.maxAge != nil || found.expires != nil else { return .refuse(.notAllowed) }
+        return storability(ofRepresentation: head, isDecoded: isDecoded, requested: requested, received: received)
+    }
+
+    private func storability(
+        ofRepresentation head: ResponseHead, isDecoded: Bool, requested: Timestamp, received: Timestamp
+    ) -> Storability {
         guard !directives.noStore else { return .refuse(.request) }
         guard !StatusRules.isNeverStored(head.status), head.status != 206 || isPart(head, isDecoded: isDecoded) else {
             return .refuse(.status)
@@ -125,23 +143,38 @@ extension CacheRequest {
     }
 
     /// Whether it may mean that for any stored response.
+    ///
+    /// A 200 with no-store does, also as the response to a refresh of `offline_first`: nothing tells a portal's page from a
+    /// resource that must no longer be stored, and the policy would give the old response forever, since no later one could
+    /// replace it. A portal can only do this to resources that are requested without TLS.
     public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
 }
 
 extension StoredResponse {
     /// With what is known when the content has come whole.
     ///
+    /// A part whose content ends before its Content-Range does is stored as a shorter part: the positions of the bytes that
+    /// have come are known. Section 3.3.
+    ///
     /// - Parameter contentLength: bytes as they are kept.
-    /// - Returns: nil where they are not as many as the answer had promised: an incomplete answer is not stored. Section 3.3.
+    /// - Returns: nil where they are not as many as the answer had promised: an incomplete answer is not stored.
     public func completed(contentLength: Int, trailers: Headers = Headers()) -> StoredResponse? {
-        if status == 206, part?.bytes.count != contentLength { return nil }
+        var copy = self
+        if status == 206 {
+            guard let part, contentLength > 0, contentLength <= part.bytes.count else { return nil }
+            if contentLength < part.bytes.count {
+                let first = part.bytes.lowerBound
+                let length = part.completeLength.map { String($0) } ?? "*"
+                let shorter = "bytes \(first)-\(first + contentLength - 1)/\(length)"
+                guard (try? copy.headers.set("Content-Range", shorter)) != nil else { return nil }
+            }
+        }
         if !isDecoded, status != 204, let index = headers.firstIndex(of: "content-length") {
             let promised = headers.withBytes(at: index) { _, value in
                 value.isEmpty || !value.allSatisfy(ASCII.isDigit) ? nil : Int(String(decoding: value, as: UTF8.self))
             }
             guard promised == contentLength else { return nil }
         }
-        var copy = self
         copy.contentLength = contentLength
         copy.trailers = trailers
         return copy

@@ -36,7 +36,7 @@ enum BodyText {
 
     /// Lists become an item for each of their elements and objects JSON, where no style says otherwise. Null is left out.
     private static func form(
-        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding]
+        _ members: [JSONValue.Member], _ encodings: ExactDictionary<RequestContent.PartEncoding>
     ) throws(NightjarError) -> ByteBuffer {
         var items: [String] = []
         for member in members where member.value != .null {
@@ -58,7 +58,7 @@ enum BodyText {
     ///
     /// - Parameter files: names of members whose texts are the content of files; each is called by its name.
     private static func multipart(
-        _ members: [JSONValue.Member], _ encodings: [String: RequestContent.PartEncoding], files: ExactSet
+        _ members: [JSONValue.Member], _ encodings: ExactDictionary<RequestContent.PartEncoding>, files: ExactSet
     ) throws(NightjarError) -> MultipartForm {
         var parts: [MultipartForm.Part] = []
         var fingerprint = Fingerprint()

@@ -62,7 +62,7 @@ public struct RequestContent: Sendable {
         public var mediaType: String
         public var schema: DeferredSchema?
         /// How members of a form are written, where that differs from what their type says. OpenAPI 3.1 section 4.8.15.
-        public var encodings: [String: PartEncoding] = [:]
+        public var encodings: ExactDictionary<PartEncoding> = [:]
         public var example: JSONValue?
 
         public init(_ mediaType: String, schema: DeferredSchema? = nil) {

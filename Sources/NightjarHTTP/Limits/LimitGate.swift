@@ -147,8 +147,9 @@ public struct LimitGate: Sendable {
         wallClock: @autoclosure () -> Double
     ) -> [Release] {
         let isCounted = limiter.received(
-            status: status, headers, learns: settings.learns, respectsRetryAfter: respectsRetryAfter, now: now,
-            wallClock: wallClock(), longestPause: settings.longestWait)
+            status: status, headers, sent: pass?.enteredAt, learns: settings.learns,
+            respectsRetryAfter: respectsRetryAfter, now: now, wallClock: wallClock(), longestPause: settings.longestWait
+        )
         if status < 400, let pass { limiter.succeeded(since: pass.enteredAt, now: now) }
         if pass?.isAnswered == false {
             pass?.isAnswered = true

@@ -15,8 +15,8 @@ struct RateLimitFields: Equatable {
         ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
     ]
 
-    /// A day: a window that is longer is no rate, and would stop a client for good.
-    private static let longestReset: Int64 = 86_400
+    /// 31 days, in seconds: the quota of a month. A longer window is taken for one of this length.
+    private static let longestReset: Int64 = 31 * 86_400
 
     /// - Parameter now: seconds since 1970, for a server that names the moment and not the time of its answer.
     /// - Returns: nil where nothing, or not enough, is said.

@@ -42,6 +42,8 @@ public struct RateLimiter: Sendable {
     private struct Window: Sendable {
         /// The least that was told.
         var remaining: Int
+        /// The least that a response has told, and when it came.
+        var least: (remaining: Int, at: UInt64)
         /// The most that was told, where the quota is not.
         var most: Int
         var quota: Int?
@@ -58,7 +60,17 @@ public struct RateLimiter: Sendable {
         func isScarce(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
 
         /// Whole seconds are all that servers count, and an answer takes its time: so much apart is still the same window.
-        func isEarlier(than end: UInt64) -> Bool { end > self.end.later(by: min(.seconds(2), length * 3 / 4)) }
+        ///
+        /// A request that was sent after a response with fewer requests left had come was counted after that response's: if
+        /// its own response has more left, the server has begun another window.
+        ///
+        /// - Parameters:
+        ///   - end: the end that a response tells.
+        ///   - sent: when its request was sent; nil: unknown.
+        func isEarlier(than end: UInt64, _ remaining: Int, sent: UInt64?) -> Bool {
+            if let sent, sent >= least.at, remaining > least.remaining { return true }
+            return end > self.end.later(by: min(.seconds(2), length * 3 / 4))
+        }
     }
 
     /// Requests are not spread further apart than this, however long the server's window: the call would seem to hang
@@ -117,8 +129,8 @@ public struct RateLimiter: Sendable {
         guard !over.isPresumed else { return }
         let (remaining, overflow) = max(over.quota ?? over.most, 1).addingReportingOverflow(underWay)
         window = Window(
-            remaining: overflow ? .max : remaining, most: over.most, quota: over.quota, end: now.later(by: over.length),
-            length: over.length, isPresumed: true)
+            remaining: overflow ? .max : remaining, least: (.max, now), most: over.most, quota: over.quota,
+            end: now.later(by: over.length), length: over.length, isPresumed: true)
     }
 
     /// When the next request may go; the moment may have passed. An answer to those under way may bring it forward.
@@ -165,6 +177,7 @@ public struct RateLimiter: Sendable {
     /// An answer's head came.
     ///
     /// - Parameters:
+    ///   - sent: when its request was sent; nil: unknown.
     ///   - learns: whether its count of requests is heeded, beside a Retry-After.
     ///   - respectsRetryAfter: whether a Retry-After pauses the origin; see ``PauseScope``.
     ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
@@ -172,8 +185,8 @@ public struct RateLimiter: Sendable {
     /// - Returns: whether it says what is left of a window.
     @discardableResult
     public mutating func received(
-        status: Int, _ headers: Headers, learns: Bool = true, respectsRetryAfter: Bool = true, now: UInt64,
-        wallClock: @autoclosure () -> Double, longestPause: Duration = .seconds(60)
+        status: Int, _ headers: Headers, sent: UInt64? = nil, learns: Bool = true, respectsRetryAfter: Bool = true,
+        now: UInt64, wallClock: @autoclosure () -> Double, longestPause: Duration = .seconds(60)
     ) -> Bool {
         if status == 429, respectsRetryAfter, let wait = RetryAfter.duration(headers, now: wallClock()), wait > .zero,
             PauseScope(status: status, wait: wait, longestWait: longestPause) == .origin
@@ -183,21 +196,24 @@ public struct RateLimiter: Sendable {
             pausedAt = now
         }
         guard learns else { return false }
-        return RateLimitFields(headers, now: wallClock()).map { learn($0, now: now) } ?? false
+        return RateLimitFields(headers, now: wallClock()).map { learn($0, sent: sent, now: now) } ?? false
     }
 
-    private mutating func learn(_ fields: RateLimitFields, now: UInt64) -> Bool {
+    private mutating func learn(_ fields: RateLimitFields, sent: UInt64?, now: UInt64) -> Bool {
         let end = now.later(by: fields.reset)
         guard end > now else { return false }
-        guard var same = window, !same.isPresumed, same.end > now, !same.isEarlier(than: end) else {
+        guard var same = window, !same.isPresumed, same.end > now,
+            !same.isEarlier(than: end, fields.remaining, sent: sent)
+        else {
             window = Window(
-                remaining: fields.remaining, most: fields.remaining, quota: fields.quota, end: end,
-                length: fields.reset)
+                remaining: fields.remaining, least: (fields.remaining, now), most: fields.remaining,
+                quota: fields.quota, end: end, length: fields.reset)
             return true
         }
         // The same window: answers overtake each other. It ends when it was to end, so that a window that slides becomes a
         // new one in time.
         same.remaining = min(same.remaining, fields.remaining)
+        if fields.remaining < same.least.remaining { same.least = (fields.remaining, now) }
         same.most = max(same.most, fields.remaining)
         same.quota = fields.quota ?? same.quota
         same.length = max(same.length, fields.reset)

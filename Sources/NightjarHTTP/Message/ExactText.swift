@@ -13,6 +13,14 @@ package struct ExactText: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
 }
 
+extension String? {
+    /// Whether both are nil, or both texts have the same bytes.
+    package func isExactly(_ other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.isExactly(other)
+    }
+}
+
 extension String {
     /// Whether both texts have the same bytes.
     package func isExactly(_ other: String) -> Bool {
@@ -33,16 +41,16 @@ extension String {
     }
 }
 
-/// A dictionary whose keys are texts that are compared by their bytes.
-package struct ExactDictionary<Value> {
+/// A dictionary whose keys are texts that are compared by their bytes: names that look alike are different names.
+public struct ExactDictionary<Value> {
     private var values: [ExactText: Value] = [:]
 
-    package init() {}
+    public init() {}
 
-    package var isEmpty: Bool { values.isEmpty }
-    package var count: Int { values.count }
+    public var isEmpty: Bool { values.isEmpty }
+    public var count: Int { values.count }
 
-    package subscript(_ name: String) -> Value? {
+    public subscript(_ name: String) -> Value? {
         get { values[ExactText(name)] }
         set { values[ExactText(name)] = newValue }
     }
@@ -52,12 +60,23 @@ package struct ExactDictionary<Value> {
         _modify { yield &values[ExactText(name), default: value()] }
     }
 
-    package var all: some Sequence<(name: String, value: Value)> {
+    /// In no particular order.
+    public var all: some Sequence<(name: String, value: Value)> {
         values.lazy.map { (name: $0.key.text, value: $0.value) }
     }
 
+    /// All names, by their bytes.
+    public var names: [String] { values.keys.map(\.text).sorted { $0.isExactly(before: $1) } }
+
     @discardableResult
     package mutating func removeValue(_ name: String) -> Value? { values.removeValue(forKey: ExactText(name)) }
+}
+
+extension ExactDictionary: ExpressibleByDictionaryLiteral {
+    /// Of several values of one name the last counts.
+    public init(dictionaryLiteral elements: (String, Value)...) {
+        for (name, value) in elements { self[name] = value }
+    }
 }
 
 extension ExactDictionary: Sendable where Value: Sendable {}

@@ -73,7 +73,7 @@ public final class RepeatedRequest: Sendable {
             && one.coalesces == other.coalesces && one.decompresses == other.decompresses
             && one.compresses == other.compresses && one.allowsBodyOnGet == other.allowsBodyOnGet
             && one.expectsContinue == other.expectsContinue && one.maximumBody == other.maximumBody
-            && one.limitGroup == other.limitGroup && one.timeouts == other.timeouts
+            && one.limitGroup.isExactly(other.limitGroup) && one.timeouts == other.timeouts
             && one.expectedStatuses == other.expectedStatuses && one.redirect == other.redirect
             && one.retry == other.retry && one.respectsRetryAfter == other.respectsRetryAfter
             && one.impliedType == other.impliedType

@@ -9,7 +9,7 @@ public struct URITemplate: Sendable {
     public let text: String
     /// In the order in which they first occur, each once.
     public let variables: [String]
-    private let known: Set<String>
+    private let known: ExactSet
     private let parts: [Part]
 
     enum Part: Sendable {
@@ -25,9 +25,9 @@ public struct URITemplate: Sendable {
         self.text = text
         parts = try reader.parts()
         var variables: [String] = []
-        var known: Set<String> = []
+        var known = ExactSet()
         for case .expression(_, let names) in parts {
-            variables += names.filter { known.insert($0).inserted }
+            variables += names.filter { known.insert($0) }
         }
         self.variables = variables
         self.known = known
@@ -51,7 +51,7 @@ public struct URITemplate: Sendable {
     /// - Throws: `invalid_request` for a variable without a value, a value without a variable, and a value that makes a
     ///   segment of the path empty, `.` or `..`; `invalid_url` as ``expand(_:)`` does.
     public func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
-        var table: [String: String] = [:]
+        var table = ExactDictionary<String>()
         for item in values where table[item.name] == nil { table[item.name] = item.value }
         try checkNames(values, table)
         var expansion = Expansion()
@@ -61,7 +61,7 @@ public struct URITemplate: Sendable {
     }
 
     private func checkNames(
-        _ given: [(name: String, value: String)], _ table: [String: String]
+        _ given: [(name: String, value: String)], _ table: ExactDictionary<String>
     ) throws(NightjarError) {
         for case .expression(let kind, let wanted) in parts where !kind.isOptional {
             guard let missing = wanted.first(where: { table[$0] == nil }) else { continue }

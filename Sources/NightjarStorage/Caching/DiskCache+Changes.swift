@@ -124,7 +124,7 @@ extension DiskCache {
                         }
                     }
                 } catch {
-                    failed(error.ofCache, index, &state)
+                    failed(error, index, &state)
                     return .unknown
                 }
             }

@@ -299,7 +299,6 @@ public final class DiskCache: Sendable {
                         state.succeeded()
                         return result
                     } catch {
-                        let error = error.ofCache
                         failed(error, index, &state)
                         guard error.cause == .damaged else { return nothing }
                     }
@@ -326,6 +325,8 @@ public final class DiskCache: Sendable {
             state.index = nil
         }
         guard !state.isOff, state.rests.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
+        // Found damaged by the statements that it does not compile; the next attempt replaces it.
+        var condemned: CondemnedFile?
         do throws(DatabaseError) {
             try bodies.prepare()
             let opened = try DatabaseFile.open(
@@ -337,10 +338,15 @@ public final class DiskCache: Sendable {
                 bodies.removeIndex(moved.path)
                 state.note(moved.error, folder)
             }
-            state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
+            do throws(DatabaseError) {
+                state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
+            } catch {
+                if error.cause == .damaged { condemned = CondemnedFile(opened.database, error) }
+                throw error
+            }
             state.rests = nil
         } catch {
-            state.condemned = nil
+            state.condemned = condemned
             state.note(error, folder)
             switch error.cause {
             case .newer, .foreign: state.isOff = true
@@ -372,13 +378,4 @@ public final class DiskCache: Sendable {
     private static let mostBatches = 10_000
     /// Before another attempt at a folder that could not be used.
     private static let rest = Duration.seconds(30)
-}
-
-extension DatabaseError {
-    /// What SQLite does not understand of our own tables, or has no room for in them, nobody of us wrote: SQLITE_ERROR,
-    /// TOOBIG and CONSTRAINT.
-    var ofCache: DatabaseError {
-        guard cause == .other, [1, 18, 19].contains(code & 0xFF) else { return self }
-        return DatabaseError(.damaged, path, reason, code: code)
-    }
 }

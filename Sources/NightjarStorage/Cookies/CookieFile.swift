@@ -2,9 +2,9 @@ import NightjarHTTP
 
 /// The cookies of any number of processes in one SQLite file.
 ///
-/// What a process changed and what is in the file meet in one transaction, cookie by cookie by the rules of
-/// ``CookieJar/merge(_:at:)``: the last change wins, whoever made it, and a deletion is not undone by an older copy. So it
-/// does not matter how old the cookies are that a process brings, or whether it ends in the middle.
+/// ``CookieExchange`` decides what is in the file after each exchange: the last change wins, whoever made it, and a deletion
+/// is not undone by an older copy. So it does not matter how old the cookies are that a process brings, or whether it ends in
+/// the middle.
 ///
 /// A file that breaks while it is used, or that somebody removes, is begun anew with what this process knows. One thread
 /// at a time.
@@ -13,13 +13,10 @@ public final class CookieFile {
     public typealias Note = String
 
     public let path: String
-    /// Whether cookies are kept that were to end with the program that got them.
-    public let keepsSession: Bool
     private let patience: Double
     private var connection: Connection?
     private var condemned: CondemnedFile?
-    /// What the jar was given last, also where the file has been opened anew since.
-    private var given = CookieJar.Snapshot()
+    private var decisions: CookieExchange
     private var notes: [Note] = []
 
     /// A file that is open, and what is in it.
@@ -36,7 +33,7 @@ public final class CookieFile {
     /// - Parameter patience: seconds to wait for other processes.
     public init(_ path: String, keepsSession: Bool = false, patience: Double = 5) {
         self.path = path
-        self.keepsSession = keepsSession
+        decisions = CookieExchange(keepsSession: keepsSession)
         self.patience = patience
     }
 
@@ -60,7 +57,7 @@ public final class CookieFile {
     /// The cookies of a file that cannot be written, as far as it can be read.
     public func loadAsItStands() throws(DatabaseError) -> CookieJar.Snapshot {
         let database = try DatabaseFile.openAsItStands(path, CookieRows.schema)
-        return visible(try CookieRows(database).read())
+        return decisions.visible(try CookieRows(database).read())
     }
 
     // MARK: Exchanging
@@ -85,13 +82,12 @@ public final class CookieFile {
             do throws(DatabaseError) {
                 var connection = try open()
                 self.connection = connection
-                let changes = changes.withDeletions(of: given)
-                let content = try connection.exchange(changes, at: now, keepsSession: keepsSession)
+                let changes = decisions.changes(changes)
+                let content = try connection.write(changes, by: decisions, at: now)
                 self.connection = connection
-                given = visible(content)
-                return given.news(for: changes, keepsSession: keepsSession)
+                return decisions.committed(content, after: changes)
             } catch {
-                if error.cause == .damaged { condemned = connection.map { CondemnedFile($0.database, error) } }
+                if error.cause == .damaged, let connection { condemned = CondemnedFile(connection.database, error) }
                 // Whatever it was, the next begins with a fresh look at the file.
                 connection = nil
                 guard error.cause == .damaged, attempts < 2 else { throw error }
@@ -108,17 +104,14 @@ public final class CookieFile {
         if let moved = opened.movedAside {
             notes.append("\(moved.error.description); it was moved to \(quoted(moved.path)), and a new one begun")
         }
-        return Connection(
-            database: opened.database, rows: try CookieRows(opened.database), content: CookieJar.Snapshot(),
-            version: Connection.unread)
-    }
-
-    /// Without the session's, which a process that does not share them must not get either.
-    private func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
-        guard !keepsSession else { return content }
-        var content = content
-        content.cookies.removeAll { $0.expires == nil }
-        return content
+        do throws(DatabaseError) {
+            return Connection(
+                database: opened.database, rows: try CookieRows(opened.database), content: CookieJar.Snapshot(),
+                version: Connection.unread)
+        } catch {
+            if error.cause == .damaged { condemned = CondemnedFile(opened.database, error) }
+            throw error
+        }
     }
 }
 
@@ -126,8 +119,8 @@ extension CookieFile.Connection {
     /// No `PRAGMA data_version` has it.
     fileprivate static let unread: Int64 = -1
 
-    fileprivate mutating func exchange(
-        _ changes: CookieJar.Snapshot, at now: Double, keepsSession: Bool
+    fileprivate mutating func write(
+        _ changes: CookieJar.Snapshot, by exchange: CookieExchange, at now: Double
     ) throws(DatabaseError) -> CookieJar.Snapshot {
         let (database, rows) = (database, rows)
         let (known, knownVersion) = (content, version)
@@ -135,59 +128,10 @@ extension CookieFile.Connection {
             // Within the transaction nobody else writes, so this is the file's state and not a moment of it.
             let version = try database.version
             let before = version == knownVersion ? known : try rows.read()
-            // Of whom a cookie may be is for the jars that use them to say.
-            var jar = CookieJar(isPublicSuffix: { _ in false })
-            jar.merge(before, at: now)
-            jar.merge(keepsSession ? changes : changes.withoutSession(replacing: before), at: now)
-            let after = jar.snapshot()
+            let after = exchange.content(changes, over: before, at: now)
             return (try rows.write(after, over: before), version)
         }
         (content, version) = result
         return content
-    }
-}
-
-extension CookieJar.Snapshot {
-    /// With what the jar was `given` and does not have any more among the deletions: a jar remembers a bounded number of
-    /// them, and one that it forgot must not leave the cookie in the file for the next program.
-    fileprivate func withDeletions(of given: CookieJar.Snapshot) -> CookieJar.Snapshot {
-        let kept = Set(cookies.map(\.identity))
-        var result = self
-        for cookie in given.cookies
-        where !kept.contains(cookie.identity) && cookie.modified > max(cleared, deletions[cookie.identity] ?? 0) {
-            result.deletions[cookie.identity] = cookie.modified
-        }
-        return result
-    }
-
-    /// What a jar that knows `known` has to merge of this.
-    fileprivate func news(for known: CookieJar.Snapshot, keepsSession: Bool) -> CookieJar.Snapshot {
-        var theirs = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
-        var news = self
-        news.cookies.removeAll { mine in
-            theirs.removeValue(forKey: mine.identity).map {
-                $0.modified == mine.modified && $0.value.isExactly(mine.value) && $0.expires == mine.expires
-                    && $0.created == mine.created
-            } ?? false
-        }
-        news.deletions = deletions.filter { known.deletions[$0.key] != $0.value }
-        // What the file did not take, the jar must not keep: it was deleted, and that has been forgotten.
-        for cookie in theirs.values where keepsSession || cookie.expires != nil {
-            news.deletions[cookie.identity] = max(deletions[cookie.identity] ?? 0, cookie.modified)
-        }
-        return news
-    }
-
-    /// The lasting cookies. Where a session cookie took the place of one in the file, the file's is gone.
-    fileprivate func withoutSession(replacing stored: CookieJar.Snapshot) -> CookieJar.Snapshot {
-        var result = self
-        result.cookies = cookies.filter { $0.expires != nil }
-        guard result.cookies.count < cookies.count else { return result }
-        let known = Set(stored.cookies.map(\.identity))
-        for cookie in cookies where cookie.expires == nil && known.contains(cookie.identity) {
-            // A moment before it: the deletion comes back with the merge and must not end the new one.
-            result.deletions[cookie.identity] = cookie.modified.nextDown
-        }
-        return result
     }
 }

@@ -6,7 +6,7 @@ import NightjarHTTP
 public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// What its owner does differently for it.
     public enum Cause: Sendable {
-        /// What is in the file is no database, or its pages contradict each other.
+        /// The content of the file is no database, or its pages contradict each other, or SQLite cannot use the tables.
         case damaged
         /// A later version of this library wrote it.
         case newer
@@ -63,6 +63,9 @@ extension DatabaseError.Cause {
         self =
             switch code & 0xFF {
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_FORMAT: .damaged
+            // Our statements are constants that fit our tables, and our values keep their bounds. A statement that SQLite
+            // rejects means that the tables are no longer as they were made.
+            case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT: .damaged
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .full
             case SQLITE_READONLY, SQLITE_PERM: .readOnly

@@ -47,9 +47,9 @@ package final class Monitor: @unchecked Sendable {
     package func broadcast() { pthread_cond_broadcast(condition) }
 }
 
-extension timespec {
+extension Monitor {
     /// `timeout` from now on the monotonic clock.
-    package static func monotonic(after timeout: Duration) -> timespec {
+    package static func deadline(after timeout: Duration) -> timespec {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         let nanoseconds = now.tv_nsec + Int(timeout.components.attoseconds / 1_000_000_000)

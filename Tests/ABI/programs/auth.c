@@ -189,7 +189,7 @@ static void credentials_go_to_their_origin_alone(void) {
   CHECK(call(client, request, &body) == 200 && strstr(body, "sesame") == NULL);
   free(body);
   nj_request_free(request);
-  CHECK(nj_client_sign_out(client) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_sign_out(client, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
 }
 
@@ -211,7 +211,7 @@ static void a_login_is_renewed_and_ended(void) {
   nj_response_release(response);
   nj_request_free(request);
   CHECK(count("/auth/logins") == 1 && count("/auth/refreshes") == 1);
-  CHECK(nj_client_sign_out(client) == NJ_OK);
+  CHECK(nj_client_sign_out(client, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   static const char token[] = "{\"access_token\":\"wrong\",\"expires_in\":100}";
   CHECK(nj_client_sign_in(client, token, sizeof token - 1, NULL) == NJ_OK);
@@ -438,7 +438,7 @@ static void a_forked_child_is_told(void) {
     CHECK(nj_client_sign_in(client, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
     CHECK(nj_error_kind(error) == NJ_FORKED);
     nj_error_free(error);
-    CHECK(nj_client_sign_out(client) == NJ_FORKED);
+    CHECK(nj_client_sign_out(client, NULL) == NJ_FORKED);
     CHECK(nj_token_question_answer(kept, "a", 10) == NJ_FORKED);
     CHECK(nj_token_question_fail(kept, true, NULL) == NJ_FORKED);
     char *limits = nj_client_limits_json(client, &length);
@@ -537,6 +537,14 @@ static void people_log_in(void) {
   while (!self.failed && nj_queue_poll(desk, 30) > 0) continue;
   CHECK(self.failed == NJ_CANCELLED && self.logged_in == 1);
   CHECK(nj_client_start_log_in(self.browser, 60, desk, enter, logged_in, &self, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
+  nj_error_free(error);
+  nj_task *logout = nj_client_start_sign_out(client, NULL, desk, logged_in, &self, NULL);
+  CHECK(logout != NULL && get(client, "/v1/me") == -NJ_UNAUTHORIZED);
+  while (self.logged_in < 2 && nj_queue_poll(desk, 30) > 0) continue;
+  CHECK(self.logged_in == 2 && nj_task_is_finished(logout));
+  nj_task_release(logout);
+  CHECK(nj_client_start_sign_out(self.browser, NULL, desk, logged_in, &self, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
   nj_error_free(error);
   nj_client_free(client);

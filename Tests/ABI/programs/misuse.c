@@ -213,7 +213,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_client_sign_in(NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(err), "client is NULL or not UTF-8");
   nj_error_free(err);
-  CHECK(nj_client_sign_out(NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_sign_out(NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_log_in(NULL, 1, show, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_start_log_in(NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
 }
@@ -261,14 +261,14 @@ static void logins_are_checked(void) {
   CHECK(nj_client_start_log_in(client, 1, NULL, show, logged_in, NULL, NULL) == NULL);
   CHECK(nj_client_start_log_in(client, 1, queue, NULL, logged_in, NULL, NULL) == NULL);
   CHECK(nj_client_start_log_in(client, 1, queue, show, NULL, NULL, NULL) == NULL);
-  CHECK(nj_client_sign_out(client) == NJ_OK);
+  CHECK(nj_client_sign_out(client, NULL) == NJ_OK);
   nj_queue_free(queue);
   nj_client_free(client);
   CHECK(nj_config_set_token_provider(config, NULL, NULL) == NJ_OK);
   CHECK(nj_config_set_token_provider_for(config, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_token_provider_for(config, "one", NULL, NULL) == NJ_OK);
   client = nj_client_new(config, NULL);
-  CHECK(nj_client_sign_out(client) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_sign_out(client, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
   nj_config_free(config);
 }

@@ -50,6 +50,60 @@ import Testing
 
     // MARK: Old and new logins
 
+    /// Somebody deletes the store, and with it the count of its saves: the versions of a login and its tombstone still differ.
+    @Test func aTombstoneOfTheSameGenerationIsNotTheLogin() {
+        let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 1)
+        let login = stored(alice, 1)
+        #expect(tombstone.version != login.version)
+        #expect(!stored(alice, 2).mayReplace(tombstone, of: login.version))
+    }
+
+    /// A configured token that could not be saved keeps its identity: another client must not spend it again.
+    @Test func anUnsavedConfiguredTokenKeepsItsIdentity() throws {
+        var random = SeededRandom(seed: 9)
+        var first = renewal(held: nil, configured: alice)
+        #expect(first.begin(unsaved: nil) == .load)
+        #expect(first.loaded(nil, at: now, using: &random) == .lock)
+        #expect(first.locked() == .load)
+        guard case .save(let login, nil, true) = first.loaded(nil, at: now, using: &random) else {
+            throw NightjarError(.script, "no save")
+        }
+        #expect(login.configured == 7)
+        guard case .end(.unsaved(let unsaved)) = first.saveFailed() else { throw NightjarError(.script, "no end") }
+        var next = renewal(held: unsaved.token, configured: alice)
+        #expect(next.begin(unsaved: unsaved) == .load)
+        #expect(next.loaded(nil, at: now, using: &random) == .lock)
+        #expect(next.locked() == .load)
+        guard case .save(let intent, nil, false) = next.loaded(nil, at: now, using: &random) else {
+            throw NightjarError(.script, "no intent")
+        }
+        #expect(intent.configured == 7)
+    }
+
+    /// A logout that did not reach the store ends both the login that the store held and the one that the client had.
+    @Test func aFailedLogoutAlsoEndsTheClientsOwnLogin() throws {
+        var random = SeededRandom(seed: 10)
+        var session = TokenSession(configured: nil, Self.oauth)
+        _ = session.signIn(Token(access: "b0", refresh: "rb0"), using: &random)
+        let own = try #require(session.token)
+        var logout = session.signOut()
+        #expect(session.begin(&logout, since: session.changes) == .load)
+        guard case .save = logout.loaded(stored(alice, 3), at: now, using: &random),
+            case .end(let outcome) = logout.saveFailed()
+        else { throw NightjarError(.script, "no end") }
+        let isWanted = session.concluded(logout, outcome, since: session.changes)
+        #expect(isWanted)
+        for login in [stored(alice, 3), stored(own, 4)] {
+            var look = session.renewal()
+            #expect(session.begin(&look, since: session.changes) == .load)
+            guard case .save(let tombstone, login.version, true) = look.loaded(login, at: now, using: &random) else {
+                Issue.record("the login \(login) is taken for a new one")
+                continue
+            }
+            #expect(tombstone.ending == .loggedOut && tombstone.lineage == login.lineage)
+        }
+    }
+
     @Test func anOldLoginIsNotSavedOverANewOne() throws {
         var random = SeededRandom(seed: 2)
         let unsaved = try unsavedRefresh()

@@ -228,9 +228,9 @@ struct SimulatedClient {
                 action = renewal.decisions.locked()
             }
         case .save(let login, let version, let isCritical):
-            if system.fails(&random) {
-                // Before the write or after it, as an fsync does.
-                if Bool.random(using: &random) { _ = save(login, version, renewal, &system) }
+            let (fails, writes) = system.saveFails(index, &random)
+            if fails {
+                if writes { _ = save(login, version, renewal, &system) }
                 renewal.tries += 1
                 guard !isCritical || renewal.tries >= 2 else { return store(renewal, id) }
                 action = renewal.decisions.saveFailed()
@@ -251,7 +251,9 @@ struct SimulatedClient {
     private func save(
         _ login: StoredLogin, _ version: LoginVersion?, _ renewal: Renewal, _ system: inout TokenStoreSystem
     ) -> Bool {
-        system.save(login, replacing: version, for: renewal.decisions.purpose, invoked: renewal.invoked)
+        // A call may bring the logout to the store that its user asked for before.
+        let invoked = login.ending == .loggedOut ? loggedOut ?? renewal.invoked : renewal.invoked
+        return system.save(login, replacing: version, for: renewal.decisions.purpose, invoked: invoked)
     }
 
     /// First the request reaches the server, then the response arrives or is lost.
@@ -266,7 +268,9 @@ struct SimulatedClient {
         }
         if system.fails(&random) { return Bool.random(using: &random) ? .notSent : .refused }
         if key != nil, let refresh = token?.refresh {
-            renewal.response = system.server.redeem(refresh, key: key, hasSuccessor: spent.contains(refresh))
+            renewal.response = system.server.redeem(
+                refresh, key: key, hasSuccessor: spent.contains(refresh),
+                isForgotten: renewal.invoked < system.removed)
         } else {
             renewal.response = .token(system.server.issue(family: nil))
         }

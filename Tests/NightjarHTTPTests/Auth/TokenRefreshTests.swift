@@ -53,6 +53,16 @@ import Testing
                 == [.attach(2, 2), .attach(3, 2)])
     }
 
+    @Test func aTimeoutOfZeroIsNoLimit() throws {
+        var settings = TokenRefresh.Settings()
+        settings.timeout = .zero
+        var machine = TokenRefresh(settings)
+        #expect(machine.signedIn(expiry: nil, canRefresh: true, at: try Self.at(0)).isEmpty)
+        _ = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(1)))
+        #expect(machine.timerFired(at: try Self.at(100_000)).isEmpty)
+        #expect(machine.isRefreshing)
+    }
+
     @Test func aTokenThatLivesShorterThanTheSkewIsUsed() throws {
         var machine = try Self.signedIn(expiry: 20)
         #expect(machine.wants(1, at: try Self.at(14)) == [.attach(1, 1)])

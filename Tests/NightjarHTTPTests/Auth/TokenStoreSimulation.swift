@@ -4,6 +4,9 @@ import NightjarTestSupport
 
 /// Processes that share one credential store and one authorization server. Each process runs the decisions of a client:
 /// `TokenRefresh`, `TokenSession`, `RenewalQueue` and `LoginRenewal`.
+///
+/// Each schedule has its own weights of events (``TokenStoreWeather``), so that rare combinations are likely in some schedules:
+/// a save that fails for long while others log out and in, a crash while the lock is held, a store that somebody removes.
 struct TokenStoreSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
         /// The next step of a use of the store.
@@ -19,6 +22,10 @@ struct TokenStoreSystem: SimulatedSystem {
         case revoke
         /// The time limit of every refresh that runs has passed.
         case timeOut
+        /// The saves of a process fail from now on, or no longer do.
+        case fill(Int), free(Int)
+        /// Somebody deletes the store.
+        case remove
 
         var description: String {
             switch self {
@@ -31,6 +38,9 @@ struct TokenStoreSystem: SimulatedSystem {
             case .expire: "the access tokens expire"
             case .revoke: "the server ends all logins"
             case .timeOut: "the refreshes time out"
+            case .fill(let process): "the disk of process \(process) is full"
+            case .free(let process): "the disk of process \(process) has room again"
+            case .remove: "somebody deletes the store"
             }
         }
     }
@@ -50,29 +60,23 @@ struct TokenStoreSystem: SimulatedSystem {
     var stored: StoredLogin?
     var lockHolder: Int?
     var logins: [UInt64: Login] = [:]
-    /// Of the logout that has left the tombstone in the store.
-    var logoutInvoked = 0
+    /// The logout that ended the last login. Kept here too, in case the store forgets it.
+    var logout: (invoked: Int, lineage: UInt64)?
+    /// The step in which somebody deleted the store: what happened before is forgotten.
+    private(set) var removed = 0
     var stepNumber = 0
     var steady: UInt64 = 0
     var violation: String?
-    /// Of disks and networks, in percent.
-    private let failureRate: Int
-    private var budget = Budget()
-
-    /// How often each event may happen in one schedule.
-    private struct Budget {
-        var logins = 3
-        var logouts = 3
-        var crashes = 3
-        var expiries = 5
-        var revocations = 1
-        var timeouts = 2
-    }
+    private var weather: TokenStoreWeather
+    /// Processes whose disk is full.
+    private var full: Set<Int> = []
+    /// The process that took the last step.
+    private var last: Int?
 
     init(random: inout SeededRandom) {
-        failureRate = [0, 10, 30].randomElement(using: &random) ?? 0
+        weather = TokenStoreWeather(random: &random)
         server.honoursKeys = Bool.random(using: &random)
-        let configured = Bool.random(using: &random) ? server.issue(family: nil) : nil
+        let configured = Int.random(in: 0..<4, using: &random) == 0 ? server.issue(family: nil) : nil
         let abilities = LoginRenewal.Abilities(
             refreshes: true, logsInByItself: Int.random(in: 0..<4, using: &random) == 0)
         for index in 0..<Int.random(in: 2...3, using: &random) {
@@ -84,20 +88,26 @@ struct TokenStoreSystem: SimulatedSystem {
 
     var actions: [Action] {
         var actions: [Action] = []
-        for client in clients {
-            for (id, renewal) in client.renewals where canStep(renewal, client.index) {
-                // More often than other events, or most schedules would end before anything is saved.
-                for _ in 0..<6 { actions.append(.step(client.index, id, renewal)) }
-            }
-            actions.append(.call(client.index))
-            if budget.logins > 0 { actions.append(.signIn(client.index)) }
-            if budget.logins > 0, client.abilities.logsInByItself { actions.append(.logIn(client.index)) }
-            if budget.logouts > 0 { actions.append(.logOut(client.index)) }
-            if budget.crashes > 0 { actions.append(.crash(client.index)) }
+        func add(_ event: TokenStoreWeather.Event, _ action: Action) {
+            for _ in 0..<weather.weight(of: event) { actions.append(action) }
         }
-        if budget.expiries > 0 { actions.append(.expire) }
-        if budget.revocations > 0 { actions.append(.revoke) }
-        if budget.timeouts > 0 { actions.append(.timeOut) }
+        for client in clients {
+            let index = client.index
+            for (id, renewal) in client.renewals where canStep(renewal, index) {
+                let weight = index == last ? weather.steps * weather.persistence : weather.steps
+                for _ in 0..<weight { actions.append(.step(index, id, renewal)) }
+            }
+            add(.call, .call(index))
+            add(.signIn, .signIn(index))
+            if client.abilities.logsInByItself { add(.logIn, .logIn(index)) }
+            add(.logOut, .logOut(index))
+            add(.crash, .crash(index))
+            if full.contains(index) { actions.append(.free(index)) } else { add(.fill, .fill(index)) }
+        }
+        add(.expire, .expire)
+        add(.revoke, .revoke)
+        add(.timeOut, .timeOut)
+        if stored != nil { add(.remove, .remove) }
         return actions
     }
 
@@ -112,32 +122,42 @@ struct TokenStoreSystem: SimulatedSystem {
         case .step(let index, let id, _): step(index, id, &random)
         case .call(let index): change(index) { client, system in client.call(&system) }
         case .signIn(let index):
-            budget.logins -= 1
+            weather.happened(.signIn)
             let token = server.issue(family: nil)
             var made = random
             change(index) { client, system in client.signIn(token, &system, &made) }
             random = made
         case .logIn(let index):
-            budget.logins -= 1
+            weather.happened(.logIn)
             change(index) { client, system in client.logIn(&system) }
         case .logOut(let index):
-            budget.logouts -= 1
+            weather.happened(.logOut)
             change(index) { client, system in client.logOut(&system) }
         case .crash(let index):
-            budget.crashes -= 1
+            weather.happened(.crash)
             if lockHolder == index { lockHolder = nil }
             for (lineage, _) in logins where clients[index].keeps(lineage) { complete(lineage) }
             clients[index] = SimulatedClient(index, configured: clients[index].configured, clients[index].abilities)
         case .expire:
-            budget.expiries -= 1
+            weather.happened(.expire)
             server.epoch += 1
         case .revoke:
-            budget.revocations -= 1
+            weather.happened(.revoke)
             server.revokeAll()
         case .timeOut:
-            budget.timeouts -= 1
+            weather.happened(.timeOut)
             steady += 31_000_000_000
             for index in clients.indices { change(index) { client, system in client.timeOut(&system) } }
+        case .fill(let index):
+            weather.happened(.fill)
+            full.insert(index)
+        case .free(let index): full.remove(index)
+        case .remove:
+            weather.happened(.remove)
+            stored = nil
+            logout = nil
+            removed = stepNumber
+            server.forgive()
         }
         if let problem = server.violation { violation = violation ?? problem }
     }
@@ -149,12 +169,20 @@ struct TokenStoreSystem: SimulatedSystem {
     }
 
     private mutating func step(_ index: Int, _ id: RenewalQueue.ID, _ random: inout SeededRandom) {
+        last = index
         var client = clients[index]
         client.step(id, &self, &random)
         clients[index] = client
     }
 
-    func fails(_ random: inout SeededRandom) -> Bool { Int.random(in: 0..<100, using: &random) < failureRate }
+    /// A read, a lock or a message.
+    func fails(_ random: inout SeededRandom) -> Bool { weather.failures.hits(&random) }
+
+    /// A save. `writes`: the record is in the store nevertheless, as after an fsync that fails.
+    func saveFails(_ index: Int, _ random: inout SeededRandom) -> (fails: Bool, writes: Bool) {
+        if full.contains(index) { return (true, false) }
+        return weather.failures.hits(&random) ? (true, Bool.random(using: &random)) : (false, true)
+    }
 
     var now: TokenRefresh.Moment { TokenRefresh.Moment(wall: .epoch, steady: steady) }
 
@@ -174,7 +202,7 @@ struct TokenStoreSystem: SimulatedSystem {
 
     /// Whether a process that logged out at `moment` knew, or could know, of the login.
     func wasThere(_ lineage: UInt64, before moment: Int, for process: Int) -> Bool {
-        guard let login = logins[lineage] else { return false }
+        guard moment > removed, let login = logins[lineage] else { return false }
         if login.process == process { return login.invoked < moment }
         return login.reached.map { $0 < moment } ?? false
     }
@@ -194,13 +222,15 @@ struct TokenStoreSystem: SimulatedSystem {
             {
                 note("login \(login.lineage) replaced the later login \(stored.lineage)")
             }
-            if stored.ending == .loggedOut {
-                let isLogin = purpose == .logIn || (logins[login.lineage] != nil && login.lineage != stored.lineage)
-                if !isLogin || wasCompleted(login.lineage, before: logoutInvoked) {
-                    note("the logout was undone by login \(login.lineage)")
-                }
-            }
             if stored.ending != nil, stored.lineage == login.lineage { note("a login that had ended came back") }
+        }
+        if login.token != nil, let logout {
+            let isLogin = purpose == .logIn || (logins[login.lineage] != nil && login.lineage != logout.lineage)
+            let isForgotten = logins[login.lineage].map { $0.invoked < removed } ?? false
+            if !isLogin || !isForgotten && wasCompleted(login.lineage, before: logout.invoked) {
+                note("the logout was undone by login \(login.lineage)")
+            }
+            self.logout = nil
         }
         if login.token != nil, logins[login.lineage] == nil {
             logins[login.lineage] = Login(invoked: stepNumber, completed: stepNumber)
@@ -211,61 +241,8 @@ struct TokenStoreSystem: SimulatedSystem {
         {
             server.replaced(old)
         }
-        if login.ending == .loggedOut { logoutInvoked = invoked }
+        if login.ending == .loggedOut { logout = (invoked, login.lineage) }
         stored = login
         return true
-    }
-}
-
-/// An authorization server whose refresh tokens rotate.
-struct SimulatedServer {
-    struct Redemption {
-        let key: String?
-        let successor: Token
-        /// The successor is safe in the store.
-        var isReplaced = false
-    }
-
-    var honoursKeys = true
-    /// Access tokens of an earlier epoch have expired.
-    var epoch = 0
-    private(set) var violation: String?
-    private var count = 0
-    private var families = 0
-    private var family: [String: Int] = [:]
-    private var epochs: [String: Int] = [:]
-    private var revoked: Set<Int> = []
-    private var redemptions: [String: Redemption] = [:]
-
-    mutating func issue(family known: Int?) -> Token {
-        count += 1
-        if known == nil { families += 1 }
-        let token = Token(access: "a\(count)", refresh: "r\(count)")
-        for name in [token.access, token.refresh ?? ""] { family[name] = known ?? families }
-        epochs[token.access] = epoch
-        return token
-    }
-
-    mutating func revokeAll() { revoked = Set(1...max(families, 1)) }
-
-    func accepts(_ token: Token) -> Bool {
-        epochs[token.access] == epoch && !(family[token.access].map(revoked.contains) ?? true)
-    }
-
-    /// The store holds the successor of this refresh token.
-    mutating func replaced(_ refresh: String) { redemptions[refresh]?.isReplaced = true }
-
-    /// - Parameter hasSuccessor: the process that asks has received the response to this refresh token before.
-    mutating func redeem(_ refresh: String, key: String?, hasSuccessor: Bool) -> LoginRenewal.Result {
-        guard let family = family[refresh], !revoked.contains(family) else { return .invalidGrant }
-        if let redemption = redemptions[refresh] {
-            if redemption.key != key { violation = violation ?? "\(refresh) was spent twice, with two keys" }
-            if hasSuccessor { violation = violation ?? "\(refresh) was spent by a process that had its successor" }
-            if redemption.isReplaced { violation = violation ?? "\(refresh) was spent though its successor was saved" }
-            return honoursKeys ? .token(redemption.successor) : .invalidGrant
-        }
-        let successor = issue(family: family)
-        redemptions[refresh] = Redemption(key: key, successor: successor)
-        return .token(successor)
     }
 }

@@ -57,6 +57,60 @@ import Testing
         #expect(word([("Expires", "0")]) == "useless")
     }
 
+    /// RFC 9110 section 9.3.3.
+    @Test func section_9_3_3_responsesToPOST() throws {
+        let url = try RequestURL("http://user@example.com/dir/a?b=c#d")
+        func word(_ fields: [(String, String)], status: Int = 200, method: Method = .post) -> String {
+            let head = ResponseHead(status: status, headers: CacheConversation.fields(fields))
+            let storability = CacheConversation.request([], method).storability(
+                ofPosted: head, to: url, requested: CacheConversation.start, received: CacheConversation.start)
+            return switch storability {
+            case .store: "store"
+            case .refuse(let reason): "\(reason)"
+            }
+        }
+        let fresh = [("Cache-Control", "max-age=60")]
+        for location in [
+            "/dir/a?b=c", "a?b=c", "?b=c", "http://example.com:80/dir/a?b=c", "HTTP://EXAMPLE.com/dir/a?b=c#e",
+        ] {
+            #expect(word(fresh + [("Content-Location", location)]) == "store", "\(location)")
+        }
+        for location in [
+            "/dir/a", "/dir/A?b=c", "https://example.com/dir/a?b=c", "http://example.org/dir/a?b=c", "http://[",
+        ] {
+            #expect(word(fresh + [("Content-Location", location)]) == "method", "\(location)")
+        }
+        let same = [("Content-Location", "?b=c")]
+        #expect(word([("Expires", "@60")] + same) == "store")
+        #expect(word(fresh) == "method")
+        #expect(word(fresh + same + same) == "method", "two fields")
+        #expect(word([("Last-Modified", "@-60"), ("ETag", "\"a\"")] + same) == "notAllowed", "no explicit lifetime")
+        #expect(word([("Cache-Control", "max-age=60, no-store")] + same) == "noStore")
+        for status in [201, 204, 206, 303, 404, 500] {
+            #expect(word(fresh + same, status: status) == "method", "\(status)")
+        }
+        for method in [Method.get, .put, .patch, .delete] {
+            #expect(word(fresh + same, method: method) == "method", "\(method)")
+        }
+    }
+
+    /// Section 3.3.
+    @Test func section_3_3_aPartThatEndsEarlyIsAShorterPart() throws {
+        func part(_ range: String, _ length: Int) -> String? {
+            var conversation = CacheConversation()
+            conversation.status = 206
+            conversation.first = [("Range", "bytes=4-9")]
+            conversation.answer = [("Cache-Control", "max-age=60"), ("Content-Range", range)]
+            conversation.length = length
+            return conversation.stored?.headers.values("content-range").joined(separator: "|")
+        }
+        #expect(part("bytes 4-9/10", 6) == "bytes 4-9/10")
+        #expect(part("bytes 4-9/10", 5) == "bytes 4-8/10")
+        #expect(part("bytes 4-9/*", 1) == "bytes 4-4/*")
+        #expect(part("bytes 4-9/10", 0) == nil)
+        #expect(part("bytes 4-9/10", 7) == nil)
+    }
+
     @Test func policiesThatTakeAnyAgeStoreWhatIsNeverFresh() {
         for policy in CachePolicy.allCases {
             #expect((word([], policy: policy) == "store") == policy.ignoresAge, "\(policy)")

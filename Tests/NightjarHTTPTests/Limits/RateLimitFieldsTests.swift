@@ -45,15 +45,24 @@ import Testing
         try expect(fields + [("Date", "Wed, 21 Oct 2015 07:28:00 GMT")], quota: nil, remaining: 7, reset: 30)
     }
 
+    /// A client that took a week's window for a day's would spend its quota in a day.
+    @Test func aWindowMayBeAWeekOrAMonth() throws {
+        for days in [1, 7, 31] {
+            try expect(
+                [("X-RateLimit-Remaining", "7"), ("X-RateLimit-Reset", "\(days * 86_400)")], quota: nil, remaining: 7,
+                reset: Int64(days) * 86_400)
+        }
+    }
+
     @Test func nonsenseIsNothingAndHugeNumbersAreCut() throws {
         for value in ["", ";", "r=1", #""a";r=;t="#, #""a";r=-1;t=5"#, ",,,;;==", "remaining=1"] {
             let found = try read([("RateLimit", value)])
             #expect(found == nil, "\(value)")
         }
         let digits = String(repeating: "9", count: 60)
-        try expect([("RateLimit", "\"a\";r=\(digits);t=\(digits)")], quota: nil, remaining: .max, reset: 86_400)
+        try expect([("RateLimit", "\"a\";r=\(digits);t=\(digits)")], quota: nil, remaining: .max, reset: 31 * 86_400)
         try expect(
             [("X-RateLimit-Remaining", digits), ("X-RateLimit-Reset", digits)], quota: nil, remaining: .max,
-            reset: 86_400)
+            reset: 31 * 86_400)
     }
 }

@@ -1,0 +1,70 @@
+import NightjarHTTP
+import NightjarStorage
+
+// Responses to unsafe requests: they invalidate stored responses, and that to a POST may be stored itself.
+
+extension Cache {
+    /// A POST request in flight.
+    struct Post {
+        /// The changes that were known when it was sent.
+        var began: CacheMoment
+        let number: SharedFetches.Member
+    }
+
+    /// A request that the cache does not answer is about to be sent.
+    ///
+    /// - Returns: `wait` for the first POST to a cache on disk of which nothing has been read, so that the changes of other
+    ///   processes since then are known when its response is stored.
+    func noteWrite(_ call: Call) -> Verdict {
+        guard call.request.method == .post else { return .proceed }
+        let number = newMember()
+        let began = storage.moment
+        posts[ObjectIdentifier(call)] = Post(began: began, number: number)
+        guard let disk = storage.disk, began.index == 0, !hasReadIndex else { return .proceed }
+        hasReadIndex = true
+        let noted = OnLoop { [weak self, weak call] (_: Void) in
+            guard let self, let call, posts[ObjectIdentifier(call)]?.number == number else { return }
+            posts[ObjectIdentifier(call)]?.began = storage.moment
+            call.goOn(.proceed)
+        }
+        let isRun = disk.run(
+            { [storage] in _ = storage.catchUp($0) }, on: call.loop.gate, then: { noted.body($0) })
+        return isRun ? .wait : .proceed
+    }
+
+    /// The response to an unsafe request has come. RFC 9111 section 4.4.
+    func wrote(_ head: ResponseHead, _ call: Call) {
+        let stored = posted(head, call)
+        for url in Invalidation.urls(call.request.method, call.request.url, head) {
+            storage.invalidate(url.cacheAddress)
+        }
+        guard let stored else { return }
+        // The request's own invalidation does not concern its response.
+        stored.began = storage.moment
+        call.caching = stored
+    }
+
+    /// Prepares to store the response to a POST request. RFC 9110 section 9.3.3.
+    ///
+    /// - Returns: nil if it must not be stored, or if the resource has been written to since the request was sent.
+    private func posted(_ head: ResponseHead, _ call: Call) -> Progress? {
+        guard let began = posts.removeValue(forKey: ObjectIdentifier(call))?.began, let policy = call.options.cache,
+            head.headers.firstIndex(of: "Content-Location") != nil
+        else { return nil }
+        let facts = call.request.cacheFacts(loginCookies)
+        let key = storage.heirs.resolve(facts.key(login: call.login?.partition), call.request.url.origin)
+        guard storage.writes.verdict(key.url, since: began) == .asIs else { return nil }
+        let progress = Progress(
+            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.login?.partition,
+            newMember(), call.request, began: began, entries: [], in: storage)
+        progress.note(call)
+        guard
+            case .store(let stored) = progress.asked.storability(
+                ofPosted: head, to: call.request.url, isDecoded: call.decoding != nil, requested: progress.requested,
+                received: progress.received)
+        else { return nil }
+        progress.reading = .storable(stored)
+        progress.announced = call.decoding == nil ? head.contentLength : nil
+        return progress
+    }
+}

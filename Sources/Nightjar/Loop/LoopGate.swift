@@ -1,0 +1,21 @@
+import NIOCore
+import Synchronization
+
+/// Hands work of other threads to a client's loop until the client has closed. Later work is discarded: NIO would report it on
+/// the standard error of the host. Any thread.
+final class LoopGate: Sendable {
+    private let loop: any EventLoop
+    private let isOpen = Mutex(true)
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func execute(_ work: @escaping @Sendable () -> Void) {
+        // The lock is held meanwhile, so that the loop does not end between the check and the hand-over.
+        isOpen.withLock { isOpen in
+            if isOpen { loop.execute(work) }
+        }
+    }
+
+    /// Called on the loop, before it ends.
+    func close() { isOpen.withLock { $0 = false } }
+}

@@ -1,0 +1,57 @@
+import NightjarTestSupport
+
+/// How likely each event is in one schedule of ``TokenStoreSystem``, and how often it may happen.
+///
+/// Schedules differ in this: with the same weights in all of them, the events that a defect needs would hardly ever come
+/// together without others that hide it.
+struct TokenStoreWeather {
+    enum Event: Int, CaseIterable {
+        case call, signIn, logIn, logOut, crash, expire, revoke, timeOut, fill, remove
+    }
+
+    /// The share of operations that fail.
+    struct Rate {
+        let percent: Int
+
+        func hits(_ random: inout SeededRandom) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+    }
+
+    let failures: Rate
+    /// The weight of the next step of a renewal.
+    let steps: Int
+    /// By how much likelier the process that took the last step takes the next one.
+    let persistence: Int
+    private let weights: [Int]
+    private var left: [Int]
+
+    init(random: inout SeededRandom) {
+        failures = Rate(percent: [0, 0, 5, 10, 30].randomElement(using: &random) ?? 0)
+        steps = [2, 6, 12].randomElement(using: &random) ?? 6
+        persistence = [1, 1, 4].randomElement(using: &random) ?? 1
+        var weights: [Int] = []
+        for event in Event.allCases {
+            let choices: [Int] =
+                switch event {
+                case .call: [1, 2, 4]
+                case .remove: [0, 0, 3]
+                case .revoke, .crash: [0, 0, 1]
+                case .signIn, .logIn, .logOut, .expire, .timeOut, .fill: [0, 1, 1, 3]
+                }
+            weights.append(choices.randomElement(using: &random) ?? 1)
+        }
+        self.weights = weights
+        left = Event.allCases.map { event in
+            switch event {
+            case .call: .max
+            case .signIn, .logIn, .logOut, .crash, .fill: 3
+            case .expire: 6
+            case .timeOut, .remove: 2
+            case .revoke: 1
+            }
+        }
+    }
+
+    func weight(of event: Event) -> Int { left[event.rawValue] > 0 ? weights[event.rawValue] : 0 }
+
+    mutating func happened(_ event: Event) { left[event.rawValue] -= 1 }
+}

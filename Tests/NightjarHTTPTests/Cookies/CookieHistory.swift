@@ -1,0 +1,119 @@
+@testable import NightjarHTTP
+
+/// All changes of the cookies of ``CookieFileSystem``, and what follows from them for who has seen which.
+struct CookieHistory {
+    struct Change {
+        let process: Int
+        /// Whether the process sees the session cookies of others.
+        let keepsSession: Bool
+        /// Nil: all cookies were deleted.
+        let name: Int?
+        /// Nil: a deletion.
+        var value: String?
+        var expires: Double?
+        /// Other processes may see the cookie; false: it is a session cookie of a process that does not save those.
+        var isShared = true
+        var at = 0.0
+        /// What its process knew when it made the change.
+        var knows: Set<Int> = []
+        /// The process has ended, and its private cookies with it.
+        var hasEnded = false
+
+        var isPrivate: Bool { value != nil && !isShared }
+    }
+
+    enum Holder {
+        case file
+        case process(Int, keepsSession: Bool)
+    }
+
+    var changes: [Change] = []
+    /// Whether the clocks of all processes agree: then later changes count, and not only those that knew of the others.
+    var clocksAgree = true
+    /// Deletions before this one may have been forgotten with the file.
+    private var forgotten = 0
+
+    mutating func removed() { forgotten = changes.count }
+
+    mutating func ended(_ private: Set<Int>) {
+        for change in `private` { changes[change].hasEnded = true }
+    }
+
+    private func isBefore(_ a: Int, _ b: Int) -> Bool {
+        let (first, second) = (changes[a], changes[b])
+        if clocksAgree { return first.at < second.at }
+        let isSession = first.value != nil && first.expires == nil
+        return second.knows.contains(a)
+            && (!isSession || first.process == second.process || second.keepsSession && first.isShared)
+    }
+
+    /// Whether the holder may hold the cookie of this change.
+    private func isVisible(_ change: Change, to holder: Holder) -> Bool {
+        guard change.value != nil else { return false }
+        switch holder {
+        case .file: return change.isShared
+        case .process(let process, let keepsSession):
+            if change.isPrivate { return change.process == process && !change.hasEnded }
+            return change.expires != nil || keepsSession
+        }
+    }
+
+    /// What is wrong with the cookies of a holder that these changes have reached.
+    func violation(
+        _ content: CookieJar.Snapshot, _ known: Set<Int>, _ holder: Holder, _ now: Double
+    ) -> String? {
+        let held = Dictionary(content.cookies.map { ($0.identity, $0) }) { $1 }
+        for name in SimulatedCookies.names.indices {
+            let relevant = known.filter { changes[$0].name == name || changes[$0].name == nil }
+            if let cookie = held[SimulatedCookies.identity(name)] {
+                guard let shown = changes.firstIndex(where: { $0.name == name && $0.value == cookie.value }) else {
+                    return "holds a cookie that nobody has stored"
+                }
+                if !known.contains(shown) { return "holds cookie \(name) of change \(shown), which it has not seen" }
+                if !isVisible(changes[shown], to: holder) { return "holds session cookie \(shown) of another process" }
+                let later = relevant.first {
+                    isBefore(shown, $0) && $0 >= forgotten && !isHidden($0, name, from: holder)
+                }
+                if let later { return "holds cookie \(name) of change \(shown), which change \(later) has replaced" }
+            } else if let last = relevant.first(where: { mustBeThere($0, among: relevant, holder, now) }) {
+                return "has lost cookie \(name) of change \(last)"
+            }
+        }
+        return nil
+    }
+
+    /// Whether the holder need not see what the change did: it stored a session cookie that is not for the holder, or such a
+    /// cookie has taken its place.
+    private func isHidden(_ change: Int, _ name: Int, from holder: Holder) -> Bool {
+        func isForOthers(_ change: Change) -> Bool {
+            change.value != nil && change.expires == nil && !isVisible(change, to: holder)
+        }
+        return isForOthers(changes[change])
+            || changes.indices.contains {
+                changes[$0].name == name && isForOthers(changes[$0]) && isBefore(change, $0)
+            }
+    }
+
+    /// Whether no other change can have taken the place of this one.
+    private func mustBeThere(_ change: Int, among relevant: Set<Int>, _ holder: Holder, _ now: Double) -> Bool {
+        guard isVisible(changes[change], to: holder), change >= forgotten else { return false }
+        // The clocks differ by at most 6 s.
+        if let expires = changes[change].expires, expires <= now + 6 { return false }
+        return relevant.allSatisfy { $0 == change || isBefore($0, change) }
+    }
+
+    /// How the lasting cookies of a jar and the file differ, leaving out those of which a process has a session cookie.
+    func difference(_ jar: CookieJar.Snapshot, _ file: CookieJar.Snapshot, _ now: Double) -> String? {
+        for name in SimulatedCookies.names.indices {
+            let identity = SimulatedCookies.identity(name)
+            let hasSession = changes.contains { $0.name == name && $0.value != nil && $0.expires == nil }
+            let (mine, theirs) = (
+                jar.cookies.first { $0.identity == identity }, file.cookies.first { $0.identity == identity }
+            )
+            let isExpiring = [mine, theirs].contains { $0?.isExpired(at: now + 6) ?? false }
+            guard !hasSession, !isExpiring, mine?.value != theirs?.value else { continue }
+            return "cookie \(name) is \(mine?.value ?? "missing") and \(theirs?.value ?? "missing")"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,152 @@
+import NightjarTestSupport
+
+@testable import NightjarHTTP
+
+/// One process of ``CookieFileSystem``: a jar, and the thread that exchanges it with the file.
+struct SimulatedCookies {
+    enum Lifetime { case lasting, short, session }
+
+    enum State {
+        case idle
+        /// Waits for the right to write.
+        case waiting
+        /// Has written and not committed.
+        case writing
+        /// Has committed, and the jar has not taken the news.
+        case committed
+    }
+
+    static let names = ["a", "b", "c"]
+
+    let index: Int
+    let keepsSession: Bool
+    var offset = 0.0
+    var isRunning = true
+    private(set) var jar = CookieJar(isPublicSuffix: { _ in false })
+    private(set) var state = State.idle
+    private(set) var isLoaded = false
+    /// The changes that the jar has seen.
+    var known: Set<Int> = []
+    /// Changes of this process that are not for the file: session cookies.
+    var privateChanges: Set<Int> = []
+    /// The number of the file that is open; nil: none.
+    private(set) var file: Int?
+    private var exchange: CookieExchange
+    private var savedRevision: UInt64?
+    private var fileVersion = -1
+    private var fileContent = CookieJar.Snapshot()
+    /// Of the exchange in progress.
+    private var changes = CookieJar.Snapshot()
+    private var revision: UInt64?
+    private var content = CookieJar.Snapshot()
+    private var brought: Set<Int> = []
+    private var received: Set<Int> = []
+    private var news = CookieJar.Snapshot()
+
+    init(_ index: Int, keepsSession: Bool, offset: Double = 0) {
+        self.index = index
+        self.keepsSession = keepsSession
+        self.offset = offset
+        exchange = CookieExchange(keepsSession: keepsSession)
+    }
+
+    var isExchanging: Bool { state != .idle }
+    var isSaved: Bool { savedRevision == jar.revision }
+
+    /// What `CookieSaver` asks before an exchange.
+    func hasWork(_ file: CookieFileSystem.File) -> Bool {
+        !isLoaded || !isSaved || self.file != file.number || fileVersion != file.version
+    }
+
+    // MARK: The caller
+
+    static func identity(_ name: Int) -> Cookie.Identity {
+        Cookie.Identity(name: names[name], domain: "h.test", isHostOnly: true, path: "/")
+    }
+
+    func has(_ name: Int) -> Bool { jar.table.find(SimulatedCookies.identity(name)) != nil }
+
+    mutating func set(_ name: Int, _ lifetime: Lifetime, value: Int, at now: Double) -> CookieHistory.Change? {
+        let expires: Double? =
+            switch lifetime {
+            case .lasting: 9e9
+            case .short: now + offset + 5
+            case .session: nil
+            }
+        guard
+            let cookie = try? Cookie(
+                name: SimulatedCookies.names[name], value: String(value), domain: "h.test", expires: expires),
+            (try? jar.add(cookie, at: now + offset)) == .stored
+        else { return nil }
+        return CookieHistory.Change(
+            process: index, keepsSession: keepsSession, name: name, value: String(value), expires: expires,
+            isShared: expires != nil || keepsSession)
+    }
+
+    mutating func delete(_ name: Int, at now: Double) -> CookieHistory.Change? {
+        guard jar.delete(name: SimulatedCookies.names[name], at: now + offset) > 0 else { return nil }
+        return CookieHistory.Change(process: index, keepsSession: keepsSession, name: name)
+    }
+
+    mutating func clear(at now: Double) -> CookieHistory.Change? {
+        jar.clear(at: now + offset)
+        return CookieHistory.Change(process: index, keepsSession: keepsSession, name: nil)
+    }
+
+    mutating func send(at now: Double) {
+        guard let url = try? RequestURL("https://h.test/") else { return }
+        _ = jar.retrieve(for: url, at: now + offset, isSafeMethod: true)
+    }
+
+    // MARK: The exchange
+
+    mutating func begin() {
+        changes = isLoaded ? jar.snapshot() : CookieJar.Snapshot()
+        revision = isLoaded ? jar.revision : nil
+        brought = isLoaded ? known : []
+        state = .waiting
+    }
+
+    mutating func write(over file: CookieFileSystem.File, at now: Double) {
+        if self.file != file.number {
+            self.file = file.number
+            fileVersion = -1
+        }
+        let stored = fileVersion == file.version ? fileContent : file.content
+        changes = exchange.changes(changes)
+        content = exchange.content(changes, over: stored, at: now + offset)
+        received = file.known
+        state = .writing
+    }
+
+    mutating func commit(to file: inout CookieFileSystem.File) {
+        if content != file.content || !brought.subtracting(privateChanges).isSubset(of: file.known) {
+            file.version += 1
+        }
+        file.content = content
+        file.known.formUnion(brought)
+        fileContent = content
+        fileVersion = file.version
+        received.formUnion(brought)
+        news = exchange.committed(content, after: changes)
+        state = .committed
+    }
+
+    mutating func take(at now: Double) {
+        savedRevision = jar.take(news, over: revision, at: now + offset)
+        known.formUnion(received)
+        isLoaded = true
+        state = .idle
+    }
+
+    /// The file could not be opened or written. A process that starts takes what it can read, and works on.
+    mutating func fail(reading file: CookieFileSystem.File, at now: Double) {
+        self.file = nil
+        guard state != .committed else { return take(at: now) }
+        state = .idle
+        guard !isLoaded else { return }
+        savedRevision = jar.take(exchange.visible(file.content), over: nil, at: now + offset)
+        known = file.known
+        isLoaded = true
+    }
+}

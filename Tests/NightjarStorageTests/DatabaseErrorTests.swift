@@ -1,0 +1,18 @@
+import Testing
+
+@testable import NightjarStorage
+
+@Suite struct DatabaseErrorTests {
+    /// SQLite's result codes, also extended. A file whose tables SQLite cannot use is as damaged as one whose pages are.
+    @Test(
+        arguments: [
+            (1, .damaged), (1 | 1 << 8, .damaged), (11, .damaged), (18, .damaged), (19, .damaged),
+            (19 | 12 << 8, .damaged),
+            (20, .damaged), (24, .damaged), (26, .damaged), (5, .busy), (6, .busy), (13, .full), (8, .readOnly),
+            (3, .readOnly),
+            (10 | 3 << 8, .full), (10, .other), (14, .other), (7, .other),
+        ] as [(Int32, DatabaseError.Cause)])
+    func codesHaveOneCauseInAllFiles(code: Int32, cause: DatabaseError.Cause) {
+        #expect(DatabaseError.Cause(code) == cause)
+    }
+}
