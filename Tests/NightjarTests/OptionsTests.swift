@@ -25,9 +25,6 @@ import Testing
         let provider = TokenProvider { _ in }
         configuration.tokenProviders = [one: provider]
         #expect(configuration.tokenProviders[other] == nil)
-        let template = try URITemplate("/{\(one)}/{\(other)}")
-        let url = try template.expandStrictly([(name: one, value: "1"), (name: other, value: "2")])
-        #expect(url == "/1/2")
     }
 
     private func refusal(_ json: String) -> String {
