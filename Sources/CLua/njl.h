@@ -550,6 +550,8 @@ bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
 size_t njl_memory_left(lua_State *L); /* SIZE_MAX: there is no limit */
+/* Collects what nobody holds where much is in use outside of Lua, which the collector does not see. */
+void njl_make_room(lua_State *L);
 
 /* session.c */
 /* Whether what runs is to end: the host is stopped, or Ctrl-C was typed. */

@@ -41,7 +41,7 @@ njl_script *njl_script_new(const njl_script_options *options) {
   script->options = *options;
   script->blocks.most = njl_most_kept(options->memory);
   if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
-  script->L = lua_newstate(njl_allocate, script);
+  if (njl_open_budget(script)) script->L = lua_newstate(njl_allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
     if (options->warns) lua_setwarnf(script->L, njl_warn, &script->warnings);
@@ -60,6 +60,7 @@ void njl_script_free(njl_script *script) {
   if (script == NULL) return;
   if (script->L != NULL) lua_close(script->L);
   njl_blocks_free(&script->blocks);
+  njl_budget_release(script->budget);
   free(script);
 }
 

@@ -10,6 +10,7 @@ struct njl_script {
   njl_script_options options;
   njl_blocks blocks;    /* no longer in use */
   size_t memory;        /* in use */
+  njl_budget *budget;   /* what is in use outside of Lua; NULL: there is no limit */
   size_t large;         /* of that, in blocks of LARGE_BLOCK bytes and more */
   size_t unseen;        /* allocated since the limits were last checked */
   uint64_t allocations; /* made */
@@ -25,6 +26,7 @@ struct njl_script {
 enum { BYTES_PER_STEP = 64 };
 
 /* memory.c */
+bool njl_open_budget(njl_script *script); /* false: out of memory */
 void *njl_allocate(void *script, void *block, size_t old_size, size_t size); /* a lua_Alloc */
 size_t njl_most_kept(size_t limit);
 
