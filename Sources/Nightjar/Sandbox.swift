@@ -2,13 +2,11 @@ import NightjarHTTP
 
 /// What the calls of one sandboxed script have of their own: cookies and stored responses, so that the script neither reads nor
 /// writes its host's. All other stages are the client's: its limits hold for both together.
-package final class SandboxSpace: Confinement, @unchecked Sendable {
+final class SandboxSpace: Sendable {
     let chain: Chain
 
-    init(
-        _ client: Client, origins: [Origin], scopes: [(origin: Origin, scope: PathScope)], memory: (any MemoryAccount)?,
-        cacheBytes: Int
-    ) {
+    /// - Parameter cacheBytes: the size of its cache.
+    init(_ client: Client, cacheBytes: Int) {
         chain = client.loop.chain.replacing { stage in
             if stage is Cookies { return Cookies(CookieStorage()) }
             guard let cache = stage as? Cache,
@@ -16,7 +14,6 @@ package final class SandboxSpace: Confinement, @unchecked Sendable {
             else { return nil }
             return Cache(storage, nil, cache.loginCookies)
         }
-        super.init(origins: origins, scopes: scopes, isSandbox: true, memory: memory)
     }
 }
 
@@ -33,14 +30,19 @@ extension Client {
     ) throws(NightjarError) -> Confinement {
         var scopes: [(origin: Origin, scope: PathScope)] = []
         if let base = template.base {
-            scopes.append((base.origin, try scope ?? PathScope(base.path)))
+            if let scope {
+                scopes.append((base.origin, scope))
+            } else {
+                scopes.append((base.origin, try PathScope(base.path)))
+            }
             if let pathScope { scopes.append((base.origin, pathScope)) }
         } else if scope != nil {
-            throw NightjarError(.invalidArgument, "a path scope needs a client with a base URL, whose origin it is for")
+            throw NightjarError(
+                .invalidArgument, "a path scope needs a client with a base URL, whose origin it is for")
         }
-        return SandboxSpace(
-            self, origins: origins + [baseOrigin].compactMap { $0 }, scopes: scopes, memory: memory,
-            cacheBytes: cacheBytes)
+        return Confinement(
+            origins: origins + [baseOrigin].compactMap { $0 }, scopes: scopes, isSandbox: true, memory: memory,
+            space: SandboxSpace(self, cacheBytes: cacheBytes))
     }
 }
 

@@ -2,7 +2,7 @@
 /// may not reach what only its host can.
 ///
 /// Immutable. A class, for a request carries it, and one is told from another by being the same.
-package class Confinement: @unchecked Sendable {
+package final class Confinement: Sendable {
     /// Nil: any.
     private let origins: Set<Origin>?
     /// Each holds for its origin.
@@ -12,10 +12,14 @@ package class Confinement: @unchecked Sendable {
     /// Counts what is held for the calls; nil: nobody counts.
     package let memory: (any MemoryAccount)?
 
+    /// The client's own: what the calls do not share with others.
+    package let space: (any AnyObject & Sendable)?
+
     package init(
         origins: [Origin]?, scopes: [(origin: Origin, scope: PathScope)] = [], isSandbox: Bool = false,
-        memory: (any MemoryAccount)? = nil
+        memory: (any MemoryAccount)? = nil, space: (any AnyObject & Sendable)? = nil
     ) {
+        self.space = space
         self.origins = origins.map { Set($0) }
         self.scopes = scopes
         self.isSandbox = isSandbox
