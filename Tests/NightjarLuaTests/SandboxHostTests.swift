@@ -209,7 +209,7 @@ import Testing
             "local s = ('x'):rep(4 << 20) for i = 1, 100 do nightjar.spawn(function() api:post('/a', %) end) end nightjar.sleep(0.2)"
         let bodies = [
             "{ body = s }", "{ multipart = { a = s } }", "{ form = { a = s } }",
-            "{ body = function() return s end }", "{ json = { s } }",
+            "{ json = { s } }",
         ]
         for body in bodies {
             let message = try failure(of: post.replacing("%", with: body), client, memory: 32 << 20)
@@ -220,7 +220,7 @@ import Testing
     /// Each pending call costs something that is not Lua's.
     @Test func item12CallsCount() throws {
         let client = try client("{\"answer\": {\"fault\": \"hang\"}}")
-        let many = "for i = 1, 5000 do nightjar.spawn(function() api:get('/a') end) end nightjar.sleep(0.5)"
+        let many = "for i = 1, 2000 do nightjar.spawn(function() api:get('/a') end) end nightjar.sleep(0.5)"
         #expect(try failure(of: many, client, memory: 16 << 20)?.contains("memory") == true)
     }
 
