@@ -93,7 +93,8 @@ public final class Client: Sendable {
         configuration.freshAnswers = configuration.makeFreshAnswers()
         fresh = configuration.freshAnswers
         hooks = configuration.hooks
-        pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
+        let pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
+        self.pathScope = pathScope
         scope = try configuration.confinement(pathScope, base)
         bounds = CallBounds(configuration)
         auth = configuration.auth
