@@ -6,6 +6,9 @@ public struct Configuration: Sendable {
     /// Joined to relative targets; absolute http or https, or the socket of a local daemon: `unix:/run/docker.sock`,
     /// `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
+    /// The path that calls to the origin of ``baseURL`` must be at or below, redirects included: "/v1". Dot segments and encoded
+    /// separators, by which a server could be led elsewhere, are refused there. Nil: any path.
+    public var pathScope: String?
     /// Sent with every request that does not set the same name itself.
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
@@ -118,6 +121,17 @@ extension Configuration {
         return try cookieFile.map { file throws(NightjarError) in
             try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
         }
+    }
+}
+
+extension Configuration {
+    /// - Throws: `invalid_argument` for a scope without a base URL.
+    func confinement(_ scope: PathScope?, _ base: RequestURL?) throws(NightjarError) -> Confinement? {
+        guard let scope else { return nil }
+        guard let base else {
+            throw NightjarError(.invalidArgument, "path_scope needs a base URL, whose origin it is for; set base_url")
+        }
+        return Confinement(origins: nil, scopes: [(base.origin, scope)])
     }
 }
 

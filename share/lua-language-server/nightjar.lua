@@ -516,6 +516,7 @@ function client:close() end
 ---Options of nightjar.client.
 ---@class nightjar.client_options
 ---@field base_url? string What paths are joined to: http, https, or the socket of a daemon as unix:/run/docker.sock.
+---@field path_scope? string The path that calls to the origin of base_url must be at or below, redirects included: "/v1". Dot segments are refused there.
 ---@field headers? table<string, string> Sent with every request that does not set them itself.
 ---@field user_agent? string|false The User-Agent; false sends none.
 ---@field auth? nightjar.auth_options|false Credentials for the origin of base_url.

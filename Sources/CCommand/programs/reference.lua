@@ -416,6 +416,8 @@ return {
     name = "nightjar.client_options", kind = "options", text = "Options of nightjar.client.",
     members = {
       { "base_url", "string", "What paths are joined to: http, https, or the socket of a daemon as unix:/run/docker.sock." },
+      { "path_scope", "string",
+        'The path that calls to the origin of base_url must be at or below, redirects included: "/v1". Dot segments are refused there.' },
       { "headers", "table<string, string>", "Sent with every request that does not set them itself." },
       { "user_agent", "string|false", "The User-Agent; false sends none." },
       { "auth", "nightjar.auth_options|false", "Credentials for the origin of base_url." },

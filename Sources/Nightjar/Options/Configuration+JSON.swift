@@ -16,6 +16,9 @@ extension Configuration {
 
     private static let options = OptionTable<Configuration>(
         LimitSettings.options.lifted(to: \.limits) + [
+            Option(name: "path_scope") { value, path, configuration throws(NightjarError) in
+                configuration.pathScope = try PathScope(try value.text(path)).text
+            },
             Option(name: "base_url") { value, path, configuration throws(NightjarError) in
                 configuration.baseURL = try value.text(path)
             },
