@@ -16,7 +16,9 @@ extension PreparedRequest {
                     return cookies.append(value, own: ownCookies, to: &found)
                 }
                 let isAuthorization = name.count == 13 && ASCII.isCaseless(name, "authorization")
-                guard isAuthorization ? authorization : CredentialField.isOne(name) || isSensitive(name) else { return }
+                let isSecret =
+                    isAuthorization ? authorization : SecretNames.isSecret(field: name, value) || isSensitive(name)
+                guard isSecret else { return }
                 found += name.lazy.map(ASCII.lowercase)
                 found.append(0)
                 found += value
