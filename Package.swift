@@ -151,7 +151,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo"]
+            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo", "NightjarStorage"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 

@@ -39,9 +39,9 @@ public struct Configuration: Sendable {
     public var respectsRetryAfter = true
     /// What is done with redirects.
     public var redirect = RedirectSettings()
-    /// Names of headers that carry credentials, beside those known for it (Authorization, Cookie, and names that speak of
-    /// tokens, keys and secrets): the client's own go to the origin of ``baseURL`` alone, and a redirect takes none to
-    /// another origin.
+    /// Names of headers that carry credentials, beside those known for it by their words (Authorization, Cookie, X-JWT,
+    /// Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). They are masked where requests are shown,
+    /// go to no other origin, and the cache stores the responses to different ones apart.
     public var sensitiveHeaders: [String] = []
     /// Names of header fields that go to other origins too: with redirects, next pages and absolute URLs. Without them only
     /// fields go there that say what the client is or wants (Accept, Accept-Language, User-Agent, Content-Type and so on).

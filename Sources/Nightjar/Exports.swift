@@ -6,7 +6,6 @@
 @_exported import struct NightjarStorage.EncryptionKey
 @_exported import struct NightjarStorage.FileTokenStore
 @_exported import class NightjarStorage.MemoryTokenStore
-@_exported import struct NightjarStorage.PrivateFile
 @_exported import struct NightjarStorage.SQLiteTokenStore
 @_exported import struct NightjarStorage.SecretServiceTokenStore
 @_exported import protocol NightjarStorage.TokenLock

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarStorage
 import Synchronization
 
 /// `nightjar --har`: the exchanges of a script as an HTTP archive.

@@ -4,7 +4,7 @@ extension Masking {
     /// Masked are user info and secret items of URLs of any scheme, secret members of JSON, values of secret names
     /// (`password=x`, `"token": "x"`, `Authorization: x`), what follows `Bearer` and `Basic`, and tokens known by their
     /// shape.
-    public static func text(_ text: String) -> String {
+    package static func text(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         let bytes = SecretContent.json(Array(text.utf8), with: &masks)
         return String(decoding: SecretContent.tokens(words(bytes), with: &masks), as: UTF8.self)

@@ -1,5 +1,5 @@
 /// Takes credentials out of what is shown: `***` stands in their place.
-public enum Masking {
+package enum Masking {
     static let mask = "***"
 
     /// The value of a field as it may be shown. What says how, and to whom, stays: the scheme of Authorization, the names

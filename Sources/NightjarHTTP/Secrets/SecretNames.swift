@@ -3,16 +3,16 @@
 ///
 /// Everything that masks, drops, scrubs or partitions asks this rule. It reads a name as words, so that the case and the
 /// separators do not matter: `X-JWT`, `api_key`, `apiKey` and `APIKey2` are `jwt`, `api key`, `api key` and `api key`.
-public enum SecretNames {
+package enum SecretNames {
     /// Where the name stands.
-    public enum Place: Sendable {
+    package enum Place: Sendable {
         /// A header field. Fields are few and are not prose, so a word that is a credential in most fields counts.
         case field
         /// A query item, a form item, a member of JSON or a field of a log line.
         case item
     }
 
-    public enum Strength: Sendable, Comparable {
+    package enum Strength: Sendable, Comparable {
         case none
         /// Data have the same name: `code`, `key`. A log masks it; a recording keeps it outside of a login.
         case weak
@@ -22,11 +22,11 @@ public enum SecretNames {
     /// Whether the value of this name is most likely a credential.
     ///
     /// - Parameter name: as plain text, without percent-encoding and escapes.
-    public static func isSecret(_ name: some Collection<UInt8>, in place: Place) -> Bool {
+    package static func isSecret(_ name: some Collection<UInt8>, in place: Place) -> Bool {
         strength(name, in: place) > .none
     }
 
-    public static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
+    package static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
         // The end of a name says what it is.
         Words(name.dropFirst(max(name.count - longestName, 0))).strength(in: place)
     }

@@ -3,13 +3,13 @@ import Glibc
 import NightjarHTTP
 
 /// A file for its owner's eyes alone, read whole and replaced whole.
-public struct PrivateFile: Sendable {
+package struct PrivateFile: Sendable {
     /// As its user named it, for messages.
-    public let path: String
+    package let path: String
     /// What it is: `token file`.
     private let kind: String
 
-    public init(_ path: String, _ kind: String) {
+    package init(_ path: String, _ kind: String) {
         self.path = path
         self.kind = kind
     }
@@ -38,7 +38,7 @@ public struct PrivateFile: Sendable {
     ///   written.
     /// - Returns: a descriptor, which the caller closes.
     /// - Throws: `storage`, with the system's number, for what is not a file of this user alone.
-    public func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
+    package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
         var status = stat()
         let descriptor = clinux_open_private(name, flags, &status)
         guard descriptor < 0 else { return descriptor }
