@@ -298,7 +298,8 @@ NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_
 /**
  * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop: a redirect back to a URL that was asked
  * by the same method, unless a cookie or a Retry-After makes the request another one. A Retry-After is waited for first. 0: a
- * redirect is an answer like any other. 10 by default. Credentials and cookies never go to another origin.
+ * redirect is an answer like any other. 10 by default. Only headers that are known to be safe go to another origin, see
+ * forward_headers of nj_config_merge_json.
  *
  * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
  */
@@ -355,7 +356,8 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
  */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
-/** False accepts any certificate: every connection is then open to interception. True by default. */
+/** False accepts any certificate: every connection is then open to interception. The client's log warns once, and each call's
+ * decisions say so (unverified_tls). True by default. */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file and a cache on disk. False by
@@ -364,12 +366,19 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 
 /**
  * Sets what a JSON object names: the same keys as Lua's option table (base_url, path_scope, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
- * unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups,
- * endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), response_validation: what is
- * done about answers that are not as their endpoint describes them, "off", "warn" in the log, or "error"; mock, cassette,
- * network: see there). What it does not
- * name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, forward_headers, decompress, cookies,
+ * ephemeral, proxy, unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting,
+ * limit_groups, endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), openapi_folder (the
+ * folder whose files documents may refer to; the document's own by default), response_validation: what is done about answers that
+ * are not as their endpoint describes them, "off", "warn" in the log, or "error"; mock, cassette, network: see there).
+ *
+ * `sensitive_headers` is a list of header names that hold credentials, beside those that the library knows by their words
+ * (X-JWT, Api_Key, X-Passwd and so on) and by their values (JSON Web Tokens, long random tokens). `forward_headers` is a list of
+ * header names that go to other origins too, with redirects, next pages and absolute URLs. Without it, only headers go there
+ * that say what the client is or wants: Accept, Accept-Language, Accept-Encoding, User-Agent, Content-Type, Range, conditions and
+ * the like. Authorization, Cookie and Host are NJ_INVALID_ARGUMENT in it. Another origin gets a Referer without its path and query.
+ *
+ * What the object does not name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
  *
  *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first",
  *                "login_cookies": ["session"]}}
@@ -1425,7 +1434,9 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
 NJ_API nj_catalog *nj_catalog_new(void);
 
 /**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to.
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to, which are in the document's folder or
+ * beneath. What refers to other files is left out, with a note. A client's option openapi_folder names another folder, for its
+ * option openapi and for nj_client_load_catalog.
  *
  * @param path of a file; what lies behind a URL nj_client_load_catalog loads
  * @return NULL: NJ_STORAGE for a file that cannot be read, NJ_DECODING with the place for what is no such document

@@ -664,6 +664,7 @@ int njl_json_pointer(lua_State *L);
 
 /* environment.c */
 int njl_is_secret(lua_State *L); /* lua_CFunction */
+int njl_redact(lua_State *L);    /* lua_CFunction */
 
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);

@@ -37,6 +37,8 @@ public final class Client: Sendable {
     let responseValidation: ResponseValidation
     /// The endpoints that it knows; nil: it was given none.
     public let catalog: Catalog?
+    /// The folder whose files documents may refer to; nil: their own.
+    let openAPIFolder: String?
     let birth = Fork.generation
     /// What answers in place of servers; nil: they do.
     public let mock: Mock?
@@ -67,6 +69,7 @@ public final class Client: Sendable {
     ) throws(NightjarError) {
         var configuration = try configuration.knowingItsEndpoints().knowingItsProviders().knowingItsSecrets
         catalog = configuration.catalog
+        openAPIFolder = configuration.openAPIFolder
         responseValidation = configuration.responseValidation
         attachedKey = configuration.attachedKey
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }

@@ -42,10 +42,16 @@ public struct Configuration: Sendable {
     public var respectsRetryAfter = true
     /// What is done with redirects.
     public var redirect = RedirectSettings()
-    /// Names of headers that carry credentials, beside those known for it (Authorization, Cookie, and names that speak of
-    /// tokens, keys and secrets): the client's own go to the origin of ``baseURL`` alone, and a redirect takes none to
-    /// another origin.
+    /// Names of headers that carry credentials, beside those known for it by their words (Authorization, Cookie, X-JWT,
+    /// Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). They are masked where requests are shown,
+    /// go to no other origin, and the cache stores the responses to different ones apart.
     public var sensitiveHeaders: [String] = []
+    /// Names of header fields that go to other origins too: with redirects, next pages and absolute URLs. Without them only
+    /// fields go there that say what the client is or wants (Accept, Accept-Language, User-Agent, Content-Type and so on).
+    /// Authorization, Cookie and Host cannot be named, and names in ``sensitiveHeaders`` never go along.
+    public var forwardedHeaders: [String] = []
+    /// ``forwardedHeaders``, once `Client.init` has checked them.
+    var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
     /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
     public var cookies: CookieStorage?
     /// The file of cookies that `Client.init` opens, where ``cookies`` is nil.
@@ -70,6 +76,8 @@ public struct Configuration: Sendable {
     /// of a name, that of ``catalog`` counts. The path of a file: what lies behind a URL a client loads
     /// (``Client/loadCatalog(from:)``).
     public var openAPI: String?
+    /// The folder whose files OpenAPI documents in files may refer to; nil: the document's own.
+    public var openAPIFolder: String?
     /// What ``merge(json:)`` was given as `auth` without a type, which the catalog tells.
     var schemeAuth: JSONValue?
     /// What is done about answers that are not as their endpoint describes them.

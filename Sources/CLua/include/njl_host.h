@@ -621,6 +621,8 @@ njl_text *njl_timestamp_format(njl_timestamp moment, njl_timestamp_form form, in
 
 /* Whether what goes by that name is most likely a credential. */
 bool njl_is_secret_name(njl_bytes name);
+/* A message without the secrets in it; the caller's to release. */
+njl_text *njl_redacted(njl_bytes text);
 /* A number of LogLevel; 0: the client has no log. */
 int njl_client_log_level(const njl_client *client);
 void njl_client_log(njl_client *client, int level, njl_bytes line);

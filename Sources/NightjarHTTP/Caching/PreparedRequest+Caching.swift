@@ -17,7 +17,7 @@ extension PreparedRequest {
                 }
                 let isAuthorization = name.count == 13 && ASCII.isCaseless(name, "authorization")
                 let partitions =
-                    CredentialField.isOne(name) || isSensitive(name) || isRouting(name, value)
+                    SecretNames.isSecret(field: name, value) || isSensitive(name) || isRouting(name, value)
                 guard isAuthorization ? authorization : partitions else { return }
                 found += name.lazy.map(ASCII.lowercase)
                 found.append(0)
