@@ -124,13 +124,13 @@ final class CacheDisk: Sendable {
     /// - Throws: `storage` when the system has no thread.
     func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) throws(NightjarError) -> Value? {
         guard !Fork.hasHappened(since: birth) else { return nil }
-        let isDone = Latch()
+        let isDone = OneShotEvent()
         let result = Mutex<Value?>(nil)
         do throws(ThreadFailure) {
             try submit { disk in
                 let value = work(disk)
                 result.withLock { $0 = value }
-                isDone.open()
+                isDone.signal()
             }
         } catch {
             throw error.error(.storage, "using the cache on disk")

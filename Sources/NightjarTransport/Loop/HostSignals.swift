@@ -21,9 +21,9 @@ public enum HostSignals {
             guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return }
             var before = sigaction()
             sigaction(SIGPIPE, nil, &before)
-            let done = Latch()
+            let done = OneShotEvent()
             ClientBootstrap(group: thread.loop).withConnectedSocket(ends[0]).flatMap { $0.close() }.whenComplete { _ in
-                done.open()
+                done.signal()
             }
             done.wait()
             sigaction(SIGPIPE, &before, nil)

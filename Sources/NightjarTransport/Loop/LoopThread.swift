@@ -12,7 +12,7 @@ public final class LoopThread: Sendable {
     public let loop: any EventLoop
     public let clock = LoopClock()
     private let isStopping = Atomic<Bool>(false)
-    private let hasStopped = Latch()
+    private let hasStopped = OneShotEvent()
 
     /// - Throws: `connect` with the system's error number when there is no thread or descriptor left.
     public init() throws(NightjarError) {
@@ -29,7 +29,7 @@ public final class LoopThread: Sendable {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in
                 ParkedLoops.put(loop)
-                hasStopped.open()
+                hasStopped.signal()
             }
         }
         if !loop.inEventLoop { hasStopped.wait() }

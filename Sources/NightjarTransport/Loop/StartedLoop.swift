@@ -37,7 +37,7 @@ enum StartedLoop {
     private final class Start: @unchecked Sendable {
         private var descriptors: njd_loop
         private var started: (any EventLoop)?
-        private let isReady = Latch()
+        private let isReady = OneShotEvent()
 
         init(_ descriptors: njd_loop) { self.descriptors = descriptors }
 
@@ -46,13 +46,13 @@ enum StartedLoop {
             MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { [self] loop in
                 njd_loop_created()
                 started = loop
-                isReady.open()
+                isReady.signal()
             }
         }
 
         func loop() -> any EventLoop {
             isReady.wait()
-            // Set before the latch is opened, on the only path that opens it.
+            // Set before the event is signaled, on the only path that signals it.
             return started.unsafelyUnwrapped
         }
     }
