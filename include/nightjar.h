@@ -1957,7 +1957,7 @@ NJ_API void nj_script_free(nj_script *script);
  *   `load` takes text only. Finalizers (`__gc`) are refused.
  * - Client: the script can make no client beside the one that it was given. Its calls go to the origin of the client's base URL,
  *   at or below the path of that URL (nj_script_set_path_scope), and to the origins of nj_script_allow_origin. Redirects and
- *   next pages lead to no others. TRACE, TRACK, CONNECT and the header Host are refused.
+ *   next pages lead to no others. TRACE, TRACK, CONNECT and the headers Host and X-Forwarded-Host are refused.
  * - State: the script has its own cookies and its own cache in memory, both empty at first. It neither reads nor changes those of
  *   the client. The cache takes at most a sixteenth of the memory limit, beside it.
  * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, nor the secrets in the URLs of
