@@ -93,5 +93,7 @@ extension RequestURL {
     static func valueOf(_ part: Substring) -> Substring.UTF8View { part.utf8[nameOf(part).endIndex...].dropFirst() }
 
     /// Whether the value of a query item is kept out of logs, and so out of saved positions.
-    func isSecret(_ part: Substring) -> Bool { SecretNames.isSecret(item: RequestURL.nameOf(part), sensitive: sensitive) }
+    func isSecret(_ part: Substring) -> Bool {
+        SecretNames.isSecret(item: RequestURL.nameOf(part), sensitive: sensitive)
+    }
 }
