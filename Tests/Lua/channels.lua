@@ -225,9 +225,9 @@ for seed = 1, 40 do
         sleep(random(2) / 10)
         local kind = random(4)
         if kind == 0 then
-          pcall(nightjar.timeout, random(3) / 10, function() received(left:receive()) end)
+          pcall(nightjar.timeout, random(3) / 10 + 0.01, function() received(left:receive()) end)
         elseif kind == 1 then
-          pcall(nightjar.timeout, random(3) / 10, function() received(right:receive()) end)
+          pcall(nightjar.timeout, random(3) / 10 + 0.01, function() received(right:receive()) end)
         elseif kind == 2 then
           local _, value = nightjar.select { left, right, timeout = random(3) / 10 }
           if value then received(value) end
