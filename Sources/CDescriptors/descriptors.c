@@ -2,6 +2,7 @@
 #include "include/descriptors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -25,10 +26,21 @@ static void end(int *descriptor) {
   *descriptor = -1;
 }
 
+/* Descriptors 0 to 2 may be closed. They stay so: the program would take ours for its standard streams. */
+static int above_standard(int descriptor) {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int code = errno;
+  close(descriptor);
+  errno = code;
+  return moved;
+}
+
 int njd_loop_open(njd_loop *loop) {
   *loop = none;
-  if ((loop->epoll = epoll_create1(EPOLL_CLOEXEC)) >= 0 && (loop->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0 &&
-      (loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) >= 0)
+  if ((loop->epoll = above_standard(epoll_create1(EPOLL_CLOEXEC))) >= 0 &&
+      (loop->event = above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) >= 0 &&
+      (loop->timer = above_standard(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) >= 0)
     return 0;
   int code = errno;
   njd_loop_close(loop);
@@ -73,7 +85,9 @@ int __wrap_timerfd_create(int clock, int flags) {
   return descriptor >= 0 ? descriptor : __real_timerfd_create(clock, flags | TFD_CLOEXEC);
 }
 
-int __wrap_socket(int domain, int type, int protocol) { return __real_socket(domain, type | SOCK_CLOEXEC, protocol); }
+int __wrap_socket(int domain, int type, int protocol) {
+  return above_standard(__real_socket(domain, type | SOCK_CLOEXEC, protocol));
+}
 
 int __wrap_accept(int socket, struct sockaddr *address, socklen_t *length) {
   return accept4(socket, address, length, SOCK_CLOEXEC);
