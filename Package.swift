@@ -23,10 +23,11 @@ let package = Package(
         // Never run: scripts/build-library relinks its object files into libnightjar.so (DESIGN section 2).
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
     ],
+    // Patches alone come by themselves: what is below TLS and the event loop is read before it is taken in.
     dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
+        .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.6")),
+        .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
     ],
     targets: [
         // The C ABI, the source of truth: the compiler checks every export against it.
@@ -69,7 +70,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("lua5.4")]),
         // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
         .target(
-            name: "CCommand", dependencies: ["CEditLibrary", "CLua", "CLuaLibrary"], exclude: ["programs"],
+            name: "CCommand", dependencies: ["CEditLibrary", "CLinux", "CLua", "CLuaLibrary"], exclude: ["programs"],
             linkerSettings: [.linkedLibrary("edit"), .linkedLibrary("lua5.4")]),
         // simdjson behind three C functions.
         .target(
@@ -101,10 +102,12 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        // System calls of SwiftNIO, wrapped by the link step of libnightjar.
+        .target(name: "CDescriptors"),
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CLinux", "NightjarHTTP",
+                "CDescriptors", "CLinux", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -150,7 +153,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "NightjarCommand",
-            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo"]
+            dependencies: ["CCommand", "Nightjar", "NightjarLua", "NightjarDemo", "NightjarStorage"]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
@@ -257,6 +260,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzEndpoints",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Endpoints"),
+        .executableTarget(
+            name: "FuzzRedaction",
+            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/Redaction"),
         .executableTarget(
             name: "FuzzCassette",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],

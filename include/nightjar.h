@@ -254,6 +254,15 @@ NJ_API void nj_config_free(nj_config *config);
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
+ * Limits calls to the base URL's origin to a path and the paths below it, redirects included. Paths with dot segments (also
+ * encoded, or behind an encoded slash or a backslash) are refused there with NJ_INVALID_REQUEST.
+ *
+ * @param path encoded, without a query: "/v1". NULL, the default: any path.
+ * @return NJ_INVALID_ARGUMENT if `path` is not such a path
+ */
+NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
+
+/**
  * Sent with every request that does not set the same name itself, in place of what was set before; credentials
  * (Authorization, Cookie and the like) go to the base URL's origin only.
  *
@@ -289,7 +298,8 @@ NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_
 /**
  * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop: a redirect back to a URL that was asked
  * by the same method, unless a cookie or a Retry-After makes the request another one. A Retry-After is waited for first. 0: a
- * redirect is an answer like any other. 10 by default. Credentials and cookies never go to another origin.
+ * redirect is an answer like any other. 10 by default. Only headers that are known to be safe go to another origin, see
+ * forward_headers of nj_config_merge_json.
  *
  * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
  */
@@ -346,7 +356,8 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
  */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
-/** False accepts any certificate: every connection is then open to interception. True by default. */
+/** False accepts any certificate: every connection is then open to interception. The client's log warns once, and each call's
+ * decisions say so (unverified_tls). True by default. */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file and a cache on disk. False by
@@ -354,13 +365,20 @@ NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verif
 NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
 
 /**
- * Sets what a JSON object names: the same keys as Lua's option table (base_url, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, decompress, cookies, ephemeral, proxy,
- * unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting, limit_groups,
- * endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), response_validation: what is
- * done about answers that are not as their endpoint describes them, "off", "warn" in the log, or "error"; mock, cassette,
- * network: see there). What it does not
- * name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
+ * Sets what a JSON object names: the same keys as Lua's option table (base_url, path_scope, headers, user_agent, timeout, max_body,
+ * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, forward_headers, decompress, cookies,
+ * ephemeral, proxy, unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting,
+ * limit_groups, endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), openapi_folder (the
+ * folder whose files documents may refer to; the document's own by default), response_validation: what is done about answers that
+ * are not as their endpoint describes them, "off", "warn" in the log, or "error"; mock, cassette, network: see there).
+ *
+ * `sensitive_headers` is a list of header names that hold credentials, beside those that the library knows by their words
+ * (X-JWT, Api_Key, X-Passwd and so on) and by their values (JSON Web Tokens, long random tokens). `forward_headers` is a list of
+ * header names that go to other origins too, with redirects, next pages and absolute URLs. Without it, only headers go there
+ * that say what the client is or wants: Accept, Accept-Language, Accept-Encoding, User-Agent, Content-Type, Range, conditions and
+ * the like. Authorization, Cookie and Host are NJ_INVALID_ARGUMENT in it. Another origin gets a Referer without its path and query.
+ *
+ * What the object does not name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
  *
  *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first",
  *                "login_cookies": ["session"]}}
@@ -1416,7 +1434,9 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
 NJ_API nj_catalog *nj_catalog_new(void);
 
 /**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to.
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to, which are in the document's folder or
+ * beneath. What refers to other files is left out, with a note. A client's option openapi_folder names another folder, for its
+ * option openapi and for nj_client_load_catalog.
  *
  * @param path of a file; what lies behind a URL nj_client_load_catalog loads
  * @return NULL: NJ_STORAGE for a file that cannot be read, NJ_DECODING with the place for what is no such document
@@ -1931,10 +1951,23 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Before the script is used: without io, os, debug, package and print, nor the modules of `nightjar` for files, processes and
- * standard input, and text is all that `load` takes; and where it was given a client, it can make no other, and see neither
- * its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and
- * 100 lines or 64 KiB a second since then. For scripts that you did not write, together with the limits below.
+ * Makes a sandbox of the script, for scripts that you did not write. Must be called before the script is used.
+ *
+ * - Lua: there is no io, os, debug, package and print, nor the modules of `nightjar` for files, processes and standard input.
+ *   `load` takes text only. Finalizers (`__gc`) are refused.
+ * - Client: the script can make no client beside the one that it was given. Its calls go to the origin of the client's base URL,
+ *   at or below the path of that URL (nj_script_set_path_scope), and to the origins of nj_script_allow_origin. Redirects and
+ *   next pages lead to no others. TRACE, TRACK, CONNECT and the headers Host and X-Forwarded-Host are refused.
+ * - State: the script has its own cookies and its own cache in memory, both empty at first. It neither reads nor changes those of
+ *   the client. The cache takes at most a sixteenth of the memory limit, beside it.
+ * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, nor the secrets in the URLs of
+ *   redirects, nor request headers that it has not set. A server that echoes requests in its responses can show them all the same.
+ * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can tighten what the client has and not loosen it.
+ * - Log: a script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since then.
+ *
+ * A sandboxed script ends within about a second when a limit below is reached or nj_script_interrupt is called. Its `<close>`
+ * variables and message handlers do not change that: after a stop each coroutine has 1000 instructions for its closers, and none
+ * where a function of C was interrupted. Functions that you register are yours to bound.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */
@@ -1942,9 +1975,9 @@ NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
 /* "Before it is used" below: before the first run, function or global. A script has limits unless you take them off.
  *
- * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. One call of a
- * library function in C comes to its end first, and a script can make one long: string.find and its like take
- * exponential time on patterns made for it. Where nobody may be kept waiting by that, give such scripts a process. */
+ * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. In a sandbox they also end
+ * it inside the library functions of C, whose work counts as steps. Any other script can make one such call as long as it likes:
+ * string.find and its like take exponential time on patterns made for it. */
 
 /**
  * Before it is used, of a sandboxed script: allows it calls to the origin of this URL. It may ask that of its client's base
@@ -1955,8 +1988,19 @@ NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
 
 /**
- * Before it is used: bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit. Of what
- * they let go, a sixteenth of the limit and at most 256 KiB is kept beside that, for what they ask for next.
+ * Before it is used, of a sandboxed script: limits its calls to the base URL's origin to this path and the paths below it, as
+ * nj_config_set_path_scope does for all calls of a client. The path of the base URL unless set; "/": all paths.
+ *
+ * @return NJ_INVALID_ARGUMENT if `path` is not an encoded path; what a script without sandbox or base URL was given, its first
+ *         run refuses
+ */
+NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
+
+/**
+ * Before it is used: bytes that may be allocated at a time by Lua and its JSON parser, and in a sandbox also outside of Lua for
+ * its calls: request bodies that are not sent yet, response bodies that the script has not let go of, and 8 KiB for each call.
+ * 256 MiB unless set; 0: no limit. Of what they let go, a sixteenth of the limit and at most 256 KiB is kept beside that, for
+ * what they ask for next.
  */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 

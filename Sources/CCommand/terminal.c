@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "../CLinux/linux.h"
 #include "CCommand.h"
 #include "njc.h"
 
@@ -141,10 +142,15 @@ static int write_private(lua_State *L) {
   bool appends = lua_toboolean(L, 3), is_written = false;
   const char *name = appends ? path : lua_pushfstring(L, "%s.new", path);
   make_folders(path);
-  int mode = appends ? O_APPEND : O_TRUNC;
-  int descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0600);
+  /* What was left of a process that was killed, or was put there by another user. */
+  if (!appends) unlink(name);
+  struct stat status;
+  int descriptor = clinux_open_private(name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_EXCL), &status);
+  const char *refusal = descriptor == CLINUX_NO_FILE  ? "it is not a file"
+                        : descriptor == CLINUX_FOREIGN    ? "it belongs to another user"
+                        : descriptor == CLINUX_MANY_NAMES ? "it has several names"
+                                                          : NULL;
   if (descriptor >= 0) {
-    fchmod(descriptor, 0600);
     is_written = write_whole(descriptor, text, length);
     if (close(descriptor) != 0) is_written = false;
     if (is_written && !appends) is_written = rename(name, path) == 0;
@@ -156,8 +162,30 @@ static int write_private(lua_State *L) {
   int code = errno;
   if (descriptor >= 0 && !appends) unlink(name);
   lua_pushnil(L);
-  lua_pushfstring(L, "%s cannot be written: %s", path, strerror(code));
+  lua_pushfstring(L, "%s cannot be written: %s", path, refusal != NULL ? refusal : strerror(code));
   return 2;
+}
+
+static int close_private(lua_State *L) {
+  luaL_Stream *stream = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+  return luaL_fileresult(L, fclose(stream->f) == 0, NULL);
+}
+
+/* terminal.open_private(path) -> a file to be read, or nil: there is none of this user alone */
+static int open_private(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  luaL_Stream *stream = lua_newuserdatauv(L, sizeof *stream, 0);
+  stream->closef = NULL;
+  luaL_setmetatable(L, LUA_FILEHANDLE);
+  struct stat status;
+  int descriptor = clinux_open_private(path, O_RDONLY, &status);
+  stream->f = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+  if (stream->f == NULL) {
+    if (descriptor >= 0) close(descriptor);
+    return 0;
+  }
+  stream->closef = close_private;
+  return 1;
 }
 
 /* terminal.columns(text) -> how many columns the text, which is UTF-8, takes; what is not counts one for each byte */
@@ -208,7 +236,7 @@ int njc_open_terminal(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"is_terminal", is_terminal}, {"is_readable", is_readable}, {"width", width}, {"columns", columns},
       {"read_line", read_line},     {"now", now},                 {"draw", draw},   {"trace", trace},
-      {"write_private", write_private}, {"make_folders", make_folders_above},
+      {"write_private", write_private}, {"open_private", open_private}, {"make_folders", make_folders_above},
       {"unfinished", unfinished}, {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;

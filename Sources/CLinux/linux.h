@@ -14,6 +14,9 @@
 #include <sys/eventfd.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* For the tests: what a child is left. GNU's, from glibc 2.29 and 2.34; `actions` is a posix_spawn_file_actions_t, whose header
  * brings types that are Glibc's module's. */
@@ -25,6 +28,57 @@ extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}
+
+/* Why a file that is to hold secrets is refused. */
+enum clinux_private {
+  CLINUX_NO_FILE = -2,     /* a folder, a pipe, a device, or a symbolic link */
+  CLINUX_FOREIGN = -3,     /* it belongs to another user */
+  CLINUX_SHARED = -4,      /* other users may read or write it */
+  CLINUX_MANY_NAMES = -5   /* it has other names too: somebody linked it here */
+};
+
+/* Whether a file that is there may hold this user's secrets; 0, or why not. */
+static inline int clinux_check_private(const struct stat *status) {
+  if (!S_ISREG(status->st_mode)) return CLINUX_NO_FILE;
+  if (status->st_uid != geteuid()) return CLINUX_FOREIGN;
+  if ((status->st_mode & 077) != 0) return CLINUX_SHARED;
+  return 0;
+}
+
+/* Opens a file that holds secrets, or makes it (O_CREAT), for its owner alone. It follows no symbolic link, does not wait for the
+ * other end of a pipe, and takes neither a file of another user nor, to be written, one with several names. A file of this user
+ * that others may open is refused where it is read, and taken from them where it is written. O_TRUNC is done after all checks.
+ * Returns a descriptor; -1 with errno; or a number of clinux_private, with `*status` as the file has it. */
+static inline int clinux_open_private(const char *path, int flags, struct stat *status) {
+  int descriptor = open(path, (flags & ~O_TRUNC) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+  int refusal = -1;
+  if (descriptor < 0) {
+    int code = errno;
+    /* FreeBSD has EMLINK for a link, and a pipe without a reader is ENXIO. */
+    bool is_there = (code == ELOOP || code == ENXIO || code == EMLINK) && lstat(path, status) == 0;
+    errno = code;
+    return is_there ? CLINUX_NO_FILE : -1;
+  }
+  bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (fstat(descriptor, status) != 0) goto refuse;
+  refusal = clinux_check_private(status);
+  if (writes && (refusal == 0 || refusal == CLINUX_SHARED)) {
+    if (status->st_nlink > 1) {
+      refusal = CLINUX_MANY_NAMES;
+      goto refuse;
+    }
+    refusal = -1;
+    if ((status->st_mode & 0777) != 0600 && fchmod(descriptor, 0600) != 0) goto refuse;
+    if ((flags & O_TRUNC) != 0 && ftruncate(descriptor, 0) != 0) goto refuse;
+    refusal = 0;
+  }
+  if (refusal == 0) return descriptor;
+refuse:;
+  int code = errno;
+  close(descriptor);
+  errno = code;
+  return refusal;
 }
 
 /* How much later than asked the system may wake this thread, in nanoseconds; it is 50,000 by default. prctl is variadic. */

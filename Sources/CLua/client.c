@@ -211,6 +211,7 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
   client *self = check_client(L);
   njl_host *host = self->host;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_make_room(L);
   njl_wait *wait = njl_reply_push(L, host);
   int reply = lua_gettop(L);
   if (request->is_streamed) {

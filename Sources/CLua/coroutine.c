@@ -8,11 +8,12 @@
 #include "njl.h"
 
 int njl_close_coroutine(njl_host *host, lua_State *co) {
+  if (njl_is_abandoned(co)) return LUA_OK;
   lua_State *outer = host->running;
   bool outer_yields = host->yields;
   host->running = co;
   host->yields = false;
-  if (atomic_load(&host->is_stopped)) njl_arm_stopped(co);
+  if (atomic_load(&host->is_stopped)) njl_arm_stopped(host, co);
   else if (host->is_session) njl_disarm(co);
   njl_enter(host);
   int status = lua_resetthread(co);
@@ -122,6 +123,7 @@ static int go(lua_State *L, int arguments, lua_KContext context) {
     host->running = outer;
     host->yields = outer_yields;
     succeeded = status == LUA_OK || status == LUA_YIELD;
+    if (!succeeded && atomic_load(&host->is_stopped)) njl_abandon(co);
     if (status == LUA_YIELD && yields && results == 1 && njl_is_token(co, -1)) {
       lua_settop(L, 1);
       push_guard(L, host);
@@ -190,6 +192,11 @@ static int co_close(lua_State *L) {
   lua_State *co = lua_tothread(L, 1);
   if (!can_be_closed(L, co)) return luaL_error(L, "cannot close a running coroutine");
   if (njl_is_waiting(co)) return luaL_error(L, WAITS "closed; cancel its task");
+  if (njl_is_abandoned(co)) {
+    lua_pushboolean(L, false);
+    lua_pushliteral(L, "the coroutine was ended by a limit or an interrupt");
+    return 2;
+  }
   njl_host *host = njl_host_of(L);
   check_depth(L, host);
   bool succeeded = njl_close_coroutine(host, co) == LUA_OK;

@@ -34,6 +34,20 @@ int njl_is_secret(lua_State *L) {
   return 1;
 }
 
+/* redact(text) -> the text without the secrets in it: those of URLs, JSON and assignments, and tokens */
+int njl_redact(lua_State *L) {
+  njl_bytes text;
+  text.data = luaL_checklstring(L, 1, &text.length);
+  njl_loan *loan = njl_loan_push(L);
+  loan->text = njl_redacted(text);
+  njl_bytes bytes = njl_text_bytes(loan->text);
+  lua_pushlstring(L, bytes.data, bytes.length);
+  njl_text *shown = loan->text;
+  loan->text = NULL;
+  njl_text_release(shown);
+  return 1;
+}
+
 int njl_open_env(lua_State *L) {
   static const luaL_Reg functions[] = {{"get", get}, {"names", names}, {"is_secret", njl_is_secret}, {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);

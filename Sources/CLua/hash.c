@@ -62,6 +62,12 @@ static running *push_running(lua_State *L, njl_hash_function function, const njl
   return new;
 }
 
+/* A step is what takes as long as an instruction. */
+static void add(lua_State *L, running *running, njl_bytes bytes) {
+  njl_spend(L, njl_host_open(L), bytes.length / 8);
+  njl_hash_update(running->hash, bytes);
+}
+
 static void release(lua_State *L, running *running) {
   if (running->hash == NULL) return;
   njl_hash *hash = running->hash;
@@ -84,7 +90,7 @@ static int digest(lua_State *L) {
   njl_bytes bytes = check_bytes(L, 1);
   int form = check_form(L, 2);
   running *running = push_running(L, (njl_hash_function)lua_tointeger(L, lua_upvalueindex(1)), NULL);
-  njl_hash_update(running->hash, bytes);
+  add(L, running, bytes);
   return finish(L, running, form);
 }
 
@@ -94,7 +100,7 @@ static int hmac(lua_State *L) {
   njl_bytes key = check_bytes(L, 2), bytes = check_bytes(L, 3);
   int form = check_form(L, 4);
   running *running = push_running(L, (njl_hash_function)function, &key);
-  njl_hash_update(running->hash, bytes);
+  add(L, running, bytes);
   return finish(L, running, form);
 }
 
@@ -119,7 +125,7 @@ static running *check_running(lua_State *L) {
 /* hash:update(bytes) -> hash */
 static int update(lua_State *L) {
   running *running = check_running(L);
-  njl_hash_update(running->hash, check_bytes(L, 2));
+  add(L, running, check_bytes(L, 2));
   lua_settop(L, 1);
   return 1;
 }

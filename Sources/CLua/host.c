@@ -326,6 +326,12 @@ static void close_thread(lua_State *L, njl_task *task) {
   take_results(L, task, task->status != LUA_OK && lua_gettop(task->thread) > 0 ? 1 : 0);
 }
 
+/* The coroutine of a task that died while the host was stopped stays as it is. */
+static void abandon_thread(lua_State *L, njl_task *task) {
+  njl_abandon(task->thread);
+  take_results(L, task, lua_gettop(task->thread) > 0 ? 1 : 0);
+}
+
 /* --- Running --- */
 
 /* Of tracebacks, in bytes: that of a task, which Lua shortens to 22 lines, with those of the tasks that it asked. */
@@ -403,6 +409,7 @@ static void resume(lua_State *L, njl_task *task) {
   if (status == LUA_YIELD) {
     bool waits = count == 1 && njl_is_token(thread, -1);
     if (!waits) {
+      if (atomic_load(&host->is_stopped)) keep_traceback(L, task); /* It was ended there. */
       lua_pop(thread, count);
       if (lua_checkstack(thread, 1)) njl_push_token(thread);
     }
@@ -415,7 +422,8 @@ static void resume(lua_State *L, njl_task *task) {
     take_results(L, task, count);
   } else {
     keep_traceback(L, task);
-    close_thread(L, task);
+    if (atomic_load(&host->is_stopped)) abandon_thread(L, task);
+    else close_thread(L, task);
     if (task->status == LUA_OK) task->status = status;
     if (task->is_cancelled) task->status = NJL_WAS_CANCELLED;
   }

@@ -46,6 +46,7 @@ typedef struct writer {
   const char *what;
   int mark; /* the slot of nightjar.array's mark */
   int null; /* the slot of nightjar.null */
+  uint64_t values; /* written */
 } writer;
 
 static const char scratch_key = 0;
@@ -422,9 +423,13 @@ const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_s
   njl_json_push_null(L);
   w.null = lua_gettop(L);
 
+  /* A table may come again in each of many tables, and so on: the text of a few can have no end. */
+  enum { OFTEN = 256 };
+  njl_host *host = njl_host_open(L);
   lua_pushvalue(L, index);
   put_value(&w);
   while (depth(&w) > 0) {
+    if (++w.values % OFTEN == 0) njl_spend(L, host, OFTEN);
     frame *innermost = &frames(&w)[depth(&w) - 1];
     if (next_value(&w, innermost)) put_value(&w);
     else end_table(&w, innermost);

@@ -42,10 +42,12 @@
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   session.c    a program that people talk to, and what Ctrl-C ends there
- *   script.c     states with limits, run from Swift; interpreter.c is what the command runs in them, and
+ *   script.c     states with limits, run from Swift; memory.c counts their memory, stopping.c ends their runs;
+ *   interpreter.c is what the command runs in them, and
  *   sigint.c     what Ctrl-C does there
  *   function.c   functions of the host program
- *   sandbox.c    the libraries of scripts that the host did not write
+ *   sandbox.c    the libraries of scripts that the host did not write, with bounded functions:
+ *   bounded.c    the base and utf8 libraries, bounded_table.c and bounded_string.c; pattern.c matches patterns
  *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
  *   natives.c    what they all have of C
  *   base64.c     nightjar.base64
@@ -177,6 +179,8 @@ struct njl_host {
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
   uint64_t burst, longest_burst;            /* likewise, since something was last waited for */
+  uint64_t unchecked;       /* steps of C functions that are not among them yet */
+  uint64_t closing;         /* instructions that closers were given since the host was stopped */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
   bool is_session;          /* session.c */
@@ -525,20 +529,29 @@ int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progre
 int njl_ask_retry(lua_State *L, njl_reply *reply);    /* likewise */
 void njl_push_copy(lua_State *L, int table);
 
-/* script.c */
-/* Raises the reason why the host was stopped, and again at each further instruction of this coroutine. */
+/* stopping.c */
+/* Ends what runs in `L`, for the reason why the host was stopped: by a yield or by an error, and again at each further
+ * instruction of this coroutine. It returns in a hook alone. */
 int njl_raise_stopped(lua_State *L, njl_host *host);
-/* What it still runs, its closers, raises that in a while. */
-void njl_arm_stopped(lua_State *L);
-void njl_disarm(lua_State *L); /* What it still runs, its closers, runs on. */
+/* The closers that `L` still runs are ended after a while. */
+void njl_arm_stopped(njl_host *host, lua_State *L);
+void njl_disarm(lua_State *L); /* The closers that it still runs are not ended. */
+/* Marks a coroutine that died while the host was stopped: its closers never run, for hooks may be off in it. */
+void njl_abandon(lua_State *L);
+bool njl_is_abandoned(lua_State *L);
+/* Counts the work of a C function as so many instructions. Ends what runs if a limit is exceeded or the host is stopped. */
+void njl_spend(lua_State *L, njl_host *host, uint64_t steps);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
 void njl_script_wake(njl_script *script);                  /* any thread */
 
+/* memory.c */
 /* Memory that is not Lua's but a script's doing. False: that would be beyond the limit. */
 bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
 size_t njl_memory_left(lua_State *L); /* SIZE_MAX: there is no limit */
+/* Collects what nobody holds where much is in use outside of Lua, which the collector does not see. */
+void njl_make_room(lua_State *L);
 
 /* session.c */
 /* Whether what runs is to end: the host is stopped, or Ctrl-C was typed. */
@@ -602,7 +615,38 @@ void njl_open_exit(lua_State *L);
 void njl_open_require(lua_State *L);
 
 /* sandbox.c */
-void njl_open_sandbox(lua_State *L);
+void njl_open_sandbox(lua_State *L, njl_host *host);
+
+/* bounded.c. Functions of the standard libraries in whose work limits and interrupts are looked at. */
+void njl_bound_base(lua_State *L, njl_host *host);
+void njl_bound_strings(lua_State *L, njl_host *host); /* bounded_string.c */
+void njl_bound_tables(lua_State *L, njl_host *host);  /* bounded_table.c */
+/* Replaces the function `name` of the table on top by `function`, whose upvalues are the host and the function that it
+ * replaces. */
+void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction function);
+/* Calls the function that was replaced, in the place of the running one. It must have no upvalues. */
+int njl_call_replaced(lua_State *L);
+
+/* pattern.c. Patterns of Lua, where each step counts against the limits. */
+enum { NJL_MOST_CAPTURES = 32 };
+typedef struct njl_matcher {
+  lua_State *L;
+  njl_host *host;
+  const char *text, *text_end, *pattern_end;
+  int depth;      /* of match within itself */
+  uint32_t steps; /* that are not counted yet */
+  int count;      /* of captures */
+  struct {
+    const char *start;
+    ptrdiff_t length; /* or one of pattern.c's marks */
+  } captures[NJL_MOST_CAPTURES];
+} njl_matcher;
+void njl_matcher_init(njl_matcher *matcher, lua_State *L, njl_host *host, njl_bytes text, njl_bytes pattern);
+/* Where the match that begins at `start` ends; NULL: there is none. Raises what is wrong with the pattern. */
+const char *njl_match(njl_matcher *matcher, const char *start, const char *pattern);
+/* Pushes the captures; the whole match where there are none and it is given. */
+int njl_push_captures(njl_matcher *matcher, const char *start, const char *end);
+void njl_push_capture(njl_matcher *matcher, int index, const char *start, const char *end);
 
 /* modules.c */
 void njl_open_modules(lua_State *L);    /* of the table on top, that require "nightjar" returns */
@@ -620,6 +664,7 @@ int njl_json_pointer(lua_State *L);
 
 /* environment.c */
 int njl_is_secret(lua_State *L); /* lua_CFunction */
+int njl_redact(lua_State *L);    /* lua_CFunction */
 
 /* What opens the modules, see modules.c. */
 int njl_open_base64(lua_State *L);

@@ -85,6 +85,7 @@ int njl_curl(lua_State *L) {
       }
     }
   }
+  if (njl_host_open(L)->is_sandboxed) return push_text(L, reply->wait.call, NJL_CURL_OF_SANDBOX);
   return push_text(L, reply->wait.call, shows_secrets ? NJL_CURL_WITH_SECRETS : NJL_CURL);
 }
 
@@ -207,7 +208,8 @@ static int headers_index(lua_State *L) {
   const char *name = lua_tolstring(L, 2, &length);
   int found = 0;
   njl_pair field;
-  for (size_t index = 0; njl_outcome_header(outcome, index, &field); index++) {
+  bool is_sandboxed = njl_host_open(L)->is_sandboxed;
+  for (size_t index = 0; njl_outcome_header(outcome, is_sandboxed, index, &field); index++) {
     if (!is_named(&field.name, name, length)) continue;
     if (found > 0 && is_named(&field.name, "set-cookie", 10)) break;
     if (found > 0) lua_pushliteral(L, ", ");
@@ -223,7 +225,7 @@ static int headers_next(lua_State *L) {
   njl_outcome *outcome = check_headers(L, &response);
   lua_Integer index = lua_tointeger(L, lua_upvalueindex(1));
   njl_pair field;
-  if (!njl_outcome_header(outcome, (size_t)index, &field)) return 0;
+  if (!njl_outcome_header(outcome, njl_host_open(L)->is_sandboxed, (size_t)index, &field)) return 0;
   lua_pushinteger(L, index + 1);
   lua_replace(L, lua_upvalueindex(1));
   luaL_Buffer name;
@@ -246,7 +248,7 @@ static int headers_pairs(lua_State *L) {
 static int headers_length(lua_State *L) {
   njl_response response;
   njl_outcome *outcome = check_headers(L, &response);
-  lua_pushinteger(L, (lua_Integer)njl_outcome_header_count(outcome));
+  lua_pushinteger(L, (lua_Integer)njl_outcome_header_count(outcome, njl_host_open(L)->is_sandboxed));
   return 1;
 }
 

@@ -2,7 +2,7 @@
  * machinery of Lua itself. */
 #include "njl.h"
 
-/* A finalizer runs outside of every hook, so a loop in one could not be stopped. */
+/* Hooks are off in finalizers, so a loop in one could not be stopped. */
 static int set_metatable(lua_State *L) {
   if (lua_istable(L, 2)) {
     lua_pushliteral(L, "__gc");
@@ -12,21 +12,6 @@ static int set_metatable(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
-/* load(chunk, name, mode, env) for text alone: bytecode can be forged to break the interpreter. */
-static int load_chunk(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  int arguments = lua_gettop(L) - 1;
-  if (arguments < 3) {
-    lua_settop(L, 4);
-    arguments = 3;
-  }
-  lua_pushliteral(L, "t");
-  lua_replace(L, 4);
-  lua_call(L, arguments, LUA_MULTRET);
   return lua_gettop(L);
 }
 
@@ -44,7 +29,7 @@ static void wrap(lua_State *L, const char *name, lua_CFunction function) {
   lua_setglobal(L, name);
 }
 
-void njl_open_sandbox(lua_State *L) {
+void njl_open_sandbox(lua_State *L, njl_host *host) {
   static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},          {LUA_COLIBNAME, luaopen_coroutine},
                                        {LUA_TABLIBNAME, luaopen_table},    {LUA_STRLIBNAME, luaopen_string},
                                        {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8},
@@ -59,11 +44,13 @@ void njl_open_sandbox(lua_State *L) {
     lua_setglobal(L, *name);
   }
   wrap(L, "setmetatable", set_metatable);
-  wrap(L, "load", load_chunk);
   lua_pushcfunction(L, require);
   lua_setglobal(L, "require");
   lua_getglobal(L, LUA_STRLIBNAME);
   lua_pushnil(L);
   lua_setfield(L, -2, "dump");
   lua_pop(L, 1);
+  njl_bound_base(L, host);
+  njl_bound_strings(L, host);
+  njl_bound_tables(L, host);
 }

@@ -1,139 +1,8 @@
-/* script.c - Lua states of our own: their memory, their limits, and running chunks in them. */
+/* script.c - Lua states of our own: making them, and running chunks in them. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "njl.h"
-
-struct njl_script {
-  lua_State *L;
-  njl_host *host;
-  njl_script_options options;
-  njl_blocks blocks;    /* no longer in use */
-  size_t memory;        /* in use */
-  uint64_t allocations; /* made */
-  bool has_arguments;   /* the table `arg` was set */
-  int exit_status;      /* of the program that ran last */
-  njl_warnings warnings;
-};
-
-/* Instructions between two looks at the limits. */
-enum { HOOK_STEP = 1000 };
-
-static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
-
-/* --- Memory --- */
-
-static bool has_room(const njl_script *script, size_t bytes) {
-  size_t limit = script->options.memory;
-  if (limit != 0 && bytes > (limit > script->memory ? limit - script->memory : 0)) return false;
-  const njl_script_options *options = &script->options;
-  if (options->allocations == 0 || script->allocations <= options->allocations) return true;
-  return options->failures != 0 && script->allocations - options->allocations > options->failures;
-}
-
-/* Bytes, kept beside those in use: about what a young collection frees, and little beside a limit. */
-static size_t most_kept(size_t limit) {
-  enum { MOST = 256 * 1024 };
-  return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
-}
-
-/* Beyond the limit, for finalizers alone: one that finds no memory for its call is not called again, and what it would have
- * let go, a call or a response, would stay for ever. Theirs need a few hundred bytes. */
-static bool has_reserve(const njl_script *script, size_t bytes) {
-  enum { RESERVE = 64 * 1024 };
-  size_t limit = script->options.memory != 0 ? script->options.memory : SIZE_MAX - RESERVE;
-  return script->L != NULL && njl_is_finalizing(script->L) && bytes <= RESERVE &&
-         script->memory <= limit + RESERVE - bytes;
-}
-
-static void *allocate(void *context, void *block, size_t old_size, size_t size) {
-  njl_script *script = context;
-  if (block == NULL) old_size = 0; /* It is then the kind of the new object. */
-  if (size > old_size) { /* Lua relies on shrinking to succeed. */
-    script->allocations++;
-    if (!has_room(script, size - old_size) && !has_reserve(script, size - old_size)) return NULL;
-  }
-  void *moved = njl_blocks_resize(&script->blocks, block, old_size, size);
-  if (moved == NULL && size > 0) return size <= old_size ? block : NULL;
-  script->memory += size - old_size;
-  return moved;
-}
-
-/* NULL: it is not a state of ours, or has no limit. */
-static njl_script *limited(lua_State *L) {
-  void *context;
-  if (lua_getallocf(L, &context) != allocate) return NULL;
-  njl_script *script = context;
-  return script->options.memory != 0 ? script : NULL;
-}
-
-bool njl_limits_memory(lua_State *L) { return limited(L) != NULL; }
-
-bool njl_charge_memory(lua_State *L, size_t bytes) {
-  njl_script *script = limited(L);
-  if (script == NULL) return true;
-  size_t limit = script->options.memory;
-  if (bytes > (limit > script->memory ? limit - script->memory : 0)) return false;
-  script->memory += bytes;
-  return true;
-}
-
-void njl_discharge_memory(lua_State *L, size_t bytes) {
-  njl_script *script = limited(L);
-  if (script != NULL) script->memory -= bytes;
-}
-
-size_t njl_memory_left(lua_State *L) {
-  const njl_script *script = limited(L);
-  if (script == NULL) return SIZE_MAX;
-  size_t limit = script->options.memory;
-  return limit > script->memory ? limit - script->memory : 0;
-}
-
-/* --- Limits --- */
-
-/* It does not yield: between two waits a script is alone, and may rely on that. */
-static void hook(lua_State *L, lua_Debug *record) {
-  (void)record;
-  njl_script *script = script_of(L);
-  njl_host *host = script->host;
-  njl_charge(host, (uint64_t)lua_gethookcount(L));
-  bool was_taken = njl_take_interrupt(host, true);
-  if (njl_is_stopped(host)) {
-    njl_raise_stopped(L, host);
-  } else if (was_taken && host->was_interrupted && !host->attends) {
-    host->was_interrupted = false; /* The program computes and does not ask: it is told by this error. */
-    lua_sethook(L, NULL, 0, 0);
-    luaL_error(L, "interrupted");
-  } else if (lua_gethookcount(L) != HOOK_STEP) {
-    if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
-    else lua_sethook(L, NULL, 0, 0);
-  }
-}
-
-/* So pcall cannot absorb it: the coroutines below raise at their next step or when one they resumed comes back. */
-int njl_raise_stopped(lua_State *L, njl_host *host) {
-  lua_sethook(L, hook, LUA_MASKCOUNT, 1);
-  return luaL_error(L, "%s", atomic_load(&host->stop_reason));
-}
-
-void njl_arm_stopped(lua_State *L) { lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP); }
-
-void njl_disarm(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
-
-void njl_script_wake(njl_script *script) { njl_engine_wake(script->host->engine); }
-
-void njl_script_interrupt(njl_script *script) {
-  njl_stop(script->host, "interrupted");
-  njl_engine_wake(script->host->engine);
-}
-
-void njl_script_interrupt_from_signal(njl_script *script) {
-  if (script->host->is_session) atomic_store(&script->host->is_interrupted, true);
-  else njl_stop(script->host, "interrupted");
-  lua_State *running = script->host->running;
-  if (running != NULL) lua_sethook(running, hook, LUA_MASKCOUNT, 1);
-}
+#include "state.h"
 
 /* --- Making --- */
 
@@ -144,15 +13,14 @@ static void open_library(lua_State *L, const char *name, lua_CFunction open) {
 
 static int open_state(lua_State *L) {
   njl_script *script = lua_touserdata(L, 1);
-  if (script->options.is_sandboxed) {
-    njl_open_sandbox(L);
-  } else {
+  if (!script->options.is_sandboxed) {
     luaL_openlibs(L);
     /* As lua does: an answer that a script reads and forgets is collected while it is still in the processor's cache. */
     lua_gc(L, LUA_GCGEN, 0, 0);
   }
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;
+  if (script->options.is_sandboxed) njl_open_sandbox(L, script->host);
   njl_open_coroutine(L); /* Limits and interrupts look at each resume. */
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
@@ -171,16 +39,16 @@ njl_script *njl_script_new(const njl_script_options *options) {
   njl_script *script = calloc(1, sizeof *script);
   if (script == NULL) return NULL;
   script->options = *options;
-  script->blocks.most = most_kept(options->memory);
+  script->blocks.most = njl_most_kept(options->memory);
   if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
-  script->L = lua_newstate(allocate, script);
+  if (njl_open_budget(script)) script->L = lua_newstate(njl_allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;
     if (options->warns) lua_setwarnf(script->L, njl_warn, &script->warnings);
     lua_pushcfunction(script->L, open_state);
     lua_pushlightuserdata(script->L, script);
     if (lua_pcall(script->L, 1, 0, 0) == LUA_OK) {
-      if (script->options.is_interruptible) lua_sethook(script->L, hook, LUA_MASKCOUNT, HOOK_STEP);
+      njl_watch(script, script->L);
       return script;
     }
   }
@@ -192,6 +60,7 @@ void njl_script_free(njl_script *script) {
   if (script == NULL) return;
   if (script->L != NULL) lua_close(script->L);
   njl_blocks_free(&script->blocks);
+  njl_budget_release(script->budget);
   free(script);
 }
 
@@ -274,6 +143,7 @@ static int run(lua_State *L) {
   njl_host *host = script->host;
   atomic_store(&host->is_stopped, false);
   host->instructions = 0;
+  host->closing = host->unchecked = 0;
   host->most_instructions = script->options.instructions;
   host->burst = 0;
   host->longest_burst = script->options.burst;

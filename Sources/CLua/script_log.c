@@ -70,5 +70,7 @@ int njl_open_log(lua_State *L) {
   lua_setfield(L, 1, "level");
   lua_pushcfunction(L, njl_is_secret);
   lua_setfield(L, 1, "is_secret");
+  lua_pushcfunction(L, njl_redact);
+  lua_setfield(L, 1, "redact");
   return 0;
 }

@@ -259,6 +259,8 @@ int njl_open_session(lua_State *L) {
                                        {"background", background},
                                        {"is_background", is_background},
                                        {"cancel_background", cancel_background},
+                                       {"is_secret", njl_is_secret},
+                                       {"redact", njl_redact},
                                        {NULL, NULL}};
   luaL_newlibtable(L, functions);
   njl_add_functions(L, -1, functions);

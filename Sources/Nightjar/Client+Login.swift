@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 import Synchronization
 
 /// The login of a client whose ``Configuration/auth`` is one.

@@ -19,19 +19,26 @@ public final class Client: Sendable {
     /// Those that change while it lives.
     let logins: [Login]
     /// The origin that the client's token goes to; nil: it has none.
-    private let loginOrigin: Origin?
-    private let timeouts: Timeouts
-    private let maximumBody: Int
-    private let decompresses: Bool
+    let loginOrigin: Origin?
+    let timeouts: Timeouts
+    let maximumBody: Int
+    let decompresses: Bool
     let coalesces: Bool
     private let limitGroups: [String]
-    private let retry: RetrySettings
+    let retry: RetrySettings
     let respectsRetryAfter: Bool
-    private let hooks: CallHooks?
+    let hooks: CallHooks?
+    /// Where its calls may go; nil: anywhere.
+    let scope: Confinement?
+    let pathScope: PathScope?
+    /// What the calls of a sandboxed script cannot loosen.
+    let bounds: CallBounds
     let auth: Authentication?
     let responseValidation: ResponseValidation
     /// The endpoints that it knows; nil: it was given none.
     public let catalog: Catalog?
+    /// The folder whose files documents may refer to; nil: their own.
+    let openAPIFolder: String?
     let birth = Fork.generation
     /// What answers in place of servers; nil: they do.
     public let mock: Mock?
@@ -62,6 +69,7 @@ public final class Client: Sendable {
     ) throws(NightjarError) {
         var configuration = try configuration.knowingItsEndpoints().knowingItsProviders().knowingItsSecrets
         catalog = configuration.catalog
+        openAPIFolder = configuration.openAPIFolder
         responseValidation = configuration.responseValidation
         attachedKey = configuration.attachedKey
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
@@ -88,6 +96,10 @@ public final class Client: Sendable {
         configuration.freshAnswers = configuration.makeFreshAnswers()
         fresh = configuration.freshAnswers
         hooks = configuration.hooks
+        let pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
+        self.pathScope = pathScope
+        scope = try configuration.confinement(pathScope, base)
+        bounds = CallBounds(configuration)
         auth = configuration.auth
         mock = configuration.mock
         let cassette = try configuration.openCassette()
@@ -146,7 +158,7 @@ public final class Client: Sendable {
     package func start(
         _ known: RepeatedRequests.Call, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
-        try start(makeTask(known.prepared, known.options, on: queue, handlers))
+        try start(try makeTask(known.prepared, known.options, on: queue, handlers))
     }
 
     /// - Parameter made: a task, and its answer where that is at hand.
@@ -195,21 +207,23 @@ public final class Client: Sendable {
             throw unknown(group: group)
         }
         let (prepared, options) = try planted == nil ? made(of: request) : made(of: request, planting: planted)
-        return makeTask(prepared, options, on: queue, handlers)
+        return try makeTask(prepared, options, on: queue, handlers)
     }
 
     private func makeTask(
         _ prepared: PreparedRequest, _ options: CallOptions, on queue: CompletionQueue?,
         _ handlers: consuming TaskHandlers
-    ) -> (ClientTask, Response?) {
+    ) throws(NightjarError) -> (ClientTask, Response?) {
+        let hold = try hold(prepared, options, isStreamed: handlers.body != nil)
         let answer = queue == nil ? nil : freshAnswer(prepared, options, handlers)
-        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop), answer)
+        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, hold: hold), answer)
     }
 
     private func freshAnswer(
         _ prepared: PreparedRequest, _ options: CallOptions, _ handlers: borrowing TaskHandlers
     ) -> Response? {
-        guard let fresh, options.cache != nil, prepared.method == .get, options.hasNoSay, handlers.isForWholeAnswers
+        guard let fresh, options.cache != nil, options.chain == nil, prepared.method == .get, options.hasNoSay,
+            handlers.isForWholeAnswers
         else { return nil }
         return fresh.find(prepared, fresh.options(of: options), maximumBody: options.maximumBody)
     }
@@ -249,25 +263,6 @@ public final class Client: Sendable {
         return nil
     }
 
-    /// - Parameter login: the number of that whose token goes along, where the client has it and the request wants it.
-    private func options(
-        of request: borrowing Request, planting planted: PlantedAnswer?, login: Int?
-    ) -> CallOptions {
-        CallOptions(
-            timeouts: request.timeouts.filled(from: timeouts),
-            maximumBody: min(request.maximumBody ?? maximumBody, Configuration.largestBody),
-            expectedStatuses: request.expectedStatuses, schema: request.schema, contract: request.contract,
-            isIdempotent: request.isIdempotent, redirect: request.redirect, retry: request.retry?.applied(to: retry),
-            respectsRetryAfter: request.respectsRetryAfter ?? respectsRetryAfter,
-            decompresses: request.decompresses ?? decompresses,
-            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
-            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
-            limitGroup: request.limitGroup,
-            login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
-                ? login : nil,
-            hooks: hooks, allowedOrigins: request.allowedOrigins)
-    }
-
     /// That of the base URL.
     package var baseOrigin: Origin? { template.base?.origin }
 
@@ -288,7 +283,8 @@ public final class Client: Sendable {
             return try prepare(keyed, choice, idle: idle)
         }
         let prepared = try prepare(request, request.usesAuth ? template : anonymousTemplate, idle: idle)
-        try request.allowedOrigins?.check(prepared.origin)
+        try (request.confinement ?? scope)?.check(request)
+        if let refusal = (request.confinement ?? scope)?.refusal(of: prepared.url) { throw refusal }
         guard request.usesAuth else { return prepared }
         guard attachedKey != nil || choice != nil, prepared.origin == template.base?.origin else { return prepared }
         if let attachedKey { return try attachedKey.attached(to: prepared) }

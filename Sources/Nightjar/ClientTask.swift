@@ -63,6 +63,8 @@ public final class ClientTask: @unchecked Sendable {
     let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
+    /// Counts what is held for it, where somebody does.
+    package let hold: MemoryHold?
     private let client: ClientLoop
 
     /// The call on the loop while it lasts; touched there only.
@@ -81,8 +83,9 @@ public final class ClientTask: @unchecked Sendable {
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
-        queue: CompletionQueue?, client: ClientLoop
+        queue: CompletionQueue?, client: ClientLoop, hold: MemoryHold? = nil
     ) {
+        self.hold = hold
         self.request = request
         self.options = options
         self.handlers = handlers
@@ -95,7 +98,10 @@ public final class ClientTask: @unchecked Sendable {
 
     /// What ``TaskHandlers/head`` brings, as a response without its body.
     public func response(_ head: ResponseHead) -> Response {
-        Response(head: head, body: ByteBuffer(), url: url, sent: request)
+        Response(
+            head: head, body: ByteBuffer(), trailers: Headers(), url: url, attempts: 1, timing: Timing(),
+            source: .network,
+            redirects: [], decisions: [], sent: request, hold: hold)
     }
 
     /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
@@ -259,7 +265,9 @@ final class CallOptions: Sendable {
     let login: Int?
     let hooks: CallHooks?
     /// Where it may go; nil: anywhere.
-    let allowedOrigins: AllowedOrigins?
+    let confinement: Confinement?
+    /// The stages that it passes; nil: the client's.
+    let chain: Chain?
 
     init(
         timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
@@ -267,7 +275,7 @@ final class CallOptions: Sendable {
         redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, respectsRetryAfter: Bool = true,
         decompresses: Bool, usesCookies: Bool,
         coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
-        login: Int? = nil, hooks: CallHooks? = nil, allowedOrigins: AllowedOrigins? = nil
+        login: Int? = nil, hooks: CallHooks? = nil, confinement: Confinement? = nil
     ) {
         let timeouts = timeouts.limits
         self.timeouts = timeouts
@@ -290,7 +298,8 @@ final class CallOptions: Sendable {
         self.limitGroup = limitGroup
         self.login = login
         self.hooks = hooks
-        self.allowedOrigins = allowedOrigins
+        self.confinement = confinement
+        chain = (confinement?.space as? SandboxSpace)?.chain
     }
 
     /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.
@@ -300,7 +309,7 @@ final class CallOptions: Sendable {
             expectedStatuses: expectedStatuses, schema: schema, isIdempotent: isIdempotent, redirect: redirect,
             retry: retry, respectsRetryAfter: respectsRetryAfter, decompresses: decompresses, usesCookies: usesCookies,
             coalesces: coalesces, cache: cache,
-            limitGroup: limitGroup, login: login, allowedOrigins: allowedOrigins)
+            limitGroup: limitGroup, login: login, confinement: confinement)
     }
 
     /// Lengths of time; nil: none.

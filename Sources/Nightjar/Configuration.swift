@@ -6,6 +6,9 @@ public struct Configuration: Sendable {
     /// Joined to relative targets; absolute http or https, or the socket of a local daemon: `unix:/run/docker.sock`,
     /// `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
+    /// The path that calls to the origin of ``baseURL`` must be at or below, redirects included: "/v1". Dot segments and encoded
+    /// separators, by which a server could be led elsewhere, are refused there. Nil: any path.
+    public var pathScope: String?
     /// Sent with every request that does not set the same name itself.
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
@@ -39,10 +42,16 @@ public struct Configuration: Sendable {
     public var respectsRetryAfter = true
     /// What is done with redirects.
     public var redirect = RedirectSettings()
-    /// Names of headers that carry credentials, beside those known for it (Authorization, Cookie, and names that speak of
-    /// tokens, keys and secrets): the client's own go to the origin of ``baseURL`` alone, and a redirect takes none to
-    /// another origin.
+    /// Names of headers that carry credentials, beside those known for it by their words (Authorization, Cookie, X-JWT,
+    /// Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). They are masked where requests are shown,
+    /// go to no other origin, and the cache stores the responses to different ones apart.
     public var sensitiveHeaders: [String] = []
+    /// Names of header fields that go to other origins too: with redirects, next pages and absolute URLs. Without them only
+    /// fields go there that say what the client is or wants (Accept, Accept-Language, User-Agent, Content-Type and so on).
+    /// Authorization, Cookie and Host cannot be named, and names in ``sensitiveHeaders`` never go along.
+    public var forwardedHeaders: [String] = []
+    /// ``forwardedHeaders``, once `Client.init` has checked them.
+    var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
     /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
     public var cookies: CookieStorage?
     /// The file of cookies that `Client.init` opens, where ``cookies`` is nil.
@@ -67,6 +76,8 @@ public struct Configuration: Sendable {
     /// of a name, that of ``catalog`` counts. The path of a file: what lies behind a URL a client loads
     /// (``Client/loadCatalog(from:)``).
     public var openAPI: String?
+    /// The folder whose files OpenAPI documents in files may refer to; nil: the document's own.
+    public var openAPIFolder: String?
     /// What ``merge(json:)`` was given as `auth` without a type, which the catalog tells.
     var schemeAuth: JSONValue?
     /// What is done about answers that are not as their endpoint describes them.
@@ -118,6 +129,17 @@ extension Configuration {
         return try cookieFile.map { file throws(NightjarError) in
             try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
         }
+    }
+}
+
+extension Configuration {
+    /// - Throws: `invalid_argument` for a scope without a base URL.
+    func confinement(_ scope: PathScope?, _ base: RequestURL?) throws(NightjarError) -> Confinement? {
+        guard let scope else { return nil }
+        guard let base else {
+            throw NightjarError(.invalidArgument, "path_scope needs a base URL, whose origin it is for; set base_url")
+        }
+        return Confinement(origins: nil, scopes: [(base.origin, scope)])
     }
 }
 

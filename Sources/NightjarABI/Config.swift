@@ -56,6 +56,15 @@ public func nj_config_set_base_url(_ config: OpaquePointer?, _ url: UnsafePointe
     }
 }
 
+@_cdecl("nj_config_set_path_scope") @implementation
+public func nj_config_set_path_scope(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.pathScope = try path.map { path throws(NightjarError) in
+            try PathScope(required(text(path), "path")).text
+        }
+    }
+}
+
 @_cdecl("nj_config_set_header") @implementation
 public func nj_config_set_header(
     _ config: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?

@@ -8,6 +8,7 @@ struct ScriptSettings {
     var isSandboxed = false
     var limits = ScriptLimits()
     var allowedOrigins: [String] = []
+    var pathScope: String?
 }
 
 /// A script that C describes step by step; the interpreter is made when it is first used.
@@ -49,7 +50,7 @@ final class ScriptBox: Sendable {
                 let settings = state.settings
                 let script = try Script(
                     client: client, sandboxed: settings.isSandboxed, limits: settings.limits,
-                    allowedOrigins: settings.allowedOrigins)
+                    allowedOrigins: settings.allowedOrigins, pathScope: settings.pathScope)
                 state.script = script
                 return .success(script)
             } catch {
@@ -123,6 +124,13 @@ public func nj_script_allow_origin(_ script: OpaquePointer?, _ url: UnsafePointe
             throw NightjarError(.invalidArgument, "\(largestAllowance) origins are allowed already")
         }
         settings.allowedOrigins.append(url)
+    }
+}
+
+@_cdecl("nj_script_set_path_scope") @implementation
+public func nj_script_set_path_scope(_ script: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
+    change(script) { settings throws(NightjarError) in
+        settings.pathScope = try PathScope(required(text(path), "path")).text
     }
 }
 

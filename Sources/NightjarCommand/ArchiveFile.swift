@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarStorage
 import Synchronization
 
 /// `nightjar --har`: the exchanges of a script as an HTTP archive.
@@ -22,23 +23,18 @@ final class ArchiveFile: Sendable {
     /// - Throws: `storage` when the file cannot be made.
     init(path: [UInt8], showsSecrets: Bool) throws(NightjarError) {
         name = String(decoding: path, as: UTF8.self)
-        descriptor = (path.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer { path in
-            // For its owner alone: masked or not, it tells what was asked and answered.
-            path.baseAddress.map { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600) } ?? -1
-        }
+        // For its owner alone: masked or not, it tells what was asked and answered.
+        descriptor = try PrivateFile(name, "archive").open(
+            path.map(CChar.init(bitPattern:)) + [0], O_WRONLY | O_CREAT | O_TRUNC)
         let writer = HARWriter(showsSecrets: showsSecrets)
         let beginning = writer.begin(version: Version.string)
         state = Mutex(State(writer: writer, position: off_t(beginning.readableBytes)))
-        guard descriptor >= 0 else { throw ArchiveFile.failure(name) }
-        if showsSecrets { fchmod(descriptor, 0o600) }
         guard ArchiveFile.write(beginning, writer.end(), to: descriptor, at: 0) else {
             throw ArchiveFile.failure(name)
         }
     }
 
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
-    }
+    deinit { close(descriptor) }
 
     @Sendable
     func add(_ event: CallEvent) {

@@ -68,6 +68,8 @@ final class OutgoingBody: @unchecked Sendable {
     /// The script is to begin with the first part. What it gives before it has begun is of an attempt that is over.
     private var isToBegin: Bool
     private let restarts: Bool
+    /// Of the part that was given last.
+    private var heldBytes = 0
 
     /// - Parameter restarts: whether the script can begin anew.
     init(restarts: Bool) {
@@ -96,6 +98,18 @@ final class OutgoingBody: @unchecked Sendable {
         wanted = maximum
         isAsked = true
         return .later
+    }
+
+    /// Counts a part in the place of the one before.
+    ///
+    /// - Returns: false where there is no room for it.
+    func count(_ bytes: Int, in hold: MemoryHold?) -> Bool {
+        hold?.remove(heldBytes)
+        heldBytes = 0
+        guard let hold else { return true }
+        guard hold.add(bytes) else { return false }
+        heldBytes = bytes
+        return true
     }
 
     /// A part from the script; nil: there is none.
@@ -131,12 +145,18 @@ public func njl_call_begins_body(_ call: OpaquePointer?) -> Bool {
 @_cdecl("njl_call_provide") @implementation
 public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
     guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
+    guard outgoing.count(part.length, in: call.hold) else {
+        let message = "a part of the body does not fit into the script's memory limit; give smaller parts"
+        call.task?.provide(.failed(message))
+        return
+    }
     call.task?.provide(outgoing.give(ByteBuffer(bytes: part.buffer)))
 }
 
 @_cdecl("njl_call_end_body") @implementation
 public func njl_call_end_body(_ call: OpaquePointer?) {
     guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
+    _ = outgoing.count(0, in: call.hold)
     call.task?.provide(outgoing.give(nil))
 }
 

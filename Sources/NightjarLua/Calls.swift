@@ -129,8 +129,9 @@ public func njl_call_progress(_ call: OpaquePointer?, _ told: UnsafeMutablePoint
 
 @_cdecl("njl_call_attempt_error") @implementation
 public func njl_call_attempt_error(_ call: OpaquePointer?) -> OpaquePointer? {
-    guard let error = Handle<Outcome>.borrow(call)?.retry?.error else { return nil }
-    return Handle<Outcome>.own(Outcome(.failure(error)))
+    let call = Handle<Outcome>.borrow(call)
+    guard let error = call?.retry?.error else { return nil }
+    return Handle<Outcome>.own(Outcome(.failure(error), of: call))
 }
 
 @_cdecl("njl_call_retry") @implementation

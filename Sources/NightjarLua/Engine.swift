@@ -13,7 +13,7 @@ final class Engine: @unchecked Sendable {
     /// What they want the script to send.
     let errands: Errands
     /// Where the host lets its script go; nil: anywhere.
-    var allowedOrigins: AllowedOrigins?
+    var confinement: Confinement?
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []
     /// What the clients of a session have done; nil: this is none.
@@ -60,6 +60,7 @@ final class Engine: @unchecked Sendable {
     ) throws(NightjarError) -> Outcome {
         confine(&request)
         let outcome = Outcome(wait: wait)
+        if confinement != nil { outcome.view = Outcome.View(request) }
         var handlers = handlers(of: outcome, mayRefresh: wishes.hearsOfRefresh || client.mayRefresh(request))
         if wishes.isStreamed { receive(outcome, by: &handlers) }
         if case .stream = request.body { send(outcome, restarts: wishes.restartsBody, by: &handlers) }
@@ -88,6 +89,7 @@ final class Engine: @unchecked Sendable {
             }
         }
         outcome.task = try client.start(request, on: queue, handlers)
+        outcome.hold = outcome.task?.hold
         if isFollowed { followed.begin(outcome) }
         add(outcome)
         return outcome
@@ -99,7 +101,7 @@ final class Engine: @unchecked Sendable {
     func startAgain(
         _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
     ) throws(NightjarError) -> Outcome? {
-        guard allowedOrigins == nil, let known = client.repeated(method, target) else { return nil }
+        guard confinement == nil, let known = client.repeated(method, target) else { return nil }
         let outcome = Outcome(wait: wait)
         outcome.task = try client.start(
             known, on: queue, handlers(of: outcome, mayRefresh: client.mayRefresh(known)))
@@ -126,7 +128,7 @@ final class Engine: @unchecked Sendable {
     }
 
     private func confine(_ request: inout Request) {
-        if let allowedOrigins { request.allowedOrigins = allowedOrigins }
+        if let confinement { request.confinement = confinement }
     }
 
     private func add(_ outcome: Outcome) {

@@ -31,6 +31,10 @@ final class Outcome: @unchecked Sendable {
     /// What a person has to do for the login that this is.
     private var prompt: LoginPrompt?
     private var isToPrompt = false
+    /// What a sandboxed script sees of it; nil: the script is not sandboxed, or it is of no call that the script described.
+    var view: View?
+    /// Counts what is held for the call.
+    var hold: MemoryHold?
     /// Gives up what an outcome without a task stands for.
     var abandon: (() -> Void)?
     /// What work of ours has come to.
@@ -50,6 +54,25 @@ final class Outcome: @unchecked Sendable {
     init(wait: OpaquePointer) { self.wait = wait }
 
     init(_ result: Result<Response, NightjarError>) { self.result = result }
+
+    /// - Parameter call: what this has come of.
+    init(_ result: Result<Response, NightjarError>, of call: Outcome?) {
+        self.result = result
+        view = call?.view
+        hold = call?.hold
+    }
+
+    /// What a sandboxed script sees of a request.
+    struct View {
+        /// The headers that it has set, in lower case.
+        let names: Set<String>
+
+        init(_ request: borrowing Request) {
+            var names: Set<String> = ["content-type"]
+            for index in 0..<request.headers.count { names.insert(request.headers.name(at: index).lowercased()) }
+            self.names = names
+        }
+    }
 
     /// Of a refresh.
     init() { isPending = true }
@@ -121,6 +144,18 @@ final class Outcome: @unchecked Sendable {
         if case .failure(let error) = result { error } else { nil }
     }
 
+    /// The response's headers, as a sandboxed script sees them: without those that carry credentials.
+    private(set) lazy var publicHeaders: Headers? = response.map { response in
+        var shown = Headers()
+        let headers = response.headers.withoutCredentials
+        for index in 0..<headers.count {
+            let name = headers.name(at: index).lowercased()
+            if name == "set-cookie" || name == "set-cookie2" { continue }
+            headers.withBytes(at: index) { shown.append(name: $0, value: $1) }
+        }
+        return shown
+    }
+
     /// - Returns: without its NUL; nil when there is no such field.
     func text(_ field: njl_field) -> UnsafeBufferPointer<CChar>? {
         let known = texts.first { $0.field == field.rawValue }?.bytes
@@ -161,8 +196,9 @@ final class Outcome: @unchecked Sendable {
         case NJL_TEXT: response?.text
         case NJL_CURL: curl(showsSecrets: false)
         case NJL_CURL_WITH_SECRETS: curl(showsSecrets: true)
-        case NJL_HOP_URL: hop.map { $0.url.origin.description + $0.url.target }
-        case NJL_HOP_FROM: hop.map { $0.from.origin.description + $0.from.target }
+        case NJL_CURL_OF_SANDBOX: curlOfSandbox
+        case NJL_HOP_URL: hop.map { view == nil ? $0.url.origin.description + $0.url.target : $0.url.redacted }
+        case NJL_HOP_FROM: hop.map { view == nil ? $0.from.origin.description + $0.from.target : $0.from.redacted }
         case NJL_HOP_METHOD: hop?.method.name
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_DECISIONS: Outcome.json(response?.decisions ?? error?.decisions ?? [])
@@ -183,6 +219,18 @@ final class Outcome: @unchecked Sendable {
 
     private func curl(showsSecrets: Bool) -> String? {
         response?.curl(showsSecrets: showsSecrets) ?? error?.curl(showsSecrets: showsSecrets)
+    }
+
+    /// Without the headers that the script has not set.
+    private var curlOfSandbox: String? {
+        guard var request = response?.request ?? error?.request else { return nil }
+        let names = view?.names ?? []
+        var headers = Headers()
+        for index in 0..<request.headers.count where names.contains(request.headers.name(at: index).lowercased()) {
+            request.headers.withBytes(at: index) { headers.append(name: $0, value: $1) }
+        }
+        request.headers = headers
+        return CurlCommand(request, showsSecrets: false).text
     }
 
     private static func json(_ decisions: [Decision]) -> String? {
@@ -230,16 +278,16 @@ public func njl_outcome_failed(
 
 @_cdecl("njl_outcome_error_response") @implementation
 public func njl_outcome_error_response(_ outcome: OpaquePointer?) -> OpaquePointer? {
-    guard let response = Handle<Outcome>.borrow(outcome)?.error?.response else { return nil }
-    return Handle<Outcome>.own(Outcome(.success(response)))
+    let outcome = Handle<Outcome>.borrow(outcome)
+    guard let response = outcome?.error?.response else { return nil }
+    return Handle<Outcome>.own(Outcome(.success(response), of: outcome))
 }
 
 @_cdecl("njl_outcome_earlier") @implementation
 public func njl_outcome_earlier(_ outcome: OpaquePointer?, _ index: Int) -> OpaquePointer? {
-    guard let earlier = Handle<Outcome>.borrow(outcome)?.error?.earlier, earlier.indices.contains(index) else {
-        return nil
-    }
-    return Handle<Outcome>.own(Outcome(.failure(earlier[index])))
+    let outcome = Handle<Outcome>.borrow(outcome)
+    guard let earlier = outcome?.error?.earlier, earlier.indices.contains(index) else { return nil }
+    return Handle<Outcome>.own(Outcome(.failure(earlier[index]), of: outcome))
 }
 
 // MARK: Reading
@@ -302,19 +350,22 @@ public func njl_outcome_redirect(
 }
 
 @_cdecl("njl_outcome_header_count") @implementation
-public func njl_outcome_header_count(_ outcome: OpaquePointer?) -> Int {
-    Handle<Outcome>.borrow(outcome)?.response?.headers.count ?? 0
+public func njl_outcome_header_count(_ outcome: OpaquePointer?, _ isSandboxed: Bool) -> Int {
+    headers(of: outcome, isSandboxed)?.count ?? 0
 }
 
 @_cdecl("njl_outcome_header") @implementation
 public func njl_outcome_header(
-    _ outcome: OpaquePointer?, _ index: Int, _ field: UnsafeMutablePointer<njl_pair>?
+    _ outcome: OpaquePointer?, _ isSandboxed: Bool, _ index: Int, _ field: UnsafeMutablePointer<njl_pair>?
 ) -> Bool {
-    guard let headers = Handle<Outcome>.borrow(outcome)?.response?.headers, 0..<headers.count ~= index else {
-        return false
-    }
+    guard let headers = headers(of: outcome, isSandboxed), 0..<headers.count ~= index else { return false }
     field?.pointee = headers.withBytes(at: index) { njl_pair(name: njl_bytes($0), value: njl_bytes($1)) }
     return true
+}
+
+private func headers(of outcome: OpaquePointer?, _ isSandboxed: Bool) -> Headers? {
+    let outcome = Handle<Outcome>.borrow(outcome)
+    return isSandboxed ? outcome?.publicHeaders : outcome?.response?.headers
 }
 
 extension njl_bytes {

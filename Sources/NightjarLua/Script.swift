@@ -14,21 +14,25 @@ public final class Script: @unchecked Sendable {
     ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
     ///     What the script logs by `nightjar.log` goes to the client's log; without one, to standard error, or nowhere in a
     ///     sandbox.
-    ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other, and sees
-    ///     neither its cookies nor what is secret in its requests. A script that floods its log is stopped: beyond 10,000
-    ///     lines or 4 MiB, and 100 lines or 64 KiB a second since then.
+    ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other. Its calls have cookies
+    ///     and a cache of their own. It does not see Set-Cookie and other response headers with credentials, the secrets in
+    ///     URLs, nor request headers that it has not set. Options of its calls can tighten those of the client and not loosen
+    ///     them. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since
+    ///     then.
     ///   - allowedOrigins: URLs whose origins a sandboxed script may ask beside that of the client's base URL, which it may
     ///     in any case. It is led to no other, by redirects and next pages neither.
+    ///   - pathScope: the path that the calls of a sandboxed script to the base URL's origin must be at or below; nil: that of the
+    ///     base URL; "/": any.
     /// - Throws: `script` when the limit of memory is too low to start, or there is none left; `invalid_url` for an origin
     ///   that is none; `invalid_argument` for origins of a script that is not sandboxed, which can open sockets.
     public init(
         client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits(),
-        allowedOrigins: [String] = []
+        allowedOrigins: [String] = [], pathScope: String? = nil
     ) throws(NightjarError) {
-        guard sandboxed || allowedOrigins.isEmpty else {
+        guard sandboxed || allowedOrigins.isEmpty && pathScope == nil else {
             throw NightjarError(
                 .invalidArgument,
-                "origins are allowed to sandboxed scripts alone: any other can open sockets of its own")
+                "origins and path scopes are for sandboxed scripts alone: any other can open sockets of its own")
         }
         var origins: [Origin] = []
         for url in allowedOrigins { origins.append(try RequestURL(url).origin) }
@@ -49,10 +53,19 @@ public final class Script: @unchecked Sendable {
         if let client {
             if sandboxed {
                 let engine = Handle<Engine>.borrow(njl_script_engine(state))
-                engine?.allowedOrigins = AllowedOrigins(origins + [client.baseOrigin].compactMap { $0 })
+                engine?.confinement = try confinement(client, origins, pathScope, limits)
             }
             njl_script_set_client(state, Handle<Client>.own(client))
         }
+    }
+
+    private func confinement(
+        _ client: Client, _ origins: [Origin], _ pathScope: String?, _ limits: ScriptLimits
+    ) throws(NightjarError) -> Confinement {
+        let scope = try pathScope.map { text throws(NightjarError) in try PathScope(text) }
+        let cacheBytes = min(4 << 20, (limits.memory ?? 256 << 20) / 16)
+        return try client.sandbox(
+            origins: origins, scope: scope, memory: ScriptMemory(state), cacheBytes: cacheBytes)
     }
 
     deinit { njl_script_free(state) }
@@ -124,10 +137,13 @@ public final class Script: @unchecked Sendable {
 }
 
 /// What a script may use; nil: no bound. Those of ``init()`` are plenty for an honest script, and the end of one that has run
-/// away. One call of a C function of Lua's own, as `string.find` with a pattern made to take exponential time, comes to its
-/// end before a limit or an interrupt is looked at.
+/// away. In a sandbox the work of library functions counts too, so that they end as soon. In any other script one call of a C
+/// function of Lua's own, as `string.find` with a pattern made to take exponential time, comes to its end before a limit or an
+/// interrupt is looked at.
 public struct ScriptLimits: Sendable {
-    /// Bytes that Lua and its JSON parser may have allocated: 256 MiB. Of what they let go, a sixteenth of the limit and at most
+    /// Bytes that Lua and its JSON parser may have allocated, and in a sandbox what is held outside of Lua for its calls: request
+    /// bodies that are not sent yet, response bodies that the script has not let go of, and 8 KiB for each call: 256 MiB. Of
+    /// what they let go, a sixteenth of the limit and at most
     /// 256 KiB is kept beside that, for what they ask for next.
     public var memory: Int? = 256 << 20
     /// Of one run, in steps of 1000; each coroutine and task counts for 100 more: 100,000 millions, some ten minutes of

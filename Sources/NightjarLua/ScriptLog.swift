@@ -6,6 +6,11 @@ import Nightjar
 @_cdecl("njl_is_secret_name") @implementation
 public func njl_is_secret_name(_ name: njl_bytes) -> Bool { isNameOfSecret(name.buffer) }
 
+@_cdecl("njl_redacted") @implementation
+public func njl_redacted(_ text: njl_bytes) -> OpaquePointer? {
+    Handle.own(LentText(Masking.text(String(decoding: text.buffer, as: UTF8.self))))
+}
+
 @_cdecl("njl_client_log_level") @implementation
 public func njl_client_log_level(_ client: OpaquePointer?) -> Int32 {
     Handle<Client>.borrow(client)?.logLevel.rawValue ?? 0

@@ -1,5 +1,4 @@
 import CLua
-import NIOPosix
 import Nightjar
 import NightjarTransport
 
@@ -8,7 +7,7 @@ import NightjarTransport
 /// Work that has begun runs to its end, also when nobody waits for it any more: a write is whole or was not begun.
 final class Workers {
     private let queue: CompletionQueue
-    private var threads: NIOThreadPool?
+    private var threads: ThreadPool?
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
@@ -17,17 +16,20 @@ final class Workers {
         _ work: @escaping @Sendable () throws(NightjarError) -> WorkValue,
         then deliver: @escaping @Sendable (Result<WorkValue, NightjarError>) -> Void
     ) {
-        started().submit { [queue] state in
-            guard state == .active else { return }
-            let result = Result(catching: work)
-            queue.run { deliver(result) }
+        do throws(ThreadFailure) {
+            try started().submit { [queue] in
+                let result = Result(catching: work)
+                queue.run { deliver(result) }
+            }
+        } catch {
+            let failure = error.error(.storage, "using the file system")
+            queue.run { deliver(.failure(failure)) }
         }
     }
 
-    private func started() -> NIOThreadPool {
+    private func started() -> ThreadPool {
         if let threads { return threads }
-        let threads = NIOThreadPool(numberOfThreads: Workers.count)
-        withSignalsBlocked { threads.start() }
+        let threads = ThreadPool(Workers.count, name: "nightjar-lua")
         self.threads = threads
         return threads
     }
@@ -40,7 +42,7 @@ final class Workers {
 
     /// Not waited for: what blocks, as the opening of a named pipe, has no way to be interrupted.
     func close() {
-        threads?.shutdownGracefully { _ in }
+        threads?.close()
         threads = nil
     }
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -74,10 +75,38 @@ def read(path):
     return log["entries"]
 
 
+def refusals(folder):
+    """Issue 19, item 15: what is planted where the archive is to be."""
+    victim, path = os.path.join(folder, "victim"), os.path.join(folder, "planted.har")
+
+    def plant(make):
+        with open(victim, "w") as file:
+            file.write("precious")
+        make()
+        result = run("--har", path)
+        os.unlink(path)
+        with open(victim) as file:
+            return result.returncode != 0 and file.read() == "precious", result.stderr
+
+    check("--har follows no symbolic link", *plant(lambda: os.symlink(victim, path)))
+    check("--har writes into no file with another name", *plant(lambda: os.link(victim, path)))
+    check("--har does not wait for a pipe", *plant(lambda: os.mkfifo(path)))
+    if os.geteuid() == 0:
+        def foreign():
+            open(path, "w").close()
+            os.chown(path, 4711, 4711)
+        check("--har writes into no file of another user", *plant(foreign))
+    open(path, "w").close()
+    os.chmod(path, 0o666)
+    run("--har", path)
+    check("--har takes its own file from others", os.stat(path).st_mode & 0o777 == 0o600)
+
+
 with tempfile.TemporaryDirectory() as folder:
     script, archive = os.path.join(folder, "script.lua"), os.path.join(folder, "script.har")
     with open(script, "w") as file:
         file.write(SCRIPT)
+    refusals(folder)
 
     result = run("--har", archive)
     check("--har is silent", result.returncode == 0 and result.stderr == "", result)
@@ -101,9 +130,13 @@ with tempfile.TemporaryDirectory() as folder:
     check("a process that is killed leaves an archive", result.returncode != 0 and len(read(archive)) == 9, result)
 
     result = run("--har", "/no/such/folder/x.har")
-    check("a file that cannot be made", result.returncode == 1 and "cannot be written: No such file" in result.stderr)
+    check("a file that cannot be made", result.returncode == 1 and "cannot be opened: No such file" in result.stderr)
     result = run("--har", "/dev/full")
-    check("a disk that is full", result.returncode in (0, 1) and "No space left" in result.stderr, result)
+    check("a device is no archive", result.returncode == 1 and "is not a file" in result.stderr, result)
+    result = subprocess.run(
+        [NIGHTJAR, "--har", archive, script, ORIGIN], capture_output=True, text=True, timeout=60, restore_signals=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+    check("a disk that is full", "cannot be written: File too large" in result.stderr and read(archive) is not None, result)
     check("--har-secrets alone is a usage error", run("--har-secrets").returncode == 2)
 
     result = run("--trace")

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import Nightjar
 import NightjarDemo
@@ -155,6 +156,27 @@ import Testing
         api.close()
         let other = #expect(throws: NightjarError.self) { try status(demo.client(auth), "/me") }
         #expect(other?.kind == .unauthorized)
+    }
+
+    /// Issue 19, item 16: programs of this machine that connect to the listener and say nothing.
+    @Test func idleConnectionsDoNotBlockABrowser() throws {
+        let demo = try Demo()
+        let api = try demo.client(
+            #"{"type":"oauth2","token_url":"/oauth/token","authorize_url":"/oauth/authorize","grant":"authorization_code","client_id":"demo"}"#
+        )
+        let idle = Mutex<[Int32]>([])
+        defer { for descriptor in idle.withLock({ $0 }) { close(descriptor) } }
+        let began = ContinuousClock.now
+        try api.logInBlocking { prompt in
+            guard case .browser(let url) = prompt,
+                let place = url.range(of: "127.0.0.1%3A", after: "redirect_uri="),
+                let port = UInt16(url[place...].prefix { $0.isNumber })
+            else { return }
+            for _ in 0..<40 { idle.withLock { $0.append(connectToThisMachine(port)) } }
+            _ = try? demo.stranger().sendBlocking(Request(.get, url))
+        }
+        #expect(ContinuousClock.now - began < .seconds(8))
+        #expect(try status(api, "/me") == 200)
     }
 
     /// RFC 6749 section 4.1.1, and the request for a token of section 4.4.2.
@@ -351,5 +373,29 @@ extension LoginTests {
         let text = seen.withLock { $0 }
         #expect(text.contains("/v1/auth/login") && text.contains("/v1/me"))
         #expect(!text.contains("moonlight") && !text.contains("_token"))
+    }
+}
+
+private func connectToThisMachine(_ port: UInt16) -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    _ = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+    return descriptor
+}
+
+extension String {
+    /// Where the text behind `text` begins, at the first place behind `start`.
+    fileprivate func range(of text: String, after start: String) -> Index? {
+        guard let from = firstRange(of: start), let found = self[from.upperBound...].firstRange(of: text) else {
+            return nil
+        }
+        return found.upperBound
     }
 }

@@ -1,6 +1,7 @@
 import NIOCore
 import Nightjar
 import NightjarTestSupport
+import Synchronization
 import Testing
 
 @Suite struct TLSTests {
@@ -51,6 +52,23 @@ import Testing
         let peer = try peer(.selfSigned)
         let client = try client { $0.transport.verifiesCertificates = false }
         #expect(try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/")).text == "secret")
+    }
+
+    /// Issue 19, item 16.
+    @Test func uncheckedIsNotSilent() throws {
+        let peer = try peer(.selfSigned)
+        let lines = Mutex<[String]>([])
+        let client = try client { configuration in
+            configuration.transport.verifiesCertificates = false
+            configuration.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
+        }
+        for _ in 0..<2 {
+            let response = try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/"))
+            #expect(response.decisions.map(\.name) == ["unverified_tls"])
+            #expect(response.decisions.explanation.contains("tls.verify"))
+        }
+        client.close()
+        #expect(lines.withLock { $0.filter { $0.contains("tls.verify") }.count } == 1)
     }
 
     /// A peer that cuts TLS off could have cut the body: what the end of the connection would complete is not complete.

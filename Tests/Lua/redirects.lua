@@ -52,6 +52,25 @@ for _, header in ipairs(headers) do
   assert(name ~= "authorization" and name ~= "x-api-key", name)
 end
 
+-- So does every field that nobody knows to be safe, unless the program names it (issue 19, item 13).
+do
+  local sent = { ["X-JWT"] = "j", Api_Key = "k", ["X-Nobody"] = "n", ["X-Client"] = "c", ["Accept-Language"] = "de" }
+  local function arrived(options)
+    local found = {}
+    local client <close> = nightjar.client(options)
+    for _, header in ipairs(client:get("/redirect-to", { query = { url = elsewhere }, headers = sent }).json.headers) do
+      found[(header.name or header[1]):lower()] = header.value or header[2]
+    end
+    return found
+  end
+  local found = arrived { base_url = url }
+  check.equal(found["accept-language"], "de")
+  for _, name in ipairs { "x-jwt", "api_key", "x-nobody", "x-client" } do check.equal(found[name], nil) end
+  found = arrived { base_url = url, forward_headers = { "X-Client" } }
+  check.equal(found["x-client"], "c")
+  check.equal(found["x-nobody"], nil)
+end
+
 -- Cookies that are set on the way are sent on the way.
 res = api:get("/cookies/set", { query = { name = "a", value = "1", ["then"] = "/cookies" } })
 assert(res.body:find '"a"', res.body)

@@ -84,6 +84,9 @@ import Testing
                 url = "https://u:hunter2@example.org/?access_token=hunter2&page=1", list = {1, {password = "hunter2"}},
             })
             log.info("see https://example.org/?api_key=hunter2, and go on")
+            log.info("HTTPS://ada:hunter2@h/ postgres://ada:hunter2@h/db wss://h/x?api_key=hunter2 password=hunter2", {
+                at = "WSS://h/?sig=hunter2", note = "Bearer hunter2", ["X-JWT"] = "hunter2"
+            })
             log.info(("x"):rep(5000))
             local circle = {}
             circle[1] = circle
@@ -96,8 +99,10 @@ import Testing
                 "info: copied bytes=1048576 from=\"a file\" none=\"\" ok=true",
                 "warning: two\\nlines \\x1b[31m \"a=b\"=c",
                 "error: failed request=7 user=ada headers={Authorization=*** Content-Type=\"text/plain\"} "
-                    + "list={1 {password=***}} token=*** url=\"https://example.org/?access_token=***&page=1\"",
+                    + "list={1 {password=***}} token=*** url=\"https://***@example.org/?access_token=***&page=1\"",
                 "info: see https://example.org/?api_key=*** and go on",
+                "info: HTTPS://***@h/ postgres://***@h/db wss://h/x?api_key=*** password=*** X-JWT=*** "
+                    + "at=\"WSS://h/?sig=***\" note=\"Bearer ***\"",
                 "info: " + String(repeating: "x", count: 4096) + "... (5000 bytes)",
                 "info: deep circle={{{{{{...}}}}}}",
                 "info: refused code=404 has_password=true password=false pin=***",

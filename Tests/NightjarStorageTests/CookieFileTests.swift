@@ -59,6 +59,44 @@ import Testing
         }
     }
 
+    /// Issue 19, item 15: a file that another user planted.
+    @Test func aFileThatOthersMayWriteIsRefused() throws {
+        let program = try Program(path)
+        try program.set("a=1" + Self.lasting)
+        try program.save()
+        program.file.close()
+        chmod(path, 0o666)
+        let open = { _ = try Program(self.path) }
+        #expect(throws: DatabaseError.self, performing: open)
+        #expect(throws: DatabaseError.self) { _ = try CookieFile(path).loadAsItStands() }
+        // Others could read it, and cannot any more.
+        chmod(path, 0o644)
+        try open()
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test(.enabled(if: geteuid() == 0), arguments: ["", "-wal", "-journal"])
+    func aFileOfAnotherUserIsRefused(suffix: String) throws {
+        let program = try Program(path)
+        try program.set("a=1" + Self.lasting)
+        try program.save()
+        program.file.close()
+        try folder.write("cookies.db" + suffix + ".planted", Bytes([]))
+        rename(path + suffix + ".planted", path + suffix)
+        chmod(path + suffix, 0o600)
+        chown(path + suffix, 4711, 4711)
+        let error = #expect(throws: DatabaseError.self) { _ = try Program(self.path) }
+        #expect(error?.cause == .foreign && error?.reason.contains("4711") == true)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func aLinkOfAnotherUserIsRefused() throws {
+        symlink("elsewhere.db", path)
+        lchown(path, 4711, 4711)
+        #expect(throws: DatabaseError.self) { _ = try Program(self.path) }
+        #expect(access(folder.file("elsewhere.db"), F_OK) != 0)
+    }
+
     @Test func sessionCookiesEndWithTheProgram() throws {
         let first = try Program(path)
         try first.set("s=1")

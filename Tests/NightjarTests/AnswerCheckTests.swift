@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 import Synchronization
 import Testing
 

@@ -289,6 +289,27 @@ extension String {
         #expect(bench.asked.count == 4)
     }
 
+    /// Issue 19, item 13: the response that was stored for one user was given to another.
+    @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
+    func oneUsersAnswersAreNotAnothersWhateverTheFieldIsCalled(name: String) throws {
+        let bench = try Bench { _, asked in .init(200, Self.fresh, asked.headers[name] ?? "nobody") }
+        for _ in 0..<2 {
+            for user in ["alice", "bob"] {
+                #expect(String(buffer: try bench.get("/me", [(name, user)]).body) == user)
+            }
+        }
+        #expect(bench.asked.count == 2)
+    }
+
+    @Test func aValueThatLooksLikeATokenCountsToo() throws {
+        let bench = try Bench { _, asked in .init(200, Self.fresh, asked.headers["X-Whoever"] ?? "nobody") }
+        for user in ["9f86d081884c7d659a2feaa0c55ad015", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"] {
+            #expect(String(buffer: try bench.get("/me", [("X-Whoever", user)]).body) == user)
+        }
+        for user in ["de", "fr"] { _ = try bench.get("/other", [("X-Whoever", user)]) }
+        #expect(bench.asked.count == 3)
+    }
+
     @Test func aWriteInvalidates() throws {
         let bench = try Bench { _, asked in
             asked.method == .post

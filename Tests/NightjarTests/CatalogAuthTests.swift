@@ -154,6 +154,27 @@ import Testing
         #expect(!refusal(asking([many], offered: ["s1"]), secret).contains("more than"))
     }
 
+    /// Issue 19, item 15: only the caller has secrets sent to another origin than the API's.
+    @Test func secretsGoToAnotherOriginOnlyIfTheCallerSaysSo() throws {
+        var catalog = catalog([oauth])
+        let opted: JSONValue = ["client_id": "i", "client_secret": "s", "token_url": "https://a.test/token"]
+        catalog.servers = ["https://api.test/v1"]
+        #expect(
+            refusal(catalog, secret)
+                == #"the security scheme "OAuth" sends its secrets to "https://a.test", another origin than the API's "#
+                + #"("https://api.test"); set token_url where that is meant"#)
+        #expect(try catalog.authOptions(opted)["token_url"] == "https://a.test/token")
+        #expect(try catalog.authOptions(base: "https://a.test", secret)["token_url"] == "https://a.test/token")
+        let schemes: JSONValue = ["schemes": ["OAuth": secret]]
+        #expect(refusal(catalog, schemes).contains("another origin"))
+        var configuration = Configuration()
+        configuration.baseURL = "https://api.test"
+        configuration.catalog = catalog
+        #expect(throws: NightjarError.self) {
+            try configuration.merge(json: #"{"auth": {"client_id": "i", "client_secret": "s"}}"#)
+        }
+    }
+
     // MARK: Several schemes
 
     @Test func eachOfSeveralIsToldByItsScheme() throws {

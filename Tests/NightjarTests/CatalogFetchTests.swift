@@ -166,4 +166,29 @@ import Testing
         #expect(catalog.operations.isEmpty)
         #expect(catalog.notes.contains { $0.contains("is not a regular file") }, "\(catalog.notes)")
     }
+
+    /// Issue 19, item 15: a stranger's document reads nothing of this user's elsewhere.
+    @Test func aDocumentRefersToFilesOfItsFolderAlone() throws {
+        let folder = try TemporaryDirectory()
+        for name in ["api", "api/paths", "secret"] { mkdir(folder.file(name), 0o700) }
+        try folder.write("secret/item.json", Bytes(Array(#"{"get": {"operationId": "leaked"}}"#.utf8)))
+        func load(_ reference: String, folder root: String? = nil) throws -> Catalog {
+            let text =
+                #"{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/a": {"$ref": "REF"}}}"#
+            let document = text.replacing("REF", with: reference)
+            try folder.write("api/main.json", Bytes(Array(document.utf8)))
+            return try Catalog(openAPI: folder.file("api/main.json"), folder: root)
+        }
+        let outside = ["../secret/item.json", folder.file("secret/item.json"), "paths/../../secret/item.json"]
+        for reference in outside {
+            let catalog = try load(reference)
+            #expect(catalog.operations.isEmpty)
+            #expect(catalog.notes.contains { $0.contains("openapi_folder") }, "\(catalog.notes)")
+            #expect(try load(reference, folder: folder.path).operations.map(\.name) == ["leaked"])
+        }
+        symlink(folder.file("secret/item.json"), folder.file("api/paths/link.json"))
+        #expect(try load("paths/link.json").operations.isEmpty)
+        try folder.write("api/paths/item.json", Bytes(Array(#"{"get": {"operationId": "own"}}"#.utf8)))
+        #expect(try load("paths/item.json").operations.map(\.name) == ["own"])
+    }
 }

@@ -101,6 +101,17 @@ import Testing
         #expect(request.timeouts == Timeouts(connect: limit, idle: limit))
     }
 
+    /// Issue 19, items 13 and 15.
+    @Test func whatGoesElsewhereIsNamed() throws {
+        var configuration = Configuration()
+        try configuration.merge(json: #"{"forward_headers": ["X-Client"], "openapi_folder": "/apis"}"#)
+        #expect(configuration.forwardedHeaders == ["X-Client"])
+        #expect(configuration.openAPIFolder == "/apis")
+        for name in ["Cookie", "authorization", "Host"] {
+            #expect(refusal(#"{"forward_headers": ["\#(name)"]}"#).hasPrefix("forward_headers cannot name \(name)"))
+        }
+    }
+
     @Test func theSwitchesAreTaken() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"respect_retry_after": false, "lenient_line_endings": true}"#)

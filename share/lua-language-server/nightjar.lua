@@ -516,6 +516,7 @@ function client:close() end
 ---Options of nightjar.client.
 ---@class nightjar.client_options
 ---@field base_url? string What paths are joined to: http, https, or the socket of a daemon as unix:/run/docker.sock.
+---@field path_scope? string The path that calls to the origin of base_url must be at or below, redirects included: "/v1". Dot segments are refused there.
 ---@field headers? table<string, string> Sent with every request that does not set them itself.
 ---@field user_agent? string|false The User-Agent; false sends none.
 ---@field auth? nightjar.auth_options|false Credentials for the origin of base_url.
@@ -537,12 +538,14 @@ function client:close() end
 ---@field limit_groups? table<string, table> Groups of calls with limits of their own, by name.
 ---@field endpoints? table<string, nightjar.endpoint_options> What the API can do, by name.
 ---@field openapi? string The path of an OpenAPI document, read with the client.
+---@field openapi_folder? string The folder whose files OpenAPI documents may refer to; the document's own by default.
 ---@field response_validation? "off"|"warn"|"error" What is done about answers that are not as their endpoint says.
 ---@field max_body? integer Bytes that a body may have; 256 MiB by default.
 ---@field decompress? boolean Whether answers may come compressed; true by default.
 ---@field max_connections_per_host? integer Connections open at once to one origin; 64 by default.
 ---@field idle_connection_lifetime? number Seconds that an unused connection stays open; 60 by default.
 ---@field sensitive_headers? string[] Further headers whose values are kept out of logs, and from other origins.
+---@field forward_headers? string[] Further headers that go to other origins too: with redirects, next pages and absolute URLs.
 ---@field ephemeral? boolean Nothing is left on disk.
 ---@field log? function|{ level: string, write: function } A function(level, line) that gets the log, without secrets; debug, info, warning or error.
 ---@field mock? nightjar.mock|table Answers in the place of servers.
@@ -712,7 +715,7 @@ function client:close() end
 ---Which certificates are trusted.
 ---@class nightjar.tls_options
 ---@field ca_file? string A PEM file of authorities, in place of the system's.
----@field verify? boolean false accepts any certificate: every connection is open to interception.
+---@field verify? boolean false accepts any certificate: every connection is open to interception. The log warns once, and explain() says so.
 
 ---How many requests may begin.
 ---@class nightjar.rate_options

@@ -24,7 +24,7 @@ end
 -- The entries of the file, oldest first. Rewrites it when it has more than the editor keeps.
 function history.load()
   local path = history.path()
-  local file = path and io.open(path, "rb")
+  local file = path and terminal.open_private(path)
   if not file then return {} end
   local size = file:seek "end" or 0
   file:seek("set", math.max(size - most_bytes, 0))

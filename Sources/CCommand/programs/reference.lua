@@ -416,6 +416,8 @@ return {
     name = "nightjar.client_options", kind = "options", text = "Options of nightjar.client.",
     members = {
       { "base_url", "string", "What paths are joined to: http, https, or the socket of a daemon as unix:/run/docker.sock." },
+      { "path_scope", "string",
+        'The path that calls to the origin of base_url must be at or below, redirects included: "/v1". Dot segments are refused there.' },
       { "headers", "table<string, string>", "Sent with every request that does not set them itself." },
       { "user_agent", "string|false", "The User-Agent; false sends none." },
       { "auth", "nightjar.auth_options|false", "Credentials for the origin of base_url." },
@@ -437,12 +439,14 @@ return {
       { "limit_groups", "table<string, table>", "Groups of calls with limits of their own, by name." },
       { "endpoints", "table<string, nightjar.endpoint_options>", "What the API can do, by name." },
       { "openapi", "string", "The path of an OpenAPI document, read with the client." },
+      { "openapi_folder", "string", "The folder whose files OpenAPI documents may refer to; the document's own by default." },
       { "response_validation", "\"off\"|\"warn\"|\"error\"", "What is done about answers that are not as their endpoint says." },
       { "max_body", "integer", "Bytes that a body may have; 256 MiB by default." },
       { "decompress", "boolean", "Whether answers may come compressed; true by default." },
       { "max_connections_per_host", "integer", "Connections open at once to one origin; 64 by default." },
       { "idle_connection_lifetime", "number", "Seconds that an unused connection stays open; 60 by default." },
       { "sensitive_headers", "string[]", "Further headers whose values are kept out of logs, and from other origins." },
+      { "forward_headers", "string[]", "Further headers that go to other origins too: with redirects, next pages and absolute URLs." },
       { "ephemeral", "boolean", "Nothing is left on disk." },
       { "log", "function|{ level: string, write: function }", "A function(level, line) that gets the log, without secrets; debug, info, warning or error." },
       { "mock", "nightjar.mock|table", "Answers in the place of servers." },
@@ -620,7 +624,7 @@ return {
     name = "nightjar.tls_options", kind = "options", text = "Which certificates are trusted.",
     members = {
       { "ca_file", "string", "A PEM file of authorities, in place of the system's." },
-      { "verify", "boolean", "false accepts any certificate: every connection is open to interception." },
+      { "verify", "boolean", "false accepts any certificate: every connection is open to interception. The log warns once, and explain() says so." },
     },
   },
   {

@@ -1,8 +1,8 @@
 -- Which texts that were typed hold secrets, and which parts of them they are. The rule, which would rather take too much:
 --
---   - a text literal that is the value of a name with password, passwd, pwd, passphrase, secret, token, credential, api_key,
---     authorization, cookie or private in it, in any case, as password = "x" and ["X-Api-Token"] = "x" have it; names that end with
---     _url and _type excepted;
+--   - a text literal that is the value of a name that the library takes for one of a credential (password, X-JWT, apiKey, pw and so
+--     on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x", ["X-Api-Token"] = "x", and what is
+--     compared with such a name;
 --   - each text literal within the value of auth, and in the arguments of sign_in, but for those that say how: type, header,
 --     query, grant, scope, store, and places (url, access, renewal and so on);
 --   - user and password of a URL, as http://user:password@host;
@@ -11,15 +11,13 @@
 --   - a number that is the value of a name with passw, passphrase, passcode or pwd in it, or of pin or otp;
 --   - a text literal that was such a value before in this session, wherever it stands.
 --
+-- A text with any other secret in it, as in the query of a URL, is not written to the history either.
+--
 -- The name of a variable that os.getenv is asked for is none; its value may be, by the same rule.
 local lexer = require "nightjar.command.lexer"
+local session = require "nightjar.command.session"
 
 local secrets = {}
-
-local words = {
-  "password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "api_key", "apikey", "api-key", "authorization",
-  "cookie", "private",
-}
 
 local harmless = {}
 for name in ([[type grant scope issuer store url method token_url device_url authorize_url header query prefix access renewal
@@ -27,13 +25,13 @@ for name in ([[type grant scope issuer store url method token_url device_url aut
 
 local known = {}
 
+-- Data have these names too.
+local common = { auth = true, code = true, key = true, session = true, signature = true, ticket = true }
+
 local function is_secret_name(name)
   local lower = name:lower()
-  if harmless[lower] or lower:find "_url$" or lower:find "_type$" then return false end
-  for _, word in ipairs(words) do
-    if lower:find(word, 1, true) then return true end
-  end
-  return false
+  if harmless[lower] or common[lower] or lower:find "_url$" or lower:find "_type$" then return false end
+  return session.is_secret(name) or lower:find "private" ~= nil or lower:find "api%-key" ~= nil
 end
 
 -- For what numbers are secrets: of others, as max_tokens, they are amounts.
@@ -65,19 +63,73 @@ local function environment_call(source, tokens, index)
   return start - 2, last
 end
 
--- The name that the value which begins at this token is for; nil: it is for none.
+-- The name before the = at `index`, or before the two of a comparison; nil: there is none.
 local function name_before(source, tokens, index)
-  local before, key = tokens[index - 1], tokens[index - 2]
-  if not before or lexer.text(source, before) ~= "=" or not key then return nil end
-  if key.kind == "name" then return lexer.text(source, key) end
-  if lexer.text(source, key) == "]" and tokens[index - 3] and tokens[index - 3].kind == "string" then
-    return lexer.content(source, tokens[index - 3])
+  local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
+  if is(index - 1, "=") or is(index - 1, "~") then index = index - 1 end
+  local at = index - 1
+  -- An attribute: <const>, <close>.
+  if is(at, ">") and is(at - 2, "<") then at = at - 3 end
+  local key = tokens[at]
+  if not key then return nil end
+  if key.kind == "name" then
+    -- One of several: user, password = "ada", "x".
+    local first = lexer.text(source, key)
+    local other = at
+    while not is_secret_name(first) and is(other - 1, ",") and tokens[other - 2] and tokens[other - 2].kind == "name" do
+      other = other - 2
+      if is_secret_name(lexer.text(source, tokens[other])) then return lexer.text(source, tokens[other]), true end
+    end
+    return first, other ~= at or is(at - 1, ",")
   end
+  if is(at, "]") and tokens[at - 1] and tokens[at - 1].kind == "string" then return lexer.content(source, tokens[at - 1]) end
+end
+
+local keywords = {}
+for word in ([[local if then else elseif return function end do while for in repeat until break goto]]):gmatch "%a+" do
+  keywords[word] = true
+end
+
+-- The names that the values of a text are for, by the place of their token: of literals that are the value, or part of it by .. or
+-- by and and or, in brackets or not; not those in the arguments of a call.
+local function values_of(source, tokens)
+  local names, stack = {}, {}
+  local name, is_list -- of the value at this place; is_list: commas do not end it
+  for index, token in ipairs(tokens) do
+    local text, before = lexer.text(source, token), tokens[index - 1]
+    local before_text = before and lexer.text(source, before)
+    local is_value = before ~= nil and (before.kind == "string" or before.kind == "number" or before_text == ")"
+      or before_text == "]" or before_text == "}" or before.kind == "name" and not keywords[before_text]
+      and before_text ~= "and" and before_text ~= "or" and before_text ~= "not")
+    if token.kind == "sign" then
+      local attribute = tokens[index - 3] and lexer.text(source, tokens[index - 3]) == "<"
+      if text == "=" and before_text ~= "<" and (before_text ~= ">" or attribute) then
+        local found, several = name_before(source, tokens, index)
+        if lexer.text(source, tokens[index + 1] or token) ~= "=" then name, is_list = found, several end
+      elseif text == "(" or text == "{" or text == "[" then
+        stack[#stack + 1] = { name, is_list }
+        -- Arguments have no name, and neither have the keys of a table.
+        if is_value or text == "[" then name = nil end
+        is_list = text == "{" and name ~= nil
+      elseif text == ")" or text == "}" or text == "]" then
+        local outer = table.remove(stack)
+        name, is_list = outer and outer[1], outer and outer[2]
+      elseif text == ";" or text == "," and not is_list then
+        name = nil
+      end
+    elseif token.kind == "name" and (keywords[text] or is_value and text ~= "and" and text ~= "or") then
+      name = nil
+    elseif (token.kind == "string" or token.kind == "number") and not is_value then
+      names[index] = name
+    end
+  end
+  return names
 end
 
 -- The secrets of a text, and the variables of the environment that it asks for.
 local function scan(source)
   local tokens, found, variables = lexer.tokens(source), {}, {}
+  local names = values_of(source, tokens)
   local depth, guarded = 0, nil -- the depth of brackets outside of which the value of auth ends
   for index, token in ipairs(tokens) do
     local text = lexer.text(source, token)
@@ -90,13 +142,14 @@ local function scan(source)
       local after = tokens[index + 1] and lexer.text(source, tokens[index + 1])
       if after == "=" or after == "{" or after == "(" then guarded = depth end
     elseif token.kind == "number" then
-      local name = name_before(source, tokens, index)
+      local name = names[index]
       if name and is_number_name(name) then found[#found + 1] = { first = token.first, last = token.last, name = name } end
     elseif token.kind == "string" then
       local content = lexer.content(source, token)
       local before = tokens[index - 1]
       local start, stop = environment_call(source, tokens, index)
-      local name = name_before(source, tokens, start or index)
+      local is_assigned = start and tokens[start - 1] and lexer.text(source, tokens[start - 1]) == "="
+      local name = names[index] or is_assigned and name_before(source, tokens, start - 1) or nil
       local is_key = tokens[index + 1] and lexer.text(source, tokens[index + 1]) == "]"
         and before and lexer.text(source, before) == "["
       local value = start and (os.getenv(content) or "") or content
@@ -124,9 +177,20 @@ function secrets.find(source) return (scan(source)) end
 -- calls of os.getenv, and the name that each is the value of, or nil.
 function secrets.environment(source) return (select(2, scan(source))) end
 
--- Whether the text holds any, one that was seen before within a longer word among them.
+-- What a text literal stands for.
+local function value_of(source, token)
+  local chunk = load("return " .. lexer.text(source, token), "=secret", "t", {})
+  local ok, value = pcall(chunk or error)
+  return ok and type(value) == "string" and value or lexer.content(source, token)
+end
+
+-- Whether the text holds any, one that was seen before within a longer word and one in a URL or a document among them.
 function secrets.has(source)
   if #secrets.find(source) > 0 then return true end
+  for _, token in ipairs(lexer.tokens(source)) do
+    local content = token.kind == "string" and value_of(source, token) or token.kind == "comment" and lexer.text(source, token)
+    if content and session.redact(content) ~= content then return true end
+  end
   for content in pairs(known) do
     if source:find(content, 1, true) then return true end
   end

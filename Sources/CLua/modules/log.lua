@@ -2,15 +2,15 @@
 --
 --   2026-11-21T20:31:07.123Z info  copied bytes=1048576 from="a file"
 --
--- The values of fields whose names are those of credentials are shown as ***, and so are those within URLs. What is written is
--- one line whatever is in it.
+-- Values of fields are shown as *** if their names are those of credentials. So are secrets in text: in URLs of any scheme, in
+-- JSON and in assignments (password=x), what follows Bearer and Basic, and tokens such as JSON Web Tokens. What is written is one
+-- line whatever is in it.
 local nightjar, native = ...
-local misuse, got, write, is_secret = native.misuse, native.got, native.write, native.is_secret
+local misuse, got, write, is_secret, redact = native.misuse, native.got, native.write, native.is_secret, native.redact
 local time = nightjar.time
 local type, tostring, ipairs, next, pairs = type, tostring, ipairs, next, pairs
 local byte, find, format, gsub, lower, sub = string.byte, string.find, string.format, string.gsub, string.lower, string.sub
 local concat, sort = table.concat, table.sort
-local pcall, redact = pcall, nightjar.url.redact
 local null = nightjar.null
 
 local log = {}
@@ -45,15 +45,9 @@ local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 -- A message goes to a terminal or a log as it is, less what would begin another line or command the terminal.
 local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
--- The beginning of a text, with the URLs in it as they may be shown.
+-- The beginning of a text, as it may be shown.
 local function shown_text(text)
-  local head = sub(text, 1, LONGEST_VALUE)
-  if find(head, "://", 1, true) then
-    head = gsub(head, "%f[%a]https?://[^%s\"'<>]+", function(found)
-      local ok, shown = pcall(redact, found)
-      return ok and shown or "http***"
-    end)
-  end
+  local head = redact(sub(text, 1, LONGEST_VALUE))
   return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head
 end
 

@@ -27,7 +27,8 @@ extension Configuration {
     private func template(_ base: RequestURL?, _ defaults: Headers) throws(NightjarError) -> RequestTemplate {
         try RequestTemplate(
             base: base, defaults: defaults, userAgent: userAgent,
-            acceptEncoding: decompresses ? ContentCoding.acceptEncoding : nil, sensitive: sensitiveHeaders)
+            acceptEncoding: decompresses ? ContentCoding.acceptEncoding : nil, sensitive: sensitiveHeaders,
+            forwarded: try ForwardedFields(forwardedHeaders))
     }
 
     /// What is put into the query, or beside the cookies, of each request to the base URL's origin.

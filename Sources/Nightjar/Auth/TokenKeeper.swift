@@ -475,7 +475,9 @@ final class TokenKeeper: @unchecked Sendable {
                     .storage, "this client is logged out, but the cache still has its responses: \(error.message)",
                     code: error.code))
         }
-        loop.workers.run({ () throws(NightjarError) in try storage.flush() }) { after.body($0) }
+        loop.workers.run("writing the cache on disk", { () throws(NightjarError) in try storage.flush() }) {
+            after.body($0)
+        }
     }
 
     private static let lookInterval = TimeAmount.seconds(1)

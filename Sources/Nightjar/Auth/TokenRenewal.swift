@@ -123,7 +123,9 @@ final class TokenRenewal: @unchecked Sendable {
             return next(Result { () throws(NightjarError) in try work(store) })
         }
         let after = OnLoop(next)
-        loop.workers.run({ () throws(NightjarError) in try work(store) }) { after.body($0) }
+        loop.workers.run("using the credential store", { () throws(NightjarError) in try work(store) }) {
+            after.body($0)
+        }
     }
 
     // MARK: The exchange

@@ -92,7 +92,7 @@ final class BodyFeed: @unchecked Sendable {
     /// Makes a part on a worker's thread.
     private func work(_ upload: Upload, _ body: @escaping @Sendable () throws(NightjarError) -> BodyPart) {
         turn = .worker
-        call.loop.workers.run(body) { [weak self] result in
+        call.loop.workers.run("reading the request's body", body) { [weak self] result in
             // The attempt it was made for may be over.
             guard let self, self.upload === upload, turn == .worker else { return }
             switch result {

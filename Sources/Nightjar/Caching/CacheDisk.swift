@@ -1,5 +1,4 @@
 import NIOCore
-import NIOPosix
 import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
@@ -11,9 +10,10 @@ import Synchronization
 /// A cache is never worth a failure: what the disk does not give is a miss, and what it does not take is not kept.
 final class CacheDisk: Sendable {
     private let disk: DiskCache
-    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let thread = ThreadPool(1, name: "nightjar-cache")
     private let birth = Fork.generation
-    private let isRunning = Mutex(false)
+    /// False after work for which the system had no thread, so that the log reports it once.
+    private let hasThread = Atomic<Bool>(true)
     /// A job that writes pending changes waits for its turn.
     private let isSettling = Atomic<Bool>(false)
     /// Bytes that are on their way to the disk.
@@ -30,35 +30,46 @@ final class CacheDisk: Sendable {
     }
 
     /// Not in the child of a fork, which does not have the thread.
-    deinit { if !Fork.hasHappened(since: birth) { thread.shutdownGracefully { _ in } } }
+    deinit { if !Fork.hasHappened(since: birth) { thread.close() } }
 
     // MARK: Work
 
     /// Does `work` on the thread.
     ///
-    /// - Returns: false in the child of a fork, which has no part in its parent's files.
+    /// - Parameter mustRun: when the system has no thread, `work` is done later, when it has one.
+    /// - Returns: false in the child of a fork, which has no part in its parent's files, and when the system has no thread.
     @discardableResult
-    func run(_ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
+    func run(mustRun: Bool = false, _ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
         guard !Fork.hasHappened(since: birth) else { return false }
-        isRunning.withLock { isRunning in
-            if !isRunning { withSignalsBlocked { thread.start() } }
-            isRunning = true
+        do throws(ThreadFailure) {
+            try submit(mustRun: mustRun, work)
+            hasThread.store(true, ordering: .relaxed)
+            return true
+        } catch {
+            if hasThread.exchange(false, ordering: .relaxed) {
+                tell(error.error(.storage, "using the cache on disk").message)
+            }
+            return false
         }
-        thread.submit { [self] state in
-            guard state == .active else { return }
+    }
+
+    private func submit(
+        mustRun: Bool = false, _ work: @escaping @Sendable (DiskCache) -> Void
+    ) throws(ThreadFailure) {
+        try thread.submit(mustRun: mustRun) { [self] in
             work(disk)
             for note in disk.takeNotes() { tell(note) }
             settleSoon()
         }
-        return true
     }
 
     /// Changes that another process has kept from the index are tried again until they are there, after other work.
     private func settleSoon() {
         guard disk.hasPendingChanges, !isSettling.exchange(true, ordering: .relaxed) else { return }
         // Not kept alive by its own attempts.
-        thread.submit { [weak self] state in
-            guard state == .active, let self else { return }
+        // On this thread of the pool, so there is one.
+        try? thread.submit { [weak self] in
+            guard let self else { return }
             let result = disk.settle(within: 0.1)
             isSettling.store(false, ordering: .relaxed)
             if case .failure(let error) = result, error.cause == .busy { settleSoon() }
@@ -80,7 +91,7 @@ final class CacheDisk: Sendable {
     ///
     /// - Throws: `storage` when a change is still pending.
     func flush() throws(NightjarError) {
-        switch wait(for: { [grace] disk in disk.settle(within: grace) }) {
+        switch try wait(for: { [grace] disk in disk.settle(within: grace) }) {
         case .success, nil: return
         case .failure(let error): throw CacheDisk.failure("invalidating cached responses", error)
         }
@@ -90,7 +101,7 @@ final class CacheDisk: Sendable {
     /// - Returns: how many entries went; 0 in the child of a fork.
     /// - Throws: `storage` when it is still pending.
     func remove(_ remove: @escaping @Sendable (DiskCache) -> Int?) throws(NightjarError) -> Int {
-        let result = wait { [grace] disk in remove(disk).map { .success($0) } ?? disk.settle(within: grace) }
+        let result = try wait { [grace] disk in remove(disk).map { .success($0) } ?? disk.settle(within: grace) }
         switch result {
         case .success(let count): return count
         case nil: return 0
@@ -110,16 +121,20 @@ final class CacheDisk: Sendable {
     /// Waits for `work` on the thread.
     ///
     /// - Returns: nil in the child of a fork.
-    func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) -> Value? {
-        let isDone = Latch()
+    /// - Throws: `storage` when the system has no thread.
+    func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) throws(NightjarError) -> Value? {
+        guard !Fork.hasHappened(since: birth) else { return nil }
+        let isDone = OneShotEvent()
         let result = Mutex<Value?>(nil)
-        guard
-            run({ disk in
+        do throws(ThreadFailure) {
+            try submit { disk in
                 let value = work(disk)
                 result.withLock { $0 = value }
-                isDone.open()
-            })
-        else { return nil }
+                isDone.signal()
+            }
+        } catch {
+            throw error.error(.storage, "using the cache on disk")
+        }
         isDone.wait()
         return result.withLock { $0 }
     }
@@ -156,22 +171,5 @@ final class CacheDisk: Sendable {
 
     private func tell(_ note: String) {
         for listener in listeners.withLock({ Array($0.values) }) { listener(.warning, note) }
-    }
-}
-
-/// Closed until it is opened, once.
-private final class Latch: Sendable {
-    private let monitor = Monitor()
-    private let isOpen = Atomic<Bool>(false)
-
-    func open() {
-        monitor.withLock {
-            isOpen.store(true, ordering: .relaxed)
-            monitor.broadcast()
-        }
-    }
-
-    func wait() {
-        monitor.withLock { while !isOpen.load(ordering: .relaxed) { monitor.wait(until: nil) } }
     }
 }

@@ -123,7 +123,7 @@ extension CacheStorage {
     }
 
     private func write(_ ticket: UInt64, _ change: @escaping @Sendable (DiskCache) -> Int?) {
-        disk?.run { [writes] cache in
+        disk?.run(mustRun: true) { [writes] cache in
             _ = change(cache)
             writes.wrote(ticket)
         }

@@ -154,7 +154,7 @@ public final class CacheStorage: Sendable {
 
     public var statistics: Statistics {
         var statistics = memoryStatistics
-        guard let onDisk = disk?.wait(for: { $0.statistics }) else { return statistics }
+        guard let onDisk = try? disk?.wait(for: { $0.statistics }) else { return statistics }
         (statistics.diskEntries, statistics.diskBytes) = (onDisk.entries, onDisk.bytes)
         return statistics
     }

@@ -24,7 +24,7 @@ extension Call {
         if refreshed == nil { handlers.body = { _, _ in } }
         let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
         let task = ClientTask(
-            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop)
+            request, options.ofSharedExchange, handlers: handlers, queue: queue, client: loop, hold: caller.hold)
         if let queue, !queue.register(task) { return false }
         if isHeard { caller.isRefreshing = true }
         let call = Call(task, on: loop, chain: chain, below: asked - 1)

@@ -52,7 +52,9 @@ final class StoredExchange: Exchange, @unchecked Sendable {
         case .disk(let body):
             isReading = true
             let count = min(remaining, StoredExchange.part)
-            workers.run({ () throws(NightjarError) in try body.read(upTo: count) }) { [self] in took($0) }
+            workers.run("reading the cached body", { () throws(NightjarError) in try body.read(upTo: count) }) {
+                [self] in took($0)
+            }
         }
     }
 

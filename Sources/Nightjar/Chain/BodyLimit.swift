@@ -7,4 +7,12 @@ extension NightjarError {
             .tooLarge, "the answer's body is larger than \(maximum) bytes; raise max_body or stream it",
             phase: .receive, requestMayHaveBeenProcessed: true)
     }
+
+    /// A response has more content than the memory limit of its script has room for.
+    static var noRoom: NightjarError {
+        NightjarError(
+            .tooLarge,
+            "the response's body does not fit into the script's memory limit; stream it, or keep fewer responses",
+            phase: .receive, requestMayHaveBeenProcessed: true)
+    }
 }

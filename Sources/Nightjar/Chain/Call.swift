@@ -135,7 +135,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var audiences: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// - Parameters:
-    ///   - chain: nil: the client's.
+    ///   - chain: nil: the task's, or the client's.
     ///   - above: the place of the stage above the first that this call passes.
     ///   - conclude: takes what an inner call came to.
     init(
@@ -145,7 +145,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         self.task = task
         self.loop = loop
         started = loop.clock.now
-        self.chain = chain ?? loop.chain
+        self.chain = chain ?? task.options.chain ?? loop.chain
         self.above = above
         self.conclude = conclude
         spring = self.chain.bottom
@@ -167,9 +167,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         early = nil
-        if let allowed = options.allowedOrigins, !allowed.contains(request.origin) {
-            return ascend(allowed.refusal(of: request.origin), from: first)
-        }
+        if let refusal = options.confinement?.refusal(of: request.url) { return ascend(refusal, from: first) }
         for link in chain.outgoing where link.position >= first {
             asked = link.position
             switch link.ask({ $0.outgoing(self) }) {
@@ -204,7 +202,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         endAttempt()
         // Of an exchange that failed, there may be a part of the content.
         head = nil
-        content = ByteBuffer()
+        dropContent()
         collectsBody = task.handlers.body == nil
         decoding = nil
         receivedBytes = 0
@@ -250,7 +248,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func startOver(at stage: Int, after delay: Duration) {
         endAttempt()
         head = nil
-        content = ByteBuffer()
+        dropContent()
         collectsBody = task.handlers.body == nil
         decoding = nil
         if delay <= .zero { return descend(from: stage) }
@@ -313,7 +311,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// waits for it, ends it. It is still to begin.
     func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
-            request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop)
+            request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,
+            hold: task.hold)
         let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
         call.branchedFrom = self
         call.limits.idle = limits.idle
@@ -550,7 +549,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard content.readableBytes + body.readableBytes <= options.maximumBody else {
             return ascend(.tooLarge(options.maximumBody), from: spring)
         }
+        if let hold = task.hold, !hold.add(body.readableBytes) { return ascend(.noRoom, from: spring) }
         content.writeImmutableBuffer(body)
+    }
+
+    private func dropContent() {
+        task.hold?.remove(content.readableBytes)
+        content = ByteBuffer()
     }
 
     private func stream(_ body: ByteBuffer) {
@@ -580,7 +585,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
             source: spring == chain.bottom ? .network : caching?.source ?? .cache,
-            redirects: redirects?.history ?? [], decisions: decisions, sent: request)
+            redirects: redirects?.history ?? [], decisions: decisions, sent: request, hold: task.hold)
         completed = (response, decisions.count)
         ascend(response, from: spring)
     }

@@ -206,6 +206,6 @@ extension CallOptions {
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             && respectsRetryAfter == other.respectsRetryAfter
             // Another status may be an answer to one and a reason to repeat to the other.
-            && expectedStatuses == other.expectedStatuses && allowedOrigins === other.allowedOrigins
+            && expectedStatuses == other.expectedStatuses && confinement === other.confinement
     }
 }

@@ -30,6 +30,8 @@ enum StageKind: CaseIterable {
     case limit
     /// Content codings.
     case decode
+    /// Says that certificates are not verified.
+    case warnOfTLS
     /// Tells observers what the wire saw.
     case trace
 
@@ -39,11 +41,11 @@ enum StageKind: CaseIterable {
         .coalesce,  // what is below happens once for all who wait for it
         .retry, .authenticate, .challenge, .redirect,  // may ask for another attempt
         .cookies, .cache, .limit, .decode,  // what is above sees content as it was meant
-        .trace,
+        .warnOfTLS, .trace,  // each exchange
     ]
 
     /// What calls of the client's own pass: the refresh of a token cannot wait for itself.
-    static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .trace]
+    static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnOfTLS, .trace]
 
     /// The stages for a client of this configuration; none where the client does not use it, so that it costs nothing.
     ///
@@ -76,13 +78,15 @@ enum StageKind: CaseIterable {
         case .redirect:
             Redirect(
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
-                longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders)
+                longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders,
+                forwarded: configuration.forwardedFields)
         case .cookies: configuration.cookies.map(Cookies.init)
         case .cache: configuration.cache.map { Cache($0, configuration.freshAnswers, configuration.loginCookies) }
         case .limit:
             Limit(
                 configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)
         case .decode: Decode()
+        case .warnOfTLS: configuration.transport.verifiesCertificates ? nil : WarnOfTLS()
         case .trace: Trace(configuration.observers)
         }
     }

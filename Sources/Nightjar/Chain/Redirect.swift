@@ -12,16 +12,22 @@ final class Redirect: Stage, @unchecked Sendable {
     private let keepsCookies: Bool
     private let longestWait: Duration
     private let sensitive: [String]
+    private let forwarded: ForwardedFields
 
     /// - Parameters:
     ///   - keepsCookies: the client does; see ``RedirectSettings/keepsCookies``.
     ///   - longestWait: see ``RedirectSettings/longestWait``.
     ///   - sensitive: names of fields that go to no other origin.
-    init(_ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String]) {
+    ///   - forwarded: the fields that go along to another origin.
+    init(
+        _ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String],
+        forwarded: ForwardedFields
+    ) {
         self.settings = settings
         self.keepsCookies = keepsCookies
         self.longestWait = longestWait
         self.sensitive = sensitive
+        self.forwarded = forwarded
     }
 
     /// The redirects of one call.
@@ -128,7 +134,7 @@ final class Redirect: Stage, @unchecked Sendable {
         }
         do throws(NightjarError) {
             call.decide(.redirected(status: hop.status, method: hop.method, to: hop.url.redacted))
-            call.request = try call.request.following(hop, sensitive: sensitive)
+            call.request = try call.request.following(hop, sensitive: sensitive, forwarded: forwarded)
             if hop.dropsCredentials { call.credentialsAreDropped = true }
             if hop.wait > .zero { call.decide(.waited(hop.wait, for: "the redirect (Retry-After)")) }
             return .again(after: hop.wait)

@@ -105,7 +105,7 @@ final class Retry: Stage, @unchecked Sendable {
 
     private func verdict(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
         let cause = "\(question.error.kind.name): \(question.error.message)"
-        switch (answer, question.verdict) {
+        switch (bounded(answer, question, call), question.verdict) {
         case (.again(let wait), _) where call.bodyIsReplayable:
             return again(question, cause, after: wait, call)
         case (.asDecided, .again(let wait)):
@@ -118,6 +118,13 @@ final class Retry: Stage, @unchecked Sendable {
         case (.later, .again): return .wait
         }
         return .proceed
+    }
+
+    /// A sandboxed script's answer repeats nothing that its host's client would not, nor sooner.
+    private func bounded(_ answer: RetryAnswer, _ question: RetryQuestion, _ call: Call) -> RetryAnswer {
+        guard case .again(let wait) = answer, call.options.confinement?.isSandbox == true else { return answer }
+        guard case .again(let decided) = question.verdict else { return .asDecided }
+        return .again(after: max(wait, decided))
     }
 
     private func again(_ question: RetryQuestion, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {

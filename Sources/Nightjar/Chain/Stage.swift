@@ -105,6 +105,9 @@ final class Chain: @unchecked Sendable {
         for links in [outgoing, ended, abandoned, incoming, failed, answered, expired] { links.deallocate() }
     }
 
+    /// The same stages, but for those that `replacement` gives another for.
+    func replacing(_ replacement: (Stage) -> Stage?) -> Chain { Chain(stages.map { replacement($0) ?? $0 }) }
+
     /// The one stage of a kind.
     func stage<Kind: Stage>(_ kind: Kind.Type) -> Kind? {
         for stage in stages { if let found = stage as? Kind { return found } }

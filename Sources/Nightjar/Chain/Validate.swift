@@ -36,12 +36,15 @@ final class Validate: Stage, @unchecked Sendable {
         var check = check
         if let problems = check.short() { return verdict(problems, mode, call) }
         let task = call.task
-        call.loop.checkers.run({ [check] in
+        let whole: @Sendable () -> AnswerCheck.Problems = { [check] in
             var check = check
             return check.whole { !task.isFinished }
-        }) { [weak self, weak call] result in
+        }
+        call.loop.checkers.run("checking the response", { () throws(NightjarError) in whole() }) {
+            [weak self, weak call] result in
             guard let self, let call, !task.isFinished else { return }
-            call.goOn(verdict(result.get(), mode, call))
+            // Without a thread, the loop takes the time.
+            call.goOn(verdict((try? result.get()) ?? whole(), mode, call))
         }
         return .wait
     }

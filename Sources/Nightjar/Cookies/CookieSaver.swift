@@ -161,7 +161,7 @@ final class CookieSaver: Sendable {
 
     /// - Returns: false when it is to end.
     private func waitForWork(after pause: Duration) -> Bool {
-        let earliest = timespec.monotonic(after: pause)
+        let earliest = Monitor.deadline(after: pause)
         return desk.monitor.withLock {
             while !desk.isClosed, !earliest.hasPassed { desk.monitor.wait(until: earliest) }
             while !desk.isClosed, !desk.hasWork { desk.monitor.wait(until: nil) }

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
 /// Where the events of tasks wait until the thread that owns them asks.
 ///
@@ -140,7 +141,7 @@ public final class CompletionQueue: @unchecked Sendable {
             return (0, false)
         }
         if events.isEmpty || runningPoller != nil, timeout != .zero, !isClosed {
-            let deadline = timeout.map { timespec.monotonic(after: $0) }
+            let deadline = timeout.map { Monitor.deadline(after: $0) }
             blockedPollers += 1
             while events.isEmpty || runningPoller != nil, !isClosed {
                 monitor.wait(until: deadline)

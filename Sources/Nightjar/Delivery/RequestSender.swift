@@ -31,8 +31,7 @@ extension Client {
         request.usesCookies = false
         request.cookies = []
         request.schemes = []
-        request.headers = request.headers.withoutCredentials
-        for name in sensitiveNames + ["Host", "Referer"] { request.headers.remove(name) }
+        request.headers = request.headers.forwarded(template.forwarded, sensitive: sensitiveNames)
     }
 
     /// How a caller would write the URL: as a path behind the base URL where that leads to it, else whole. Nothing is masked.

@@ -11,12 +11,17 @@ extension Catalog {
     /// less what its flow does not offer where that says what it offers: member `scope`. A `scope` that is given, be it
     /// empty, counts instead.
     ///
-    /// - Parameter scheme: by its name; nil: `given.scheme`, and where that is not there, the one that takes such values.
+    /// - Parameters:
+    ///   - scheme: by its name; nil: `given.scheme`, and where that is not there, the one that takes such values.
+    ///   - base: the base URL of the client; nil: the first server of the API.
     /// - Throws: `invalid_argument` where there is none or more than one, with those there are, and for one that Nightjar
-    ///   does not speak.
-    public func authOptions(scheme: String? = nil, _ given: JSONValue) throws(NightjarError) -> JSONValue {
+    ///   does not speak. Also where the description has secrets sent to another origin than the API's, and `given` does not
+    ///   allow that by naming the `token_url`.
+    public func authOptions(
+        scheme: String? = nil, base: String? = nil, _ given: JSONValue
+    ) throws(NightjarError) -> JSONValue {
         guard case .object(var members) = given, given["type"] == nil else { return given }
-        if let schemes = given["schemes"] { return .object(try replacing(schemes, in: members)) }
+        if let schemes = given["schemes"] { return .object(try replacing(schemes, in: members, base: base)) }
         var name = scheme
         if let told = given["scheme"] {
             let text = try told.text("auth.scheme")
@@ -25,15 +30,16 @@ extension Catalog {
         }
         let credentials = Credentials(members: members)
         let found = try self.scheme(name, for: credentials)
-        return .object(try found.options(credentials, scopes(of: found.name)))
+        let origin = try (base ?? servers.first).map { url throws(NightjarError) in try RequestURL(url).origin }
+        return .object(try found.options(credentials, scopes(of: found.name), api: origin))
     }
 
     private func replacing(
-        _ schemes: JSONValue, in options: [JSONValue.Member]
+        _ schemes: JSONValue, in options: [JSONValue.Member], base: String?
     ) throws(NightjarError) -> [JSONValue.Member] {
         guard case .object(var members) = schemes else { return options }
         for index in members.indices {
-            members[index].value = try authOptions(scheme: members[index].name, members[index].value)
+            members[index].value = try authOptions(scheme: members[index].name, base: base, members[index].value)
         }
         return options.map { $0.name == "schemes" ? .init("schemes", .object(members)) : $0 }
     }
@@ -105,8 +111,12 @@ extension SecurityScheme {
         }
     }
 
-    /// - Parameter scopes: what the endpoints ask for.
-    fileprivate func options(_ given: Credentials, _ scopes: [String]) throws(NightjarError) -> [JSONValue.Member] {
+    /// - Parameters:
+    ///   - scopes: what the endpoints ask for.
+    ///   - api: the origin of the API; nil where it is not known.
+    fileprivate func options(
+        _ given: Credentials, _ scopes: [String], api: Origin?
+    ) throws(NightjarError) -> [JSONValue.Member] {
         var members = given.members
         func add(_ name: String, _ value: String?) {
             guard let value, !given.has(name) else { return }
@@ -132,7 +142,7 @@ extension SecurityScheme {
                         + "any more (RFC 9700 section 2); give a token that you have (token=)")
             }
             add("type", "oauth2")
-            if !given.has("token_url") { add("token_url", try guarded(tokenURL)) }
+            if !given.has("token_url") { add("token_url", try guarded(tokenURL, api: api)) }
             if flow == .clientCredentials { add("grant", "client_credentials") }
             if flow == .authorizationCode, !given.has("refresh_token") { add("grant", "authorization_code") }
             if flow == .authorizationCode {
@@ -164,9 +174,17 @@ extension SecurityScheme {
 
     /// Secrets go there, which is why RFC 6749 (sections 3.1 and 3.2) wants TLS. A description that has none may have been
     /// changed on its way; what the caller sets is the caller's.
-    private func guarded(_ url: String?) throws(NightjarError) -> String? {
+    ///
+    /// - Parameter api: the origin that alone gets secrets without the caller's word; nil: any.
+    private func guarded(_ url: String?, api: Origin? = nil) throws(NightjarError) -> String? {
         guard let url else { return nil }
         let origin = try RequestURL(url).origin
+        if let api, api != origin {
+            throw NightjarError(
+                .invalidArgument,
+                "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), another origin than "
+                    + "the API's (\(quoted(api.description))); set token_url where that is meant")
+        }
         guard origin.isTLS || origin.isThisMachine else {
             throw NightjarError(
                 .invalidArgument,
@@ -212,7 +230,7 @@ extension Configuration {
         guard let schemeAuth, openAPI == nil else { return self }
         var configuration = self
         if let catalog, !catalog.security.isEmpty {
-            configuration.auth = try Authentication.read(try catalog.authOptions(schemeAuth), "auth")
+            configuration.auth = try Authentication.read(try catalog.authOptions(base: baseURL, schemeAuth), "auth")
         } else {
             configuration.auth = try Authentication.read(schemeAuth, "auth")
         }
@@ -224,7 +242,7 @@ extension Configuration {
     func knowingItsEndpoints() throws(NightjarError) -> Configuration {
         var configuration = self
         if let openAPI {
-            var catalog = try Catalog(openAPI: openAPI)
+            var catalog = try Catalog(openAPI: openAPI, folder: openAPIFolder)
             for operation in self.catalog?.operations ?? [] { catalog.set(operation) }
             configuration.catalog = catalog
             configuration.openAPI = nil

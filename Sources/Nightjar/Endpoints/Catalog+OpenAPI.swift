@@ -1,12 +1,14 @@
+import Glibc
 import NightjarHTTP
 import NightjarOpenAPI
 
 extension Catalog {
     /// Reads an OpenAPI document and the files that it refers to. Blocks.
     ///
+    /// - Parameter folder: the folder whose files the document may refer to; nil: its own.
     /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read;
     ///   `invalid_argument` for a URL, which only a client can load.
-    public init(openAPI path: String) throws(NightjarError) {
+    public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(
                 .invalidArgument,
@@ -18,8 +20,11 @@ extension Catalog {
                 throw NightjarError(
                     .invalidArgument, "\(quoted(location)) is a URL, which only a client can load")
             }
-            return try FileContent.read(
-                location, atMost: CatalogLoader.maximumBytes, isNamedByUser: location == first)
+            guard location != first else {
+                return try FileContent.read(location, atMost: CatalogLoader.maximumBytes)
+            }
+            try ReferredFiles.check(location, of: first, folder: folder)
+            return try FileContent.read(location, atMost: CatalogLoader.maximumBytes, isNamedByUser: false)
         }.readingExtensions()
     }
 
@@ -36,5 +41,49 @@ extension Catalog {
             }
         }
         return catalog
+    }
+}
+
+/// The files that a document may refer to: those in its own folder and beneath, or in one that the caller names. A document is
+/// often a stranger's, and what a schema or an error message shows of another file would be this user's.
+enum ReferredFiles {
+    /// - Parameters:
+    ///   - file: an absolute path.
+    ///   - document: the absolute path of the document that the user named.
+    ///   - folder: nil: the document's.
+    /// - Throws: `invalid_argument`, naming the file; `storage` where there is none.
+    static func check(_ file: String, of document: String, folder: String?) throws(NightjarError) {
+        guard let root = resolved(folder ?? parent(of: document)) else {
+            throw NightjarError(.invalidArgument, "the folder \(quoted(folder ?? document)) of documents is not there")
+        }
+        let inside = root == "/" ? root : root + "/"
+        // As it is written first: where nothing may be read, nothing is found out either.
+        let written = folder ?? parent(of: document)
+        let isWritten = file.utf8.starts(with: (written.hasSuffix("/") ? written : written + "/").utf8)
+        guard isWritten || file.utf8.starts(with: inside.utf8) else { throw outside(file, root) }
+        guard let place = resolved(file) else {
+            throw NightjarError(
+                .storage, "the file \(quoted(file)) cannot be opened: \(String(cString: strerror(errno)))", code: errno)
+        }
+        guard place.utf8.starts(with: inside.utf8) else { throw outside(file, root) }
+    }
+
+    private static func outside(_ file: String, _ root: String) -> NightjarError {
+        NightjarError(
+            .invalidArgument,
+            "the file \(quoted(file)) is outside of \(quoted(root)), the folder of the document; name a folder above both "
+                + "(openapi_folder) to allow it")
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    /// Behind all symbolic links.
+    private static func resolved(_ path: String) -> String? {
+        guard let place = realpath(path, nil) else { return nil }
+        defer { free(place) }
+        return String(cString: place)
     }
 }

@@ -180,8 +180,10 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         let wanted = loader.wanted
         guard !wanted.isEmpty else {
             let loader = loader
-            return call.loop.workers.run({ () throws(NightjarError) in try loader.catalog().readingExtensions() }) {
-                [weak self] in
+            return call.loop.workers.run(
+                "reading the API description",
+                { () throws(NightjarError) in try loader.catalog().readingExtensions() }
+            ) { [weak self] in
                 self?.end($0)
             }
         }
@@ -256,9 +258,11 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         guard let call else { return }
         let (loader, documents) = (loader, arrived)
         arrived = []
-        call.loop.workers.run({ () throws(NightjarError) in
-            try CatalogFetch.read(documents, into: loader)
-        }) { [weak self] result in
+        let (first, folder) = (first, client?.openAPIFolder)
+        call.loop.workers.run(
+            "reading the API description",
+            { () throws(NightjarError) in try CatalogFetch.read(documents, into: loader, first, folder) }
+        ) { [weak self] result in
             switch result {
             case .success(let loader):
                 self?.loader = loader
@@ -269,7 +273,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     }
 
     private static func read(
-        _ documents: [Document], into loader: CatalogLoader
+        _ documents: [Document], into loader: CatalogLoader, _ first: String, _ folder: String?
     ) throws(NightjarError) -> CatalogLoader {
         var loader = loader
         for document in documents {
@@ -282,6 +286,9 @@ final class CatalogFetch: Stage, @unchecked Sendable {
                         }
                     }.get()
                 case .file:
+                    if !document.isNamedByUser {
+                        try ReferredFiles.check(document.location, of: first, folder: folder)
+                    }
                     let bytes = try FileContent.read(
                         document.location, atMost: CatalogLoader.maximumBytes,
                         isNamedByUser: document.isNamedByUser)

@@ -52,6 +52,7 @@ final class ClientLoop: @unchecked Sendable {
     /// By the numbers of the client's logins; nil for one that has no token.
     private var keepers: [TokenKeeper?] = []
     private(set) var isClosing = false
+    private var hasShutDown = false
     /// Nobody waits for the thread's end.
     private var endsItself = false
     let transport: any HTTPTransport
@@ -71,6 +72,9 @@ final class ClientLoop: @unchecked Sendable {
     private var addressee: CompletionQueue?
     var moderation = Moderation()
     private var alarm = Alarm()
+    /// What is scheduled. The loop outlives the client.
+    private var timers: [Int: Scheduled<Void>] = [:]
+    private var lastTimer = 0
 
     /// - Parameter innerTimeouts: those of the client's own calls.
     init(
@@ -232,13 +236,16 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func shutDown() {
-        guard !monitor.withLock({ isShutDown }) else { return }
+        guard !hasShutDown else { return }
+        hasShutDown = true
         isClosing = true
         endCalls { _ in true }
         transport.shutDown()
         workers.shutDown()
         checkers.shutDown()
         for keeper in keepers { keeper?.shutDown() }
+        for timer in timers.values { timer.cancel() }
+        timers = [:]
         gate.close()
         monitor.withLock {
             isShutDown = true
@@ -346,7 +353,18 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Time
 
     func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
-        thread.loop.scheduleTask(in: .nanoseconds(delay.nanosecondsClamped), body)
+        schedule(at: .now() + .nanoseconds(delay.nanosecondsClamped), body)
+    }
+
+    /// Runs `body` on the loop, unless the client is closed before.
+    private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) {
+        guard !hasShutDown else { return }
+        lastTimer += 1
+        let timer = lastTimer
+        timers[timer] = thread.loop.scheduleTask(deadline: moment) {
+            self.timers[timer] = nil
+            body()
+        }
     }
 
     /// Makes sure that limits of time are looked at no later than at `moment`.
@@ -354,7 +372,7 @@ final class ClientLoop: @unchecked Sendable {
     /// One timer serves all calls: it costs a call a comparison, and goes off about as rarely as the limits are long.
     func watch(until moment: NIODeadline) {
         guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
-        thread.loop.scheduleTask(deadline: moment) { self.checkLimits(due: moment) }
+        schedule(at: moment) { self.checkLimits(due: moment) }
     }
 
     private func checkLimits(due: NIODeadline) {

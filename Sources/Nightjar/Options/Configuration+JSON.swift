@@ -16,6 +16,9 @@ extension Configuration {
 
     private static let options = OptionTable<Configuration>(
         LimitSettings.options.lifted(to: \.limits) + [
+            Option(name: "path_scope") { value, path, configuration throws(NightjarError) in
+                configuration.pathScope = try PathScope(try value.text(path)).text
+            },
             Option(name: "base_url") { value, path, configuration throws(NightjarError) in
                 configuration.baseURL = try value.text(path)
             },
@@ -48,6 +51,9 @@ extension Configuration {
             Option(name: "openapi") { value, path, configuration throws(NightjarError) in
                 configuration.openAPI = try value.text(path)
             },
+            Option(name: "openapi_folder") { value, path, configuration throws(NightjarError) in
+                configuration.openAPIFolder = value == .null ? nil : try value.text(path)
+            },
             Option(name: "response_validation") { value, path, configuration throws(NightjarError) in
                 configuration.responseValidation = try ResponseValidation(option: value, path)
             },
@@ -71,6 +77,10 @@ extension Configuration {
             },
             Option(name: "sensitive_headers") { value, path, configuration throws(NightjarError) in
                 configuration.sensitiveHeaders = try value.texts(path)
+            },
+            Option(name: "forward_headers") { value, path, configuration throws(NightjarError) in
+                configuration.forwardedHeaders = try value.texts(path)
+                _ = try ForwardedFields(configuration.forwardedHeaders)
             },
             Option(name: "decompress") { value, path, configuration throws(NightjarError) in
                 configuration.decompresses = try value.flag(path)

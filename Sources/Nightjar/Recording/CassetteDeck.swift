@@ -123,7 +123,7 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         loop.scheduleTask(in: .nanoseconds(CassetteDeck.patience.nanosecondsClamped)) { [self] in
             isSaving = false
             let (saver, content, revision) = (saver, searchedCassette(), revision)
-            workers?.run { () throws(NightjarError) in
+            workers?.run("saving the cassette") { () throws(NightjarError) in
                 try saver.save(content, revision)
             } then: { [self] result in
                 told(result)

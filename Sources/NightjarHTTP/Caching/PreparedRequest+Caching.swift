@@ -1,6 +1,6 @@
 /// What the cache wants of a request.
 extension PreparedRequest {
-    /// The fields that carry credentials, and what they say; nothing where there are none.
+    /// The fields that carry credentials or choose what answers, and what they say; nothing where there are none.
     ///
     /// - Parameters:
     ///   - fields: those of this request.
@@ -16,7 +16,9 @@ extension PreparedRequest {
                     return cookies.append(value, own: ownCookies, to: &found)
                 }
                 let isAuthorization = name.count == 13 && ASCII.isCaseless(name, "authorization")
-                guard isAuthorization ? authorization : CredentialField.isOne(name) || isSensitive(name) else { return }
+                let partitions =
+                    SecretNames.isSecret(field: name, value) || isSensitive(name) || isRouting(name, value)
+                guard isAuthorization ? authorization : partitions else { return }
                 found += name.lazy.map(ASCII.lowercase)
                 found.append(0)
                 found += value
@@ -24,6 +26,12 @@ extension PreparedRequest {
             }
         }
         return found
+    }
+
+    /// A server may choose its response by it. The Host of the URL is part of the key already.
+    private func isRouting(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        guard RoutingField.isOne(name) else { return false }
+        return !(ASCII.isCaseless(name, "host") && name.count == 4 && value.elementsEqual(origin.hostField.utf8))
     }
 
     private func isSensitive(_ name: UnsafeRawBufferPointer) -> Bool {

@@ -31,9 +31,8 @@ struct Selecting {
         _ name: UnsafeRawBufferPointer, of request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> StoredResponse.SelectingField? {
         let text = String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
-        let hides = mayBeCredential(name)
         let value = SelectingValue.read(name, of: request) { bytes -> String? in
-            guard hides else { return String(decoding: bytes, as: UTF8.self) }
+            guard isCredential(name, bytes) else { return String(decoding: bytes, as: UTF8.self) }
             return fingerprint.map { String(Unicode.Scalar(mark)) + $0(bytes) }
         }
         guard let value else { return StoredResponse.SelectingField(text, nil) }
@@ -43,12 +42,12 @@ struct Selecting {
     }
 
     /// What nearly all answers name is none, and need not be searched.
-    private static func mayBeCredential(_ name: UnsafeRawBufferPointer) -> Bool {
+    private static func isCredential(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 6 where ASCII.isCaseless(name, "accept") || ASCII.isCaseless(name, "origin"): false
         case 10 where ASCII.isCaseless(name, "user-agent"): false
         case 15 where ASCII.isCaseless(name, "accept-encoding") || ASCII.isCaseless(name, "accept-language"): false
-        default: CredentialField.isOne(name)
+        default: SecretNames.isSecret(field: name, value)
         }
     }
 

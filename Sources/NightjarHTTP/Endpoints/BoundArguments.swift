@@ -111,7 +111,7 @@ extension Operation {
 
 extension Parameter {
     /// Whether its values are kept out of messages.
-    var isSecret: Bool { place == .header || place == .cookie || Redaction.isSecret(name: name[...].utf8) }
+    var isSecret: Bool { place == .header || place == .cookie || SecretNames.isSecret(item: name[...].utf8) }
 }
 
 extension Parameter.Place {

@@ -181,8 +181,8 @@ public struct ErrorBody: Sendable, Equatable {
     }
 
     private static func isSecret(_ name: String) -> Bool {
-        Redaction.isSecret(name: name[...].utf8)
-            || name.utf8.split { "/.[]".utf8.contains($0) }.contains { Redaction.isSecret(name: $0) }
+        SecretNames.isSecret(item: name[...].utf8)
+            || name.utf8.split { "/.[]".utf8.contains($0) }.contains { SecretNames.isSecret(item: $0) }
     }
 
     /// A text with something in it, cut, or a whole number.

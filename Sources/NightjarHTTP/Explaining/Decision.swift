@@ -21,6 +21,8 @@ public struct Decision: Sendable, Equatable {
         case cache(CacheVerdict, key: RequestURL)
         /// The answer is not as its endpoint describes it, which the client was told to warn of.
         case mismatched(problem: String)
+        /// The server's certificate was not verified, because the client does not.
+        case unverifiedTLS
     }
 
     public enum TokenCause: String, Sendable {
@@ -60,6 +62,7 @@ public struct Decision: Sendable, Equatable {
         case .redirected: "redirected"
         case .cache: "cache"
         case .mismatched: "mismatched"
+        case .unverifiedTLS: "unverified_tls"
         }
     }
 }
@@ -83,6 +86,7 @@ extension Decision: CustomStringConvertible {
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
         case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
         case .mismatched(let problem): problem
+        case .unverifiedTLS: "the server's TLS certificate was not verified (tls.verify is false)"
         }
     }
 }
@@ -111,7 +115,7 @@ extension Decision {
             add("cause", .string(cause.rawValue))
             add("waited", .number(wait.inSeconds))
             add("refresh", .integer(Int64(refresh)))
-        case .replayed, .challenged: break
+        case .replayed, .challenged, .unverifiedTLS: break
         case .redirected(let status, let method, let url):
             add("status", .integer(Int64(status)))
             add("method", .string(method.name))

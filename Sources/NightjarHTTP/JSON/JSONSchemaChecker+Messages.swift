@@ -103,7 +103,7 @@ extension JSONSchemaChecker {
                 known.append(one)
             }
         }
-        let isShown = mayShowValue && !Redaction.isSecret(name: discriminator.property[...].utf8)
+        let isShown = mayShowValue && !SecretNames.isSecret(item: discriminator.property[...].utf8)
         let found = named.map { isShown ? JSONSchemaChecker.short($0) : $0.typeName } ?? "nothing"
         failure = Failure(
             mismatch: JSONMismatch(
@@ -181,7 +181,7 @@ extension JSONSchemaChecker {
         frames.allSatisfy { frame in
             switch (frame.stage, frame.value) {
             case (.members, .object(let members)), (.unevaluatedMembers, .object(let members)):
-                frame.index >= members.count || !Redaction.isSecret(name: members[frame.index].name[...].utf8)
+                frame.index >= members.count || !SecretNames.isSecret(item: members[frame.index].name[...].utf8)
             default: true
             }
         }

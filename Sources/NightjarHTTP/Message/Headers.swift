@@ -34,7 +34,7 @@ public struct Headers: Sendable {
     public var byteCount: Int { fields.reduce(0) { $0 + Int($1.nameLength) + Int($1.valueLength) } }
 
     /// Adds a field behind those already there. The caller has checked the syntax (``FieldSyntax``) and the size.
-    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let nameStart = bytes.count
         bytes.append(contentsOf: name)
         bytes.append(0)

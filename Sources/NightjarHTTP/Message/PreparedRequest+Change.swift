@@ -115,13 +115,17 @@ extension PreparedRequest {
 
     /// What a redirect asks for.
     ///
-    /// - Parameter sensitive: names of fields that go to no other origin, beside those that are known for it.
-    public func following(_ hop: RedirectHop, sensitive: [String] = []) throws(NightjarError) -> PreparedRequest {
+    /// - Parameters:
+    ///   - sensitive: names of fields that go to no other origin, whatever `forwarded` has.
+    ///   - forwarded: the fields that go along to another origin.
+    public func following(
+        _ hop: RedirectHop, sensitive: [String] = [], forwarded: ForwardedFields = .standard
+    ) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         // A Host that the caller chose is for the origin that was asked, like the credentials.
         let host = hop.dropsCredentials ? nil : fields["Host"]
         for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
-        fields = hop.headers(from: fields, sensitive: sensitive)
+        fields = hop.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
         return try PreparedRequest(
             hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields,
             body: hop.keepsBody ? body : .none, isCompressed: hop.keepsBody && isCompressed,

@@ -78,7 +78,7 @@ public final class RepeatedRequest: Sendable {
             && one.retry == other.retry && one.respectsRetryAfter == other.respectsRetryAfter
             && one.impliedType == other.impliedType
             && one.isIdempotent == other.isIdempotent
-            && one.allowedOrigins === other.allowedOrigins
+            && one.confinement === other.confinement
     }
 }
 

@@ -64,7 +64,7 @@ public struct Request: Sendable {
     /// False: this call carries none of the client's credentials.
     public var usesAuth = true
     /// Where the call may go, redirects included; nil: anywhere.
-    package var allowedOrigins: AllowedOrigins?
+    package var confinement: Confinement?
     /// Names of the client's credentials that this call carries, all of them, of a client that has its credentials by scheme;
     /// empty: those that ``security`` asks for. Of any other client such a call is refused.
     public var schemes: [String] = []

@@ -12,6 +12,10 @@ public final class RequestTemplate: Sendable {
     let fields: Headers
     /// Fields that may go to another origin than that of ``base``.
     let publicFields: Headers
+    /// Whether one of the default fields carries credentials.
+    package let hasCredentials: Bool
+    /// Which fields those are, and which go along with redirects and pages.
+    package let forwarded: ForwardedFields
     /// Bit n: a field in ``fields`` has a name of n bytes, modulo 64. Tells most names apart without looking at them.
     let nameLengths: UInt64
     /// Names of fields and query items to be masked where a request is shown, beside those known for credentials.
@@ -24,17 +28,18 @@ public final class RequestTemplate: Sendable {
     ///   - userAgent: the User-Agent field, where `defaults` have none; nil for none.
     ///   - acceptEncoding: the Accept-Encoding field, likewise.
     ///   - sensitive: names of fields and query items that carry credentials, beside those known for it.
+    ///   - forwarded: the fields that go to other origins than that of `base`.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     public init(
         base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,
-        sensitive: [String] = []
+        sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) {
         if base?.query != nil {
             throw NightjarError(
                 .invalidURL, "the base URL has a query, which a joined path would end up in; give it to each request")
         }
         try ReservedField.check(defaults)
-        if base == nil, let name = CredentialField.first(in: defaults) {
+        if base == nil, let name = defaults.firstSecret {
             throw NightjarError(
                 .invalidRequest,
                 "the default header \"\(name)\" would go to every server: set base_url, whose origin alone gets it, "
@@ -64,18 +69,21 @@ public final class RequestTemplate: Sendable {
         var lines = ByteBuffer()
         var lengths: UInt64 = 0
         var publicFields = Headers()
+        var hasCredentials = false
         for index in 0..<fields.count {
             fields.withBytes(at: index) { name, value in
                 HeadWriter.writeField(name, value, into: &lines)
                 lengths |= 1 << UInt64(name.count & 63)
-                let isSecret =
-                    CredentialField.isOne(name) || sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
-                if !isSecret { publicFields.append(name: name, value: value) }
+                let isNamed = sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+                hasCredentials = hasCredentials || isNamed || SecretNames.isSecret(field: name, value)
+                if forwarded.allow(name, sensitive: sensitive) { publicFields.append(name: name, value: value) }
             }
         }
         self.hostLine = hostLine
         self.fields = fields
-        self.publicFields = publicFields
+        self.publicFields = base == nil ? fields : publicFields
+        self.hasCredentials = hasCredentials
+        self.forwarded = forwarded
         fieldLines = lines
         nameLengths = lengths
         self.sensitive = sensitive
@@ -85,9 +93,6 @@ public final class RequestTemplate: Sendable {
     package var sensitiveNames: [String] { sensitive }
 
     /// Whether each request has a field of this name that does not set its own.
-    /// Whether one of the default fields goes to the origin of ``base`` alone.
-    package var hasCredentials: Bool { fields.count > publicFields.count }
-
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
     /// False: no default field has this name.

@@ -93,6 +93,8 @@ public final class Response: Sendable {
     /// What was sent; the same that task and call held, so that keeping it costs nothing.
     var sent: PreparedRequest? { if case .request(let request) = asked { request } else { nil } }
     private let asked: Asked
+    /// Counts its memory, where somebody does.
+    package let hold: MemoryHold?
 
     private enum Asked: Sendable {
         case request(PreparedRequest)
@@ -100,12 +102,24 @@ public final class Response: Sendable {
     }
 
     /// - Parameter url: of a response that no call has brought; that of what was sent otherwise, and then not asked.
-    public init(
+    public convenience init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL,
         attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
         redirects: [RedirectPolicy.Visit] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
     ) {
+        self.init(
+            head: head, body: body, trailers: trailers, url: url(), attempts: attempts, timing: timing, source: source,
+            redirects: redirects, decisions: decisions, sent: sent, hold: nil)
+    }
+
+    /// - Parameter hold: counts its memory.
+    package init(
+        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers, url: @autoclosure () -> RequestURL,
+        attempts: Int, timing: Timing, source: ResponseSource, redirects: [RedirectPolicy.Visit],
+        decisions: [Decision], sent: PreparedRequest?, hold: MemoryHold?
+    ) {
+        self.hold = hold
         self.head = head
         let length = body.readableBytes
         body.writeInteger(UInt8(0))
@@ -124,21 +138,21 @@ public final class Response: Sendable {
     public func after(_ redirects: [RedirectPolicy.Visit]) -> Response {
         Response(
             head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source, redirects: redirects, decisions: decisions, sent: sent)
+            source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
     }
 
     /// The same with what was decided on the way to it, and whence it came for this call.
     public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
         Response(
             head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source ?? self.source, redirects: redirects, decisions: decisions, sent: sent)
+            source: source ?? self.source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
     }
 
     /// The same where the content went to a body handler.
     public var withoutBody: Response {
         Response(
             head: head, body: ByteBuffer(), trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source, redirects: redirects, decisions: decisions, sent: sent)
+            source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
     }
 
     public var status: Int { head.status }

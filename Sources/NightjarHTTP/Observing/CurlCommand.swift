@@ -20,7 +20,7 @@ public struct CurlCommand: Sendable {
     ///   - sensitive: names of further fields and query items that carry credentials.
     public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
-        let body = Body(request, showsSecrets: showsSecrets)
+        let body = Body(request, showsSecrets: showsSecrets, sensitive: sensitive + request.sensitive)
         words += CurlCommand.method(request.method, sendsData: body.sendsData)
         words += CurlCommand.url(request.url.hiding(sensitive), showsSecrets: showsSecrets)
         words += CurlCommand.fields(
@@ -36,7 +36,7 @@ public struct CurlCommand: Sendable {
         var standardInput: ByteBuffer?
         var sendsData: Bool { !words.isEmpty }
 
-        init(_ request: RequestRecord, showsSecrets: Bool) {
+        init(_ request: RequestRecord, showsSecrets: Bool, sensitive: [String]) {
             switch request.body {
             case .none:
                 // "Content-Length: 0" is what curl sends for no data, and for nothing else.
@@ -51,7 +51,8 @@ public struct CurlCommand: Sendable {
                     standardInput = bytes
                     return
                 }
-                let shown = showsSecrets ? text : Masking.content(text, type: request.headers["Content-Type"])
+                let type = request.headers["Content-Type"]
+                let shown = showsSecrets ? text : Masking.content(text, type: type, sensitive: sensitive)
                 words = ["--data-raw", ShellWord.quote(shown.utf8)]
             }
         }

@@ -133,7 +133,7 @@ public struct HARWriter: Sendable {
         case .none: members.append(.init("bodySize", .integer(0)))
         case .bytes(let bytes):
             members.append(.init("bodySize", .integer(Int64(bytes.readableBytes))))
-            members.append(.init("postData", .object(postData(bytes, type: type))))
+            members.append(.init("postData", .object(postData(bytes, type: type, sensitive + request.sensitive))))
         case .unkept(let length):
             members.append(.init("bodySize", .integer(Int64(length ?? -1))))
             members.append(
@@ -151,9 +151,10 @@ public struct HARWriter: Sendable {
         let items = url.query?.utf8.split(separator: UInt8(ascii: "&")) ?? []
         return items.map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
-            let isMasked = !showsSecrets && Redaction.isSecret(name: name, sensitive: url.sensitive)
-            let value = isMasked ? Masking.mask : HARWriter.decoded(item[name.endIndex...].dropFirst())
-            return HARWriter.pair(HARWriter.decoded(name), value)
+            let whole = String(Substring(item))
+            let shown = showsSecrets ? whole : String(Masking.url("?" + whole, sensitive: url.sensitive).dropFirst())
+            return HARWriter.pair(
+                HARWriter.decoded(name), HARWriter.decoded(shown[shown.firstEquals...].utf8.dropFirst()))
         }
     }
 
@@ -162,8 +163,8 @@ public struct HARWriter: Sendable {
     }
 
     /// HAR 1.2 knows text alone here; that it is in base64, the comment says.
-    private func postData(_ bytes: ByteBuffer, type: String?) -> [JSONValue.Member] {
-        let content = content(bytes, type: type)
+    private func postData(_ bytes: ByteBuffer, type: String?, _ sensitive: [String]) -> [JSONValue.Member] {
+        let content = content(bytes, type: type, sensitive)
         var members: [JSONValue.Member] = [
             .init("mimeType", .string(type ?? "")), .init("text", .string(content.text)),
         ]
@@ -186,7 +187,8 @@ public struct HARWriter: Sendable {
             .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(fields, request))),
-            .init("content", .object(content(of: response, type: fields["Content-Type"]))),
+            .init(
+                "content", .object(content(of: response, type: fields["Content-Type"], sensitive + request.sensitive))),
             .init(
                 "redirectURL",
                 .string(showsSecrets ? location : Masking.url(location, sensitive: sensitive + request.sensitive))),
@@ -195,13 +197,15 @@ public struct HARWriter: Sendable {
         ]
     }
 
-    private func content(of response: HAREntry.Response?, type: String?) -> [JSONValue.Member] {
+    private func content(
+        of response: HAREntry.Response?, type: String?, _ sensitive: [String]
+    ) -> [JSONValue.Member] {
         let size = response?.body?.readableBytes ?? (response == nil ? 0 : -1)
         var members: [JSONValue.Member] = [
             .init("size", .integer(Int64(size))), .init("mimeType", .string(type ?? "")),
         ]
         guard let body = response?.body, body.readableBytes > 0 else { return members }
-        let content = content(body, type: type)
+        let content = content(body, type: type, sensitive)
         members.append(.init("text", .string(content.text)))
         if content.isBase64 { members.append(.init("encoding", .string("base64"))) }
         if let comment = content.comment { members.append(.init("comment", .string(comment))) }
@@ -228,14 +232,20 @@ public struct HARWriter: Sendable {
         return HARWriter.pair(String(Substring(text[..<equals])), value)
     }
 
-    private func content(_ bytes: ByteBuffer, type: String?) -> (text: String, isBase64: Bool, comment: String?) {
+    private func content(
+        _ bytes: ByteBuffer, type: String?, _ sensitive: [String]
+    ) -> (text: String, isBase64: Bool, comment: String?) {
         let isCut = bytes.readableBytes > maximumBody
         let comment = isCut ? "only the first \(maximumBody) bytes" : nil
         let view = bytes.readableBytesView.prefix(maximumBody)
         if let text = HARWriter.text(view, isCut: isCut) {
-            return (showsSecrets ? text : Masking.content(text, type: type), false, comment)
+            return (showsSecrets ? text : Masking.content(text, type: type, sensitive: sensitive), false, comment)
         }
-        return (Base64.encode(view), true, comment)
+        // Files and secrets go together in one form.
+        guard !showsSecrets, SecretContent.essence(type).hasPrefix("multipart/") else {
+            return (Base64.encode(view), true, comment)
+        }
+        return (Base64.encode(Masking.content(Array(view), type: type, sensitive: sensitive)), true, comment)
     }
 
     /// As text, if it is UTF-8; a character that was cut at the end is left out.
@@ -262,4 +272,9 @@ public struct HARWriter: Sendable {
         let (whole, rest) = (length.nanosecondsClamped / 1000).quotientAndRemainder(dividingBy: 1000)
         return rest == 0 ? .integer(whole) : .number(Double(whole) + Double(rest) / 1000)
     }
+}
+
+extension String {
+    /// Where the value of a query item begins, with its `=`.
+    fileprivate var firstEquals: String.Index { utf8.firstIndex(of: UInt8(ascii: "=")) ?? endIndex }
 }

@@ -66,7 +66,7 @@ struct PageStateOrigin: Sendable {
     }
 
     private func isSecret(name: String) -> Bool {
-        Redaction.isSecret(name: name[...].utf8, sensitive: first.sensitive)
+        SecretNames.isSecret(item: name[...].utf8, sensitive: first.sensitive)
     }
 
     private func write(_ plan: PagePlan) -> [JSONValue.Member] {

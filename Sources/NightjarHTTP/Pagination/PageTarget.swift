@@ -63,7 +63,7 @@ extension RequestURL {
     }
 
     /// Whether the values of query items of this name are kept out of logs.
-    package func isSecret(name: String) -> Bool { Redaction.isSecret(name: name[...].utf8, sensitive: sensitive) }
+    package func isSecret(name: String) -> Bool { SecretNames.isSecret(item: name[...].utf8, sensitive: sensitive) }
 
     /// The value of the first query item of this name, decoded.
     func queryValue(_ name: String) -> String? {
@@ -93,5 +93,7 @@ extension RequestURL {
     static func valueOf(_ part: Substring) -> Substring.UTF8View { part.utf8[nameOf(part).endIndex...].dropFirst() }
 
     /// Whether the value of a query item is kept out of logs, and so out of saved positions.
-    func isSecret(_ part: Substring) -> Bool { Redaction.isSecret(name: RequestURL.nameOf(part), sensitive: sensitive) }
+    func isSecret(_ part: Substring) -> Bool {
+        SecretNames.isSecret(item: RequestURL.nameOf(part), sensitive: sensitive)
+    }
 }

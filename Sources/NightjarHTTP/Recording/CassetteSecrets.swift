@@ -11,28 +11,32 @@ public struct CassetteSecrets: Sendable {
     }
 
     /// In a URL all that a log would not show either.
-    func isSecret(queryItem name: Substring.UTF8View) -> Bool { Redaction.isSecret(name: name, sensitive: further) }
+    func isSecret(queryItem name: Substring.UTF8View) -> Bool { SecretNames.isSecret(item: name, sensitive: further) }
 
-    func isSecret(field name: String) -> Bool {
-        if further.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return true }
-        // A challenge tells how to log in, and who replays it has to know.
+    func isSecret(field name: String, _ value: String) -> Bool {
+        if SecretNames.isNamed(name.utf8, in: further) { return true }
+        // A challenge says how to log in, and a client that replays it has to know.
         if challenges.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return false }
-        var name = name
-        return name.withUTF8 { Masking.isSecret(field: UnsafeRawBufferPointer($0)) }
+        var (name, value) = (name, value)
+        return name.withUTF8 { name in
+            value.withUTF8 { SecretNames.isSecret(field: UnsafeRawBufferPointer(name), UnsafeRawBufferPointer($0)) }
+        }
     }
 
     private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
 
-    /// In bodies the names that data have too ("code", "key", "ticket") count where a login goes on alone: an error's code
-    /// is to be seen.
-    func isSecret(member name: Substring.UTF8View, inLogin: Bool) -> Bool {
-        guard Redaction.isSecret(name: name, sensitive: further) || CassetteSecrets.isCode(name) else { return false }
-        return inLogin || !CassetteSecrets.weak.contains(CassetteSecrets.letters(name))
-            || further.contains { CassetteSecrets.letters($0[...].utf8) == CassetteSecrets.letters(name) }
+    /// In bodies the names that data have too ("code", "key", "ticket") count in logins alone: an error's code is to be seen.
+    func isSecret(member name: some Collection<UInt8>, inLogin: Bool) -> Bool {
+        if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: further) { return true }
+        switch SecretNames.strength(name, in: .item) {
+        case .none: return false
+        case .weak: return inLogin
+        case .strong: return true
+        }
     }
 
-    /// Whether a member of this name tells that a login goes on.
-    static func isLogin(_ name: Substring.UTF8View) -> Bool { login.contains(letters(name)) }
+    /// Whether a member of this name shows that the exchange is one of a login.
+    static func isLogin(_ name: Substring.UTF8View) -> Bool { login.contains(letters(PercentEncoding.decoded(name))) }
 
     private static let login: Set<String> = [
         "accesstoken", "refreshtoken", "idtoken", "clientsecret", "clientassertion", "devicecode", "password", "passwd",
@@ -40,26 +44,18 @@ public struct CassetteSecrets: Sendable {
     ]
 
     /// Redeemed for tokens, and no name that a log would have to hide.
-    private static func isCode(_ name: Substring.UTF8View) -> Bool {
+    private static func isCode(_ name: some Collection<UInt8>) -> Bool {
         ["devicecode", "usercode"].contains(letters(name))
     }
 
-    private static let weak: Set<String> = [
-        "auth", "authorization", "code", "credentials", "key", "pass", "pin", "session", "sessionid",
-        "sid",
-        "sig", "signature", "ticket",
-    ]
-
     /// Beneath a name that is secret: what says something of the secret, and is none.
-    static func isAboutSecret(_ name: String) -> Bool { about.contains(letters(name[...].utf8)) }
+    static func isAboutSecret(_ name: some Collection<UInt8>) -> Bool { about.contains(letters(name)) }
 
     private static let about: Set<String> = [
         "type", "tokentype", "scope", "scopes", "name", "expires", "expiry", "expiresat",
     ]
 
-    private static func letters(_ name: Substring.UTF8View) -> String {
-        String(
-            decoding: PercentEncoding.decoded(name).map(ASCII.lowercase).filter { !"-_.[] ".utf8.contains($0) },
-            as: UTF8.self)
+    private static func letters(_ name: some Collection<UInt8>) -> String {
+        String(decoding: SecretNames.letters(name), as: UTF8.self)
     }
 }

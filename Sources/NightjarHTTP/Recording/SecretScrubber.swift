@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 
 /// Takes secrets out of requests and answers, and puts something else in their place.
@@ -18,6 +17,8 @@ public struct SecretScrubber: Sendable {
     private let names: CassetteSecrets
     private let isMasking: Bool
     private var lastNumber: Int
+    /// Whether the body that is read is one of a login.
+    private var inLogin = false
     private var known = ExactDictionary<String>()
     /// Those of ``known`` that are looked for everywhere, in the order in which they were seen.
     public private(set) var seen: [(secret: String, name: String)] = []
@@ -119,7 +120,7 @@ public struct SecretScrubber: Sendable {
             let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
             return cookie(value[..<end]) + value[end...]
         case "location", "content-location", "referer", "refresh": return scrub(url: value)
-        default: return names.isSecret(field: name) ? replace(value) : value
+        default: return names.isSecret(field: name, value) ? replace(value) : value
         }
     }
 
@@ -142,49 +143,45 @@ public struct SecretScrubber: Sendable {
     private mutating func scrub(url: String) -> String {
         var result = ""
         var rest = Substring(url).utf8
-        let isItem: (UInt8) -> Bool = { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "&") }
-        let place = rest.prefix { !isItem($0) }
-        result += Substring(place)
+        let place = rest.prefix { !Masking.isSeparator($0) }
+        result += Masking.withoutUserInfo(Substring(place))
         rest = rest[place.endIndex...]
         while let separator = rest.first {
-            let item = rest.dropFirst().prefix { !isItem($0) }
+            let item = rest.dropFirst().prefix { !Masking.isSeparator($0) }
             rest = rest[item.endIndex...]
             result.unicodeScalars.append(Unicode.Scalar(separator))
-            let names = names
-            result += self.item(item) { names.isSecret(queryItem: $0) }
+            result += self.item(item)
         }
         return result
     }
 
-    private mutating func item(_ text: Substring.UTF8View, _ isSecret: (Substring.UTF8View) -> Bool) -> String {
+    private mutating func item(_ text: Substring.UTF8View) -> String {
         let name = text.prefix { $0 != UInt8(ascii: "=") }
-        guard name.endIndex < text.endIndex, isSecret(name) else { return String(Substring(text)) }
+        guard name.endIndex < text.endIndex,
+            names.isSecret(queryItem: name)
+                || Masking.hasSecret(text[name.endIndex...].dropFirst(), sensitive: names.further)
+        else { return String(Substring(text)) }
         let value = FormEncoding.decode(text).first?.value ?? ""
         return value.isEmpty ? String(Substring(text)) : Substring(name) + "=" + replace(value)
     }
 
     private mutating func scrub(_ body: RecordedBody, type: String?, inLogin: Bool) -> RecordedBody {
-        let names = names
+        self.inLogin = inLogin
         switch body {
-        case .none, .unkept, .binary: return body
+        case .none, .unkept: return body
         case .json(let value): return .json(scrub(value, inLogin: inLogin))
-        case .text(let text) where MediaType(type ?? "")?.essence == FormEncoding.contentType:
-            let items = text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-            var scrubbed: [String] = []
-            for piece in items {
-                scrubbed.append(item(piece) { names.isSecret(member: $0, inLogin: inLogin) })
-            }
-            return .text(scrubbed.joined(separator: "&"))
         case .text(let text):
-            // Lines of JSON, events that carry it, JSON that is written as only its server writes it.
-            return .text(
-                Masking.json(text, where: { names.isSecret(member: $0, inLogin: inLogin) }) { value in
-                    guard case .string(let secret)? = try? JSONValue(parsing: String(decoding: value, as: UTF8.self)),
-                        !secret.isEmpty
-                    else { return String(decoding: value, as: UTF8.self) }
-                    return "\"" + replace(secret) + "\""
-                })
+            return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
+        case .binary(let bytes):
+            // Files and secrets go together in one form.
+            guard SecretContent.essence(type).hasPrefix("multipart/") else { return body }
+            let others = replacing(Array(bytes.readableBytesView), type: type)
+            return others.elementsEqual(bytes.readableBytesView) ? body : .binary(ByteBuffer(bytes: others))
         }
+    }
+
+    private mutating func replacing(_ bytes: [UInt8], type: String?) -> [UInt8] {
+        SecretContent.replacing(bytes, type: type, with: &self)
     }
 
     /// Values of members that are secret, and all texts beneath them.
@@ -196,8 +193,8 @@ public struct SecretScrubber: Sendable {
             return .object(
                 members.map { member in
                     let isSecret =
-                        names.isSecret(member: member.name[...].utf8, inLogin: inLogin)
-                        || beneath && !CassetteSecrets.isAboutSecret(member.name)
+                        names.isSecret(member: member.name.utf8, inLogin: inLogin)
+                        || beneath && !CassetteSecrets.isAboutSecret(member.name.utf8)
                     if isSecret, let number = member.value.numberText {
                         return beneath ? member : .init(member.name, .string(replace(number)))
                     }
@@ -207,12 +204,22 @@ public struct SecretScrubber: Sendable {
         case .array(let elements):
             return .array(elements.map { scrub($0, inLogin: inLogin, beneath: beneath, depth: depth + 1) })
         case .string(let text) where beneath && !text.isEmpty: return .string(replace(text))
+        case .string(let text) where text.utf8.count >= SecretScrubber.shortest: return .string(inner(text))
         default: return value
         }
     }
 
+    /// A text of JSON that may hold a document itself, or a token.
+    private mutating func inner(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        let isDocument = bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
+        let others =
+            isDocument ? replacing(bytes, type: "application/json") : SecretContent.tokens(bytes, with: &self)
+        return others == bytes ? text : String(decoding: others, as: UTF8.self)
+    }
+
     /// Levels of JSON with the scalars within: those of a body that is kept as JSON.
-    fileprivate static let deepest = RecordedBody.deepestJSON + 1
+    static let deepest = RecordedBody.deepestJSON + 1
 
     // MARK: Secrets
 
@@ -300,114 +307,9 @@ public struct SecretScrubber: Sendable {
     }
 }
 
-extension JSONValue {
-    fileprivate var numberText: String? {
-        switch self {
-        case .integer(let number): String(number)
-        case .unsigned(let number): String(number)
-        default: nil
-        }
-    }
-}
-
-extension RecordedBody {
-    /// The same with other texts: names and texts of JSON, or all of a text.
-    fileprivate func mapTexts(_ change: (String) -> String) -> RecordedBody {
-        switch self {
-        case .none, .unkept, .binary: return self
-        case .text(let text): return .text(change(text))
-        case .json(let value):
-            // As a text: what is changed needs no escape, and how deep it nests does not matter.
-            guard let encoded = try? value.encoded() else { return self }
-            let text = String(buffer: encoded)
-            let changed = change(text)
-            guard changed != text else { return self }
-            // What stands for a number is none: then its texts are changed one by one.
-            return .json((try? JSONValue(parsing: changed)) ?? value.mapTexts(change))
-        }
-    }
-}
-
-extension JSONValue {
-    /// The same with other names and texts, and a text for each number that is changed.
-    fileprivate func mapTexts(_ change: (String) -> String, depth: Int = 0) -> JSONValue {
-        guard depth < SecretScrubber.deepest else { return self }
-        switch self {
-        case .string(let text): return .string(change(text))
-        case .array(let elements): return .array(elements.map { $0.mapTexts(change, depth: depth + 1) })
-        case .object(let members):
-            return .object(members.map { .init(change($0.name), $0.value.mapTexts(change, depth: depth + 1)) })
-        default:
-            guard let number = numberText else { return self }
-            let changed = change(number)
-            return changed == number ? self : .string(changed)
-        }
-    }
-}
-
-extension String {
-    fileprivate func replacing(_ old: String, by new: String) -> String {
-        var (text, old) = (self, old)
-        let result = text.withUTF8 { text in
-            old.withUTF8 { old -> [UInt8]? in
-                var rest = UnsafeRawBufferPointer(text)
-                guard var found = rest.place(of: UnsafeRawBufferPointer(old)) else { return nil }
-                var result: [UInt8] = []
-                while true {
-                    result += rest[..<found]
-                    result += new.utf8
-                    rest = UnsafeRawBufferPointer(rebasing: rest[(found + old.count)...])
-                    guard let next = rest.place(of: UnsafeRawBufferPointer(old)) else { break }
-                    found = next
-                }
-                return result + rest
-            }
-        }
-        return result.map { String(decoding: $0, as: UTF8.self) } ?? self
-    }
-
-    /// The text with `mask` for each name of a scrubbed secret.
-    fileprivate func replacingScrubbedNames(by mask: String) -> String {
-        let pieces = SecretScrubber.split(self)
-        guard pieces.count > 1 else { return self }
-        var result = String(pieces[0])
-        for piece in pieces.dropFirst() {
-            let rest = piece.utf8.drop { $0 &- UInt8(ascii: "0") < 10 }
-            result += (rest.startIndex == piece.startIndex ? SecretScrubber.prefix : mask) + String(Substring(rest))
-        }
-        return result
-    }
-}
-
-extension SecretScrubber {
-    /// What stands before the first name of a secret, and behind the prefix of each.
-    fileprivate static func split(_ text: String) -> [String] {
-        var (text, prefix) = (text, prefix)
-        return text.withUTF8 { text in
-            prefix.withUTF8 { prefix in
-                var pieces: [String] = []
-                var rest = UnsafeRawBufferPointer(text)
-                while let place = rest.place(of: UnsafeRawBufferPointer(prefix)) {
-                    pieces.append(String(decoding: rest[..<place], as: UTF8.self))
-                    rest = UnsafeRawBufferPointer(rebasing: rest[(place + prefix.count)...])
-                }
-                return pieces + [String(decoding: rest, as: UTF8.self)]
-            }
-        }
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Where these bytes first stand.
-    fileprivate func place(of bytes: UnsafeRawBufferPointer) -> Int? {
-        guard let wanted = bytes.baseAddress, let first = bytes.first else { return nil }
-        var place = 0
-        while place + bytes.count <= count, let start = baseAddress {
-            guard let found = memchr(start + place, Int32(first), count - place - bytes.count + 1) else { return nil }
-            place = UnsafeRawPointer(found) - start
-            if memcmp(start + place, wanted, bytes.count) == 0 { return place }
-            place += 1
-        }
-        return nil
-    }
+extension SecretScrubber: SecretReplacing {
+    var replacesWhole: Bool { false }
+    func isSecret(name: [UInt8]) -> Bool { names.isSecret(member: name, inLogin: inLogin) }
+    func isAboutSecret(name: [UInt8]) -> Bool { CassetteSecrets.isAboutSecret(name) }
+    mutating func replacement(for secret: String) -> String? { replace(secret) }
 }

@@ -205,23 +205,35 @@ public struct RedirectHop: Sendable {
     /// - Parameters:
     ///   - fields: those of the request before.
     ///   - sensitive: names that the caller wants treated as credentials.
-    public func headers(from fields: Headers, sensitive: [String] = []) -> Headers {
+    ///   - forwarded: the fields that go along to another origin.
+    public func headers(
+        from fields: Headers, sensitive: [String] = [], forwarded: ForwardedFields = .standard
+    ) -> Headers {
         guard dropsCredentials || !keepsBody else { return fields }
-        let leavesTLS = from.origin.isTLS && !url.origin.isTLS
         var kept = Headers(reservingFields: fields.count, bytes: fields.byteCount + 2 * fields.count)
         for index in 0..<fields.count {
             fields.withBytes(at: index) { name, value in
-                if dropsCredentials {
-                    let isMarked = sensitive.contains { ASCII.equalIgnoringCase($0.utf8, name) }
-                    if isMarked || CredentialField.isOne(name) || ASCII.isCaseless(name, "host") { return }
-                    // RFC 9110 section 10.1.3.
-                    if leavesTLS, ASCII.isCaseless(name, "referer") { return }
+                if dropsCredentials, !forwarded.allow(name, sensitive: sensitive) {
+                    if ASCII.isCaseless(name, "referer"), var origin = refererOrigin(value, sensitive: sensitive) {
+                        origin.withUTF8 { kept.append(name: name, value: UnsafeRawBufferPointer($0)) }
+                    }
+                    return
                 }
                 if !keepsBody, RedirectHop.describesContent(name) { return }
                 kept.append(name: name, value: value)
             }
         }
         return kept
+    }
+
+    /// The Referer that another origin gets: the origin of the caller's, without its path and query, which may hold secrets.
+    /// None goes from https to http: RFC 9110 section 10.1.3.
+    private func refererOrigin(_ value: UnsafeRawBufferPointer, sensitive: [String]) -> String? {
+        guard !sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, "referer".utf8) }),
+            let referer = try? RequestURL(String(decoding: value, as: UTF8.self)),
+            url.origin.isTLS || !(referer.origin.isTLS || from.origin.isTLS)
+        else { return nil }
+        return referer.origin.description + "/"
     }
 
     /// RFC 9110 section 15.4 lists the fields that go with the content.

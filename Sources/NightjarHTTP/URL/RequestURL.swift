@@ -52,6 +52,9 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         return String(target[..<end])
     }
 
+    /// For messages: the origin and the path.
+    var withoutQuery: String { origin.description + path }
+
     /// What is behind the `?`, encoded; nil when there is none.
     public var query: String? {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[target.utf8.index(after: $0)...]) }

@@ -1,3 +1,4 @@
+import CLinux
 import CSQLite
 import Glibc
 
@@ -62,10 +63,13 @@ public enum DatabaseFile {
         while true {
             attempts += 1
             try create(path)
+            try checkOwner(path)
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
-                return Opened(
-                    database: try openExisting(path, schema, patience, checksPages: checksPages), movedAside: moved)
+                let database = try openExisting(path, schema, patience, checksPages: checksPages)
+                // Whoever may rename in the folder can have replaced it since.
+                try checkOwner(path)
+                return Opened(database: database, movedAside: moved)
             } catch {
                 // The second may be one that another process has just made; a third time is no accident.
                 guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer && !leavesNewer,
@@ -78,6 +82,7 @@ public enum DatabaseFile {
 
     /// Opens what may only be read.
     public static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
+        try checkOwner(path, orRoot: true)
         let database = try Database(existing: path, patience: 0, asItStands: true)
         guard try isCurrent(database, schema) else { throw DatabaseError(.foreign, path, "is empty") }
         return database
@@ -93,9 +98,50 @@ public enum DatabaseFile {
             return
         }
         guard errno == EEXIST else { throw DatabaseError(errno: errno, path, doing: "made") }
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "opened") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw DatabaseError(.foreign, path, "is not a file") }
+    }
+
+    /// A database holds secrets, and another user's may hold anything: it and what SQLite keeps beside it must be files of this
+    /// user alone. Not opened for it; see ``create(_:)``.
+    ///
+    /// - Parameter orRoot: the system's own will do, to be read.
+    private static func checkOwner(_ path: String, orRoot: Bool = false) throws(DatabaseError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let name = path + suffix
+            var status = stat()
+            guard lstat(name, &status) == 0 else {
+                // A file that is beside it may go at any moment.
+                guard suffix.isEmpty, errno != ENOENT || orRoot else { continue }
+                throw DatabaseError(errno: errno, name, doing: "opened")
+            }
+            if status.st_mode & S_IFMT == S_IFLNK, suffix.isEmpty {
+                guard status.st_uid == geteuid() || status.st_uid == 0 else {
+                    throw DatabaseError(.foreign, name, "is a symbolic link of the user with number \(status.st_uid)")
+                }
+                guard stat(name, &status) == 0 else { throw DatabaseError(errno: errno, name, doing: "opened") }
+            }
+            if orRoot, status.st_uid == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o022 == 0 { continue }
+            // Ours, and only read by others so far: no more from now on.
+            if status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o033 == 0,
+                status.st_mode & 0o044 != 0, chmod(name, 0o600) == 0
+            {
+                continue
+            }
+            switch clinux_check_private(&status) {
+            case 0: break
+            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a file")
+            case CLINUX_FOREIGN.rawValue:
+                throw DatabaseError(
+                    .foreign, name,
+                    "belongs to the user with number \(status.st_uid) and not to the one this process runs as; remove it, or name "
+                        + "another")
+            default:
+                let mode = String(status.st_mode & 0o777, radix: 8)
+                throw DatabaseError(
+                    .foreign, name,
+                    "is open to other users (mode \(mode)), who may have read or changed it; remove it, or chmod 600 it"
+                )
+            }
+        }
     }
 
     private static func openExisting(

@@ -1,14 +1,15 @@
+import CLinux
 import Glibc
 import NightjarHTTP
 
 /// A file for its owner's eyes alone, read whole and replaced whole.
-struct PrivateFile {
+package struct PrivateFile: Sendable {
     /// As its user named it, for messages.
-    let path: String
+    package let path: String
     /// What it is: `token file`.
     private let kind: String
 
-    init(_ path: String, _ kind: String) {
+    package init(_ path: String, _ kind: String) {
         self.path = path
         self.kind = kind
     }
@@ -28,6 +29,30 @@ struct PrivateFile {
         return failure("cannot be \(what): \(String(cString: strerror(code)))\(advice)", code: code)
     }
 
+    // MARK: Opening
+
+    /// Opens the file itself, behind no symbolic link, or makes it with O_CREAT: the one way in which files that hold secrets are
+    /// opened.
+    ///
+    /// - Parameter flags: as open(2) has them. A file that others may open is refused to be read, and taken from them to be
+    ///   written.
+    /// - Returns: a descriptor, which the caller closes.
+    /// - Throws: `storage`, with the system's number, for what is not a file of this user alone.
+    package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
+        var status = stat()
+        let descriptor = clinux_open_private(name, flags, &status)
+        guard descriptor < 0 else { return descriptor }
+        switch descriptor {
+        case CLINUX_NO_FILE.rawValue: throw failure("is not a file")
+        case CLINUX_MANY_NAMES.rawValue:
+            throw failure(
+                "has \(status.st_nlink) names, so that it may be another file too; remove it, or name another")
+        case CLINUX_FOREIGN.rawValue, CLINUX_SHARED.rawValue: try check(status)
+        default: break
+        }
+        throw failure(errno: errno, doing: "opened")
+    }
+
     // MARK: Name
 
     /// The one name of the file, which may be yet to be made, behind all symbolic links: what is replaced is what a link
@@ -39,7 +64,7 @@ struct PrivateFile {
         }
         var name = path
         for _ in 0..<PrivateFile.mostLinks {
-            guard let target = PrivateFile.link(name) else {
+            guard let target = try link(name) else {
                 let (folder, last) = PrivateFile.split(name)
                 guard let resolved = realpath(folder, nil) else { throw failure(errno: errno, doing: "found") }
                 defer { free(resolved) }
@@ -54,8 +79,17 @@ struct PrivateFile {
     /// What the system allows on the way to a file.
     private static let mostLinks = 40
 
-    private static func link(_ name: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+    /// Where a symbolic link leads; nil: it is none.
+    ///
+    /// - Throws: for one that another user made, who would choose the file in this user's place.
+    private func link(_ name: String) throws(NightjarError) -> String? {
+        var status = stat()
+        guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return nil }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw failure(
+                "is a symbolic link of the user with number \(status.st_uid), who may choose what it leads to")
+        }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let start = buffer.baseAddress else { return nil }
             let count = readlink(name, start, buffer.count)
             guard count > 0 else { return nil }
@@ -75,16 +109,17 @@ struct PrivateFile {
     /// - Throws: also when it is another user's, or others may read it: then it is not known whose content it is, or who
     ///   has seen it.
     func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
-        // Not blocking: it may be a pipe.
-        let descriptor = open(try place(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw failure(errno: errno, doing: "opened")
+        let place = try place()
+        let descriptor: Int32
+        do throws(NightjarError) {
+            descriptor = try open(Array(place.utf8CString), O_RDONLY)
+        } catch {
+            if error.code == ENOENT { return nil }
+            throw error
         }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno: errno, doing: "opened") }
-        try check(status)
         guard status.st_size <= limit else { throw failure("is too large to be one: it has \(status.st_size) bytes") }
         var content: [UInt8] = []
         while content.count <= limit {
@@ -124,7 +159,7 @@ struct PrivateFile {
         let temporary = place + PrivateFile.temporarySuffix
         // Of a process that was killed while it wrote.
         unlink(temporary)
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
         // A umask takes rights away, also the owner's.
         var code = fchmod(descriptor, 0o600) == 0 ? 0 : errno
@@ -141,7 +176,7 @@ struct PrivateFile {
 
     /// Makes names durable: what was renamed, removed or made.
     func syncFolder(of place: String) throws(NightjarError) {
-        let descriptor = open(PrivateFile.split(place).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(PrivateFile.split(place).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "made durable") }
         defer { close(descriptor) }
         // EINVAL: a file system that keeps no folders to be written.

@@ -57,10 +57,13 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
         if let lookup = lookups[key] { return lookup.futureResult }
         let lookup = loop.makePromise(of: [SocketAddress].self)
-        threads.run { [lookUp] in
-            try lookUp(host, port)
-        } then: {
-            lookup.completeWith($0)
+        threads.run("looking up \(host)", failsAs: .connect) { [lookUp] () throws(NightjarError) in
+            Result { try lookUp(host, port) }
+        } then: { result in
+            switch result {
+            case .success(let found): lookup.completeWith(found)
+            case .failure(let error): lookup.fail(error)
+            }
         }
         lookups[key] = lookup
         lookup.futureResult.assumeIsolated().whenComplete { result in

@@ -32,9 +32,13 @@ enum ConnectFailure {
         }
     }
 
-    /// Nobody is found under a name.
-    static func notFound(_ host: String, _ failure: LookupFailure?, purpose: String = "") -> NightjarError {
-        NightjarError(
+    /// The look-up of a host's addresses failed.
+    ///
+    /// - Parameter error: nil if the host has no address.
+    static func notFound(_ host: String, _ error: (any Error)?, purpose: String = "") -> NightjarError {
+        if let error = error as? NightjarError { return error }
+        let failure = error as? LookupFailure
+        return NightjarError(
             .dns,
             "the host \(quoted(host))\(purpose) cannot be found: \(failure?.reason ?? "it has no address"); check its "
                 + "spelling",
@@ -56,8 +60,7 @@ enum ConnectFailure {
 
     private static func describe(_ error: NIOConnectionError, _ peer: Counterpart) -> NightjarError {
         if let attempt = error.connectionErrors.last { return describe(attempt.error, peer) }
-        let failure = (error.dnsAError ?? error.dnsAAAAError) as? LookupFailure
-        return notFound(peer.host, failure, purpose: peer.isProxy ? " of the proxy" : "")
+        return notFound(peer.host, error.dnsAError ?? error.dnsAAAAError, purpose: peer.isProxy ? " of the proxy" : "")
     }
 
     private static func refused(_ error: IOError, _ peer: Counterpart) -> NightjarError {

@@ -46,7 +46,7 @@ final class ConnectionAttempt {
             case .success:
                 connection.connectFailed(ConnectFailure.notFound(origin.host, nil))
             case .failure(let error):
-                connection.connectFailed(ConnectFailure.notFound(origin.host, error as? LookupFailure))
+                connection.connectFailed(ConnectFailure.notFound(origin.host, error))
             }
         }
     }
@@ -56,6 +56,10 @@ final class ConnectionAttempt {
     private var bootstrap: ClientBootstrap {
         ClientBootstrap(group: connector.loop)
             .connectTimeout(patience)
+            .channelInitializer { [connector] channel in
+                connector.watch(channel)
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
             .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
     }
 

@@ -2,12 +2,14 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// What the attempts to connect of one client have in common: addresses that are known, and how TLS trusts.
-final class Connector {
+/// What the attempts to connect of one client have in common: addresses that are known, and how TLS trusts. On the loop.
+final class Connector: @unchecked Sendable {
     let loop: any EventLoop
     let resolver: AddressResolver
     let tls: TLSClient
     let userAgent: String?
+    /// Those that are open, or are about to be.
+    private var channels: [ObjectIdentifier: any Channel] = [:]
 
     init(
         loop: any EventLoop, configuration: TransportConfiguration, lookUp: @escaping AddressResolver.LookUp
@@ -20,6 +22,14 @@ final class Connector {
 
     func shutDown() {
         resolver.shutDown()
+        for channel in channels.values { channel.close(promise: nil) }
+    }
+
+    /// Makes ``shutDown()`` close the channel, also while it is still connecting. On the loop.
+    func watch(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels[id] = channel
+        channel.closeFuture.assumeIsolated().whenComplete { [weak self] _ in self?.channels[id] = nil }
     }
 
     /// - Parameter timeout: for all of it together; nil: the system's.

@@ -34,10 +34,10 @@ public final class LoopbackListener: @unchecked Sendable {
     ) {
         let visitors = Visitors()
         ServerBootstrap(group: loop)
-            .serverChannelOption(.backlog, value: 8)
+            .serverChannelOption(.backlog, value: 64)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard visitors.enter(channel) else { throw ChannelError.connectPending }
+                    visitors.enter(channel)
                     try channel.pipeline.syncOperations.addHandler(BrowserConnection(handler))
                 }
             }
@@ -57,15 +57,16 @@ public final class LoopbackListener: @unchecked Sendable {
     public func close() { channel.close(promise: nil) }
 }
 
-/// How many are connected: any program of this machine may be, and a browser needs few. On the loop.
+/// Those that are connected: any program of this machine may be, and a browser needs few. The one that has been silent for the
+/// longest time makes room for the next, so that nobody holds the places that a browser needs. On the loop.
 private final class Visitors: @unchecked Sendable {
-    private var count = 0
+    /// In the order in which they came.
+    private var channels: [any Channel] = []
 
-    func enter(_ channel: any Channel) -> Bool {
-        guard count < Visitors.most else { return false }
-        count += 1
-        channel.closeFuture.whenComplete { _ in self.count -= 1 }
-        return true
+    func enter(_ channel: any Channel) {
+        if channels.count >= Visitors.most { channels.removeFirst().close(promise: nil) }
+        channels.append(channel)
+        channel.closeFuture.whenComplete { _ in self.channels.removeAll { $0 === channel } }
     }
 
     private static let most = 32

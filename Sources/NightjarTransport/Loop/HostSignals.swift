@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
@@ -22,7 +21,7 @@ public enum HostSignals {
             guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return }
             var before = sigaction()
             sigaction(SIGPIPE, nil, &before)
-            let done = DispatchSemaphore(value: 0)
+            let done = OneShotEvent()
             ClientBootstrap(group: thread.loop).withConnectedSocket(ends[0]).flatMap { $0.close() }.whenComplete { _ in
                 done.signal()
             }

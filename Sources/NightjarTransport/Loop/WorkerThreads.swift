@@ -1,45 +1,48 @@
 import NIOCore
-import NIOPosix
+import NightjarHTTP
 import Synchronization
 
-/// A few threads for what blocks, beside one loop: they take no signals, and start when there is work.
-///
-/// Not NIO's shared threads or Dispatch's, which do not survive a fork of the host.
-public final class WorkerThreads: @unchecked Sendable {
+/// Threads for blocking work of one loop: the work runs on a thread, and its result returns to the loop.
+package final class WorkerThreads: @unchecked Sendable {
     private let loop: any EventLoop
-    private let threads: NIOThreadPool
-    private var isRunning = false
-    /// Whether the loop still takes results: a system call that blocks may end long after it.
+    private let threads: ThreadPool
+    /// Whether the loop still takes results. A system call that blocks may return long after the loop's client is closed.
     private let isOpen = Mutex(true)
 
-    public init(_ count: Int, for loop: any EventLoop) {
+    package init(_ maximum: Int, for loop: any EventLoop) {
         self.loop = loop
-        threads = NIOThreadPool(numberOfThreads: count)
+        threads = ThreadPool(maximum, name: "nightjar-work")
     }
 
-    /// Called on the loop. `work` runs on a thread, then `deliver` on the loop; neither once the loop has ended.
-    public func run<Value: Sendable, Failure: Error>(
-        _ work: @escaping @Sendable () throws(Failure) -> Value,
-        then deliver: @escaping @Sendable (Result<Value, Failure>) -> Void
+    /// Called on the loop. `work` runs on a thread, then `deliver` on the loop; neither once the client is closed.
+    ///
+    /// - Parameters:
+    ///   - operation: what the work does, for the error when the system has no thread: "looking up example.com".
+    ///   - kind: of that error.
+    package func run<Value: Sendable>(
+        _ operation: @autoclosure () -> String, failsAs kind: ErrorKind = .storage,
+        _ work: @escaping @Sendable () throws(NightjarError) -> Value,
+        then deliver: @escaping @Sendable (Result<Value, NightjarError>) -> Void
     ) {
         guard isOpen.withLock({ $0 }) else { return }
-        if !isRunning {
-            withSignalsBlocked { threads.start() }
-            isRunning = true
-        }
-        threads.submit { [loop, self] state in
-            guard state == .active else { return }
-            let result = Result(catching: work)
-            isOpen.withLock { isOpen in
-                if isOpen { loop.execute { deliver(result) } }
+        do throws(ThreadFailure) {
+            try threads.submit { [loop, self] in
+                let result = Result(catching: work)
+                isOpen.withLock { isOpen in
+                    if isOpen { loop.execute { deliver(result) } }
+                }
+            }
+        } catch {
+            let failure = error.error(kind, operation())
+            loop.execute { [self] in
+                if isOpen.withLock({ $0 }) { deliver(.failure(failure)) }
             }
         }
     }
 
-    /// Called on the loop, as its last. Not waited for: what blocks has no way to be interrupted.
-    public func shutDown() {
-        if isRunning { threads.shutdownGracefully { _ in } }
-        isRunning = false
+    /// Called on the loop. Does not wait for work that has begun.
+    package func shutDown() {
+        threads.close()
         isOpen.withLock { $0 = false }
     }
 }

@@ -64,6 +64,7 @@ static void null_handles_are_answered(void) {
   nj_error_free(NULL);
 
   CHECK(nj_config_set_base_url(NULL, "http://h") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_path_scope(NULL, "/v1") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_user_agent(NULL, "a") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_connect_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);

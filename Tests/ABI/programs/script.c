@@ -99,6 +99,23 @@ static void limits_hold(void) {
   nj_script_free(script);
 
   script = nj_script_new(NULL);
+  CHECK(nj_script_set_path_scope(script, "v1") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_path_scope(script, "/v1/..") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_path_scope(script, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_set_path_scope(script, "/v1") == NJ_OK);
+  CHECK(run(script, "return 1", NULL) == NJ_INVALID_ARGUMENT); /* It is not sandboxed. */
+  nj_script_free(script);
+
+  script = nj_script_new(NULL);
+  CHECK(nj_script_set_sandboxed(script, true) == NJ_OK);
+  CHECK(nj_script_set_instruction_limit(script, 1000000) == NJ_OK);
+  CHECK(run(script, "(('a'):rep(30)):find(('a?'):rep(30) .. ('a'):rep(31))", &err) == NJ_SCRIPT);
+  CHECK(strstr(nj_error_message(err), "limit of instructions") != NULL);
+  nj_error_free(err);
+  CHECK(run(script, "xpcall(error, function() while true do end end)", NULL) == NJ_SCRIPT);
+  nj_script_free(script);
+
+  script = nj_script_new(NULL);
   CHECK(nj_script_set_sandboxed(script, true) == NJ_OK);
   CHECK(run(script, "assert(io == nil and os == nil and debug == nil and package == nil)", NULL) == NJ_OK);
   nj_script_free(script);

@@ -33,7 +33,7 @@ import Testing
         "cachePolicy": { $0.cachePolicy = .reload },
         "limitGroup": { $0.limitGroup = "search" },
         "usesAuth": { $0.usesAuth = false },
-        "allowedOrigins": { $0.allowedOrigins = AllowedOrigins([]) },
+        "confinement": { $0.confinement = Confinement(origins: []) },
         "cookies": { $0.cookies = ["a=b"] },
         "schemes": { $0.schemes = ["key"] },
         "security": { $0.security = [SecurityRequirement([.init("key")])] },

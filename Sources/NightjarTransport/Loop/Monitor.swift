@@ -1,14 +1,12 @@
 import Glibc
 import NightjarHTTP
 
-/// A lock with a condition: `Synchronization.Mutex` has none to wait on.
-///
-/// For the places where threads meet (queues, submission); never on a client's hot path twice.
-final class Monitor: @unchecked Sendable {
+/// A lock with a condition variable, which `Synchronization.Mutex` does not have.
+package final class Monitor: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    init() {
+    package init() {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -25,19 +23,19 @@ final class Monitor: @unchecked Sendable {
     }
 
     @inline(__always)
-    func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
 
-    func lock() { pthread_mutex_lock(mutex) }
-    func unlock() { pthread_mutex_unlock(mutex) }
+    package func lock() { pthread_mutex_lock(mutex) }
+    package func unlock() { pthread_mutex_unlock(mutex) }
 
     /// Waits for a signal with the lock held before and after; may return without one.
     ///
     /// - Parameter deadline: on the monotonic clock; nil: no bound.
-    func wait(until deadline: timespec?) {
+    package func wait(until deadline: timespec?) {
         if var deadline {
             pthread_cond_timedwait(condition, mutex, &deadline)
         } else {
@@ -45,13 +43,13 @@ final class Monitor: @unchecked Sendable {
         }
     }
 
-    func signal() { pthread_cond_signal(condition) }
-    func broadcast() { pthread_cond_broadcast(condition) }
+    package func signal() { pthread_cond_signal(condition) }
+    package func broadcast() { pthread_cond_broadcast(condition) }
 }
 
-extension timespec {
+extension Monitor {
     /// `timeout` from now on the monotonic clock.
-    static func monotonic(after timeout: Duration) -> timespec {
+    package static func deadline(after timeout: Duration) -> timespec {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         let nanoseconds = now.tv_nsec + Int(timeout.components.attoseconds / 1_000_000_000)

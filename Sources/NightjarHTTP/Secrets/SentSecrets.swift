@@ -11,8 +11,8 @@ struct SentSecrets {
     /// often settings and no credentials.
     private static let shortest = 5
     private static let shortestOther = 8
-    /// Bytes of a form that is read.
-    private static let maximumForm = 64 * 1024
+    /// Bytes of a body that is read.
+    private static let maximumBody = 64 * 1024
 
     init(_ request: PreparedRequest) {
         let fields = request.fields
@@ -20,14 +20,14 @@ struct SentSecrets {
             let name = fields.name(at: index)
             let value = fields.withBytes(at: index) { _, value in String(decoding: value, as: UTF8.self) }
             let isNamed = request.sensitive.contains { ASCII.equalIgnoringCase($0.utf8, name.utf8) }
-            let isOne = fields.withBytes(at: index) { name, _ in CredentialField.isOne(name) }
+            let isOne = fields.withBytes(at: index) { SecretNames.isSecret(field: $0, $1) }
             if isNamed || isOne { add(field: name, value) }
         }
         for part in request.url.queryParts where request.url.isSecret(part) {
             add(PercentEncoding.decoded(RequestURL.valueOf(part)), atLeast: SentSecrets.shortestOther)
             add(Array(RequestURL.valueOf(part)), atLeast: SentSecrets.shortestOther)
         }
-        addForm(of: request)
+        addBody(of: request)
         values.sort { $0.count > $1.count }
     }
 
@@ -51,16 +51,28 @@ struct SentSecrets {
         add(Array(pair[(colon + 1)...]), atLeast: SentSecrets.shortest)
     }
 
-    /// The client secret and the tokens of a request for a token.
-    private mutating func addForm(of request: PreparedRequest) {
-        guard case .bytes(let body) = request.body, body.readableBytes <= SentSecrets.maximumForm,
-            let type = request.fields["Content-Type"].flatMap(MediaType.init), type.essence == FormEncoding.contentType
-        else { return }
-        for item in String(buffer: body).split(separator: "&") {
-            let name = item.utf8.prefix { $0 != UInt8(ascii: "=") }
-            guard Redaction.isSecret(name: name, sensitive: request.sensitive) else { continue }
-            let value = item.utf8[name.endIndex...].dropFirst().map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-            add(PercentEncoding.decoded(value), atLeast: SentSecrets.shortest)
+    /// The secrets in the body: a password, the client secret and the tokens of a request for a token.
+    private mutating func addBody(of request: PreparedRequest) {
+        guard case .bytes(let body) = request.body, body.readableBytes <= SentSecrets.maximumBody else { return }
+        var found = Found(sensitive: request.sensitive)
+        _ = SecretContent.replacing(
+            Array(body.readableBytesView), type: request.fields["Content-Type"], with: &found)
+        for value in found.values { add(Array(value.utf8), atLeast: SentSecrets.shortest) }
+    }
+
+    /// Notes the secrets of a body, and changes none.
+    private struct Found: SecretReplacing {
+        let sensitive: [String]
+        var values: [String] = []
+        var replacesWhole: Bool { false }
+
+        func isSecret(name: [UInt8]) -> Bool {
+            SecretNames.isSecret(name, in: .item) || SecretNames.isNamed(name, in: sensitive)
+        }
+
+        mutating func replacement(for secret: String) -> String? {
+            values.append(secret)
+            return secret
         }
     }
 

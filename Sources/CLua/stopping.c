@@ -1,0 +1,109 @@
+/* stopping.c - limits and interrupts: how a run ends that would not end by itself.
+ *
+ * A count hook checks the limits. A coroutine that can yield is ended by a yield, which no pcall catches; its task is closed by
+ * the loop, and its <close> variables run with the hook on. Where it cannot yield, inside a C function, the hook raises. Lua
+ * then keeps hooks off in that coroutine until a pcall has caught the error. So a message handler of the script is not called
+ * (bounded.c), and a coroutine that died of the error is never closed. Each C function of a sandbox whose work is not bounded
+ * by a few microseconds calls njl_spend. */
+#include <limits.h>
+
+#include "state.h"
+
+/* Instructions between two checks of the limits. */
+enum { HOOK_STEP = 1000 };
+/* Instructions for the closers of each coroutine that is closed after the stop, and for those of all together. */
+enum { CLOSING_STEP = 1000, CLOSING_TOTAL = 1000 * 1000 };
+
+static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
+
+/* Instructions until the next check: fewer while there are large blocks, which a single one may copy, compare or search. */
+static int hook_step(const njl_script *script) {
+  if (!script->options.is_sandboxed || script->large == 0) return HOOK_STEP;
+  size_t step = HOOK_STEP * 4 / (script->large / LARGE_BLOCK + 1);
+  return step > HOOK_STEP ? HOOK_STEP : step > 0 ? (int)step : 1;
+}
+
+/* It does not yield but to end the run: between two waits a script is alone, and may rely on that. */
+static void hook(lua_State *L, lua_Debug *record) {
+  (void)record;
+  njl_script *script = script_of(L);
+  njl_host *host = script->host;
+  njl_charge(host, (uint64_t)lua_gethookcount(L));
+  bool was_taken = njl_take_interrupt(host, true);
+  int step = hook_step(script);
+  if (njl_is_stopped(host)) {
+    njl_raise_stopped(L, host);
+  } else if (was_taken && host->was_interrupted && !host->attends) {
+    host->was_interrupted = false; /* The program computes and does not ask: it is told by this error. */
+    lua_sethook(L, NULL, 0, 0);
+    luaL_error(L, "interrupted");
+  } else if (lua_gethookcount(L) != step) {
+    if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, step);
+    else lua_sethook(L, NULL, 0, 0);
+  }
+}
+
+void njl_watch(njl_script *script, lua_State *L) {
+  if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
+}
+
+/* The steps are beside those that the hook of the running coroutine has seen by now. */
+void njl_look_soon(njl_script *script, uint64_t steps) {
+  njl_host *host = script->host;
+  if (!script->options.is_sandboxed || !script->options.is_interruptible || host == NULL || host->running == NULL) return;
+  if (lua_gethook(host->running) != hook) return;
+  host->instructions += HOOK_STEP + steps;
+  host->burst += HOOK_STEP + steps;
+  lua_sethook(host->running, hook, LUA_MASKCOUNT, 1);
+}
+
+/* Where the coroutine cannot yield, pcall catches the error once: the next instruction raises it again. */
+int njl_raise_stopped(lua_State *L, njl_host *host) {
+  lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+  if (atomic_load(&host->is_stopped) && lua_isyieldable(L)) return lua_yield(L, 0);
+  return luaL_error(L, "%s", atomic_load(&host->stop_reason));
+}
+
+void njl_arm_stopped(njl_host *host, lua_State *L) {
+  bool has_time = host->closing < CLOSING_TOTAL;
+  if (has_time) host->closing += CLOSING_STEP;
+  lua_sethook(L, hook, LUA_MASKCOUNT, has_time ? CLOSING_STEP : 1);
+}
+
+void njl_disarm(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
+
+/* The mark of a coroutine that died of a stop. Hooks are off in it. */
+static void no_hook(lua_State *L, lua_Debug *record) { (void)L, (void)record; }
+
+void njl_abandon(lua_State *L) { lua_sethook(L, no_hook, LUA_MASKCOUNT, INT_MAX); }
+
+bool njl_is_abandoned(lua_State *L) { return lua_gethook(L) == no_hook; }
+
+/* --- C functions whose work has no bound --- */
+
+void njl_spend(lua_State *L, njl_host *host, uint64_t steps) {
+  enum { STEP = 1000 };
+  host->unchecked += steps;
+  if (host->unchecked >= STEP) {
+    uint64_t all = host->unchecked;
+    host->unchecked = 0;
+    njl_charge(host, all);
+  }
+  if (atomic_load_explicit(&host->is_stopped, memory_order_relaxed)) njl_raise_stopped(L, host);
+}
+
+/* --- Interrupts --- */
+
+void njl_script_wake(njl_script *script) { njl_engine_wake(script->host->engine); }
+
+void njl_script_interrupt(njl_script *script) {
+  njl_stop(script->host, "interrupted");
+  njl_engine_wake(script->host->engine);
+}
+
+void njl_script_interrupt_from_signal(njl_script *script) {
+  if (script->host->is_session) atomic_store(&script->host->is_interrupted, true);
+  else njl_stop(script->host, "interrupted");
+  lua_State *running = script->host->running;
+  if (running != NULL) lua_sethook(running, hook, LUA_MASKCOUNT, 1);
+}

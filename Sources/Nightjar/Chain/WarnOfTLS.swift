@@ -1,0 +1,20 @@
+import NightjarHTTP
+import Synchronization
+
+/// Says that certificates are not verified, where a client does without that: each call says so, and the log once.
+final class WarnOfTLS: Stage, @unchecked Sendable {
+    override var hooks: StageHooks { .outgoing }
+    private let hasWarned: Atomic<Bool> = Atomic(false)
+
+    override func outgoing(_ call: Call) -> Verdict {
+        guard call.request.origin.isTLS else { return .proceed }
+        if !call.decisions.contains(where: { $0.what == .unverifiedTLS }) { call.decide(.unverifiedTLS) }
+        if !hasWarned.exchange(true, ordering: .relaxed) {
+            call.note(
+                .warning,
+                "TLS certificates are not verified (tls.verify is false): whoever is in between reads and changes what goes to "
+                    + "\(call.request.origin); use tls.ca_file for a private authority")
+        }
+        return .proceed
+    }
+}

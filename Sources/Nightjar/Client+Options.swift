@@ -1,0 +1,52 @@
+import NightjarHTTP
+
+extension Client {
+    /// - Parameter login: the number of that whose token goes along, where the client has it and the request wants it.
+    func options(
+        of request: borrowing Request, planting planted: PlantedAnswer?, login: Int?
+    ) -> CallOptions {
+        let confinement = request.confinement ?? scope
+        let bounds = confinement?.isSandbox == true ? self.bounds : nil
+        let retry = request.retry?.applied(to: retry)
+        return CallOptions(
+            timeouts: bounds?.timeouts(request.timeouts) ?? request.timeouts.filled(from: timeouts),
+            maximumBody: min(
+                request.maximumBody ?? maximumBody, bounds == nil ? Configuration.largestBody : maximumBody),
+            expectedStatuses: request.expectedStatuses, schema: request.schema, contract: request.contract,
+            isIdempotent: request.isIdempotent,
+            redirect: request.redirect.map { bounds?.redirect($0) ?? $0 }, retry: retry.map { bounds?.retry($0) ?? $0 },
+            respectsRetryAfter: bounds != nil && respectsRetryAfter || request.respectsRetryAfter ?? respectsRetryAfter,
+            decompresses: request.decompresses ?? decompresses,
+            usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
+            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
+            limitGroup: request.limitGroup,
+            login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
+                ? login : nil,
+            hooks: hooks, confinement: confinement)
+    }
+
+    /// Counts what a call of a script costs from its beginning.
+    ///
+    /// - Throws: `too_large` where the script's memory limit has no room for it.
+    func hold(
+        _ prepared: PreparedRequest, _ options: CallOptions, isStreamed: Bool
+    ) throws(NightjarError) -> MemoryHold? {
+        guard let memory = options.confinement?.memory else { return nil }
+        let hold = MemoryHold(memory)
+        let body =
+            switch prepared.body {
+            case .bytes, .multipart: prepared.body.length ?? 0
+            case .none, .stream, .file: 0
+            }
+        let window = isStreamed ? ClientTask.window : 0
+        guard hold.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {
+            throw NightjarError(
+                .tooLarge,
+                "the request does not fit into the script's memory limit; stream its body, or make fewer calls at once")
+        }
+        return hold
+    }
+
+    /// Bytes that a call costs beside its request and its response.
+    private static let callCost = 8 * 1024
+}

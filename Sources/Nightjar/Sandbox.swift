@@ -1,0 +1,90 @@
+import NightjarHTTP
+
+/// What the calls of one sandboxed script have of their own: cookies and stored responses, so that the script neither reads nor
+/// writes its host's. All other stages are the client's: its limits hold for both together.
+final class SandboxSpace: Sendable {
+    let chain: Chain
+
+    /// - Parameter cacheBytes: the size of its cache.
+    init(_ client: Client, cacheBytes: Int) {
+        chain = client.loop.chain.replacing { stage in
+            if stage is Cookies { return Cookies(CookieStorage()) }
+            guard let cache = stage as? Cache,
+                let storage = try? CacheStorage(CacheStorage.Settings(memory: cacheBytes))
+            else { return nil }
+            return Cache(storage, nil, cache.loginCookies)
+        }
+    }
+}
+
+extension Client {
+    /// For the calls of a sandboxed script.
+    ///
+    /// - Parameters:
+    ///   - origins: those that it may ask beside that of the base URL.
+    ///   - scope: the paths of the base URL's origin that it may ask; nil: those below the path of the base URL.
+    ///   - memory: counts what is held for it.
+    ///   - cacheBytes: the size of its cache.
+    package func sandbox(
+        origins: [Origin], scope: PathScope?, memory: (any MemoryAccount)?, cacheBytes: Int
+    ) throws(NightjarError) -> Confinement {
+        var scopes: [(origin: Origin, scope: PathScope)] = []
+        if let base = template.base {
+            if let scope {
+                scopes.append((base.origin, scope))
+            } else {
+                scopes.append((base.origin, try PathScope(base.path)))
+            }
+            if let pathScope { scopes.append((base.origin, pathScope)) }
+        } else if scope != nil {
+            throw NightjarError(
+                .invalidArgument, "a path scope needs a client with a base URL, whose origin it is for")
+        }
+        return Confinement(
+            origins: origins + [baseOrigin].compactMap { $0 }, scopes: scopes, isSandbox: true, memory: memory,
+            space: SandboxSpace(self, cacheBytes: cacheBytes))
+    }
+}
+
+/// What the options of a call can tighten and not loosen, where it is a sandboxed script's.
+struct CallBounds: Sendable {
+    private let timeouts: Timeouts
+    private let redirect: RedirectSettings
+    private let retry: RetrySettings
+
+    init(_ configuration: Configuration) {
+        timeouts = configuration.timeouts
+        redirect = configuration.redirect
+        retry = configuration.retry
+    }
+
+    func timeouts(_ asked: Timeouts) -> Timeouts {
+        func shorter(_ asked: Duration?, _ limit: Duration?) -> Duration? {
+            guard let limit, limit > .zero else { return asked }
+            guard let asked, asked > .zero else { return limit }
+            return min(asked, limit)
+        }
+        return Timeouts(
+            connect: shorter(asked.connect, timeouts.connect), idle: shorter(asked.idle, timeouts.idle),
+            total: shorter(asked.total, timeouts.total))
+    }
+
+    func redirect(_ asked: RedirectSettings) -> RedirectSettings {
+        var settings = asked
+        settings.follows = asked.follows && redirect.follows
+        settings.maximum = min(asked.maximum, redirect.maximum)
+        settings.allowsDowngrade = asked.allowsDowngrade && redirect.allowsDowngrade
+        settings.respectsRetryAfter = asked.respectsRetryAfter || redirect.respectsRetryAfter
+        settings.longestWait = min(asked.longestWait, redirect.longestWait)
+        return settings
+    }
+
+    func retry(_ asked: RetrySettings) -> RetrySettings {
+        var settings = asked
+        settings.maximumAttempts = min(asked.maximumAttempts, retry.maximumAttempts)
+        settings.base = max(asked.base, retry.base)
+        settings.cap = max(asked.cap, retry.cap)
+        settings.longestWait = min(asked.longestWait, retry.longestWait)
+        return settings
+    }
+}

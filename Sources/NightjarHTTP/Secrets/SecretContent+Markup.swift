@@ -1,0 +1,178 @@
+extension SecretContent {
+    /// Replaces the content of secret elements and the values of secret attributes in XML and HTML. An element is secret by
+    /// its local name, or by an attribute that names it: `<entry key="password">`.
+    static func markup(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var at = 0
+        while at < bytes.count {
+            guard bytes[at] == UInt8(ascii: "<"), let tag = Tag(bytes, at: at) else {
+                result.append(bytes[at])
+                at += 1
+                continue
+            }
+            result += written(tag, bytes, with: &secrets)
+            at = tag.end
+            guard tag.isOpening else { continue }
+            let end: Int
+            if secrets.isSecret(name: Array(tag.localName(bytes))) {
+                end = tag.endOfContent(bytes)
+            } else if tag.isNamedByAttribute(bytes, secrets) {
+                // Text alone: a schema names a secret, and has elements in it.
+                end = tag.endOfText(bytes)
+            } else {
+                continue
+            }
+            let text = Tag.text(bytes[at..<end])
+            if !text.isEmpty, let other = secrets.replacement(for: String(decoding: text, as: UTF8.self)) {
+                result += other.utf8
+                at = end
+            }
+        }
+        return result
+    }
+
+    private static func written(_ tag: Tag, _ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
+        var result: [UInt8] = []
+        var copied = tag.start
+        let isNamed = tag.isNamedByAttribute(bytes, secrets)
+        for attribute in tag.attributes {
+            let name = Array(Tag.local(bytes[attribute.name]))
+            let isValue = isNamed && ASCII.equalIgnoringCase(name, "value".utf8)
+            guard isValue || secrets.isSecret(name: name), !attribute.value.isEmpty,
+                let other = secrets.replacement(for: String(decoding: Tag.plain(bytes[attribute.value]), as: UTF8.self))
+            else { continue }
+            result += bytes[copied..<attribute.value.lowerBound]
+            result += other.utf8
+            copied = attribute.value.upperBound
+        }
+        return result + bytes[copied..<tag.end]
+    }
+}
+
+/// A start tag as it is written, or another piece of markup.
+private struct Tag {
+    struct Attribute {
+        let name: Range<Int>
+        /// Without its quotes.
+        let value: Range<Int>
+    }
+
+    let start: Int
+    private(set) var end: Int
+    /// With its prefix; empty: a comment, a declaration or an end tag.
+    private(set) var name: Range<Int>
+    private(set) var attributes: [Attribute] = []
+    /// It has content and an end tag.
+    private(set) var isOpening = false
+
+    /// - Returns: nil where no tag begins.
+    init?(_ bytes: [UInt8], at start: Int) {
+        self.start = start
+        var at = start + 1
+        guard at < bytes.count, ASCII.isLetter(bytes[at]) || bytes[at] == UInt8(ascii: "_") || bytes[at] >= 0x80 else {
+            return nil
+        }
+        while at < bytes.count, Tag.isName(bytes[at]) { at += 1 }
+        name = (start + 1)..<at
+        end = at
+        while at < bytes.count, bytes[at] != UInt8(ascii: ">") {
+            guard Tag.isName(bytes[at]) else {
+                at += 1
+                continue
+            }
+            let nameStart = at
+            while at < bytes.count, Tag.isName(bytes[at]) { at += 1 }
+            let attribute = nameStart..<at
+            let equals = SecretContent.skippingBlanks(bytes, from: at)
+            guard equals < bytes.count, bytes[equals] == UInt8(ascii: "=") else { continue }
+            at = SecretContent.skippingBlanks(bytes, from: equals + 1)
+            guard at < bytes.count else { break }
+            let quote = bytes[at]
+            let isQuoted = quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+            if isQuoted { at += 1 }
+            let valueStart = at
+            while at < bytes.count, isQuoted ? bytes[at] != quote : Tag.isUnquoted(bytes[at]) { at += 1 }
+            attributes.append(Attribute(name: attribute, value: valueStart..<at))
+            if isQuoted, at < bytes.count { at += 1 }
+        }
+        isOpening = at < bytes.count && bytes[at - 1] != UInt8(ascii: "/")
+        end = min(at + 1, bytes.count)
+    }
+
+    static func isName(_ byte: UInt8) -> Bool {
+        SecretShape.isTokenByte(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":") || byte >= 0x80
+    }
+
+    private static func isUnquoted(_ byte: UInt8) -> Bool { byte != UInt8(ascii: ">") && !ASCII.isWhitespace(byte) }
+
+    /// A name without its prefix.
+    static func local(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
+    }
+
+    func localName(_ bytes: [UInt8]) -> ArraySlice<UInt8> { Tag.local(bytes[name]) }
+
+    func isNamedByAttribute(_ bytes: [UInt8], _ secrets: some SecretReplacing) -> Bool {
+        attributes.contains { attribute in
+            let name = Tag.local(bytes[attribute.name])
+            return ["name", "key", "id"].contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+                && secrets.isSecret(name: Array(bytes[attribute.value]))
+        }
+    }
+
+    /// Where the end tag begins, or the end of the text.
+    func endOfContent(_ bytes: [UInt8]) -> Int {
+        let tag = Array("</".utf8) + bytes[name]
+        var at = end
+        while at + tag.count <= bytes.count {
+            if bytes[at] == UInt8(ascii: "<"), bytes[at..<(at + tag.count)].elementsEqual(tag),
+                at + tag.count == bytes.count || !Tag.isName(bytes[at + tag.count])
+            {
+                return at
+            }
+            at += 1
+        }
+        return bytes.count
+    }
+
+    /// Where the next tag begins, or the end of the text.
+    func endOfText(_ bytes: [UInt8]) -> Int {
+        var at = end
+        while at < bytes.count {
+            if bytes[at] == UInt8(ascii: "<"), at + 1 == bytes.count || bytes[at + 1] != UInt8(ascii: "!") { return at }
+            at += 1
+        }
+        return at
+    }
+
+    /// The text of an element: without white space at its ends, the frame of a CDATA section and character references.
+    static func text(_ content: ArraySlice<UInt8>) -> [UInt8] {
+        var text = ASCII.trimmed(content)
+        if text.starts(with: "<![CDATA[".utf8) {
+            text = text.dropFirst(9)
+            return Array(text.suffix(3).elementsEqual("]]>".utf8) ? text.dropLast(3) : text)
+        }
+        return plain(text)
+    }
+
+    /// Text without the five named character references. XML section 4.6.
+    static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        guard text.contains(UInt8(ascii: "&")) else { return Array(text) }
+        let references: [(String, Character)] = [
+            ("amp;", "&"), ("lt;", "<"), ("gt;", ">"), ("quot;", "\""), ("apos;", "'"),
+        ]
+        var result: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            let reference = byte == UInt8(ascii: "&") ? references.first { rest.starts(with: $0.0.utf8) } : nil
+            guard let (name, character) = reference else {
+                result.append(byte)
+                continue
+            }
+            result += character.utf8
+            rest = rest.dropFirst(name.utf8.count)
+        }
+        return result
+    }
+}

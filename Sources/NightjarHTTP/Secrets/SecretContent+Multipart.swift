@@ -1,0 +1,141 @@
+extension SecretContent {
+    /// Replaces the content of secret parts, and secrets in the other parts. RFC 2046 section 5.1, RFC 7578.
+    ///
+    /// - Returns: nil where no boundary is known.
+    static func multipart(
+        _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int
+    ) -> [UInt8]? {
+        guard let boundary = boundary(bytes, type) else { return nil }
+        let delimiter = Array("--".utf8) + boundary
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var at = 0
+        while let start = place(of: delimiter, in: bytes, from: at) {
+            let lineEnd = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
+            result += bytes[at..<lineEnd]
+            at = lineEnd
+            if bytes[start...].dropFirst(delimiter.count).starts(with: "--".utf8) { break }
+            let end = place(of: delimiter, in: bytes, from: at) ?? bytes.count
+            result += message(Array(bytes[at..<end]), isPart: true, with: &secrets, depth: depth)
+            at = end
+        }
+        return result + bytes[at...]
+    }
+
+    private static func boundary(_ bytes: [UInt8], _ type: String?) -> [UInt8]? {
+        if let type, let parameter = MediaType(type)?["boundary"], !parameter.isEmpty {
+            return Array(parameter.utf8)
+        }
+        // As the content has it: its first line.
+        guard bytes.starts(with: "--".utf8) else { return nil }
+        let line = bytes.dropFirst(2).prefix { !ASCII.isWhitespace($0) }
+        return line.isEmpty || line.count > 70 ? nil : Array(line)
+    }
+
+    /// The place of a delimiter at the beginning of a line.
+    private static func place(of delimiter: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+        guard let first = delimiter.first else { return nil }
+        var at = start
+        while at + delimiter.count <= bytes.count {
+            if bytes[at] == first, at == 0 || bytes[at - 1] == UInt8(ascii: "\n"),
+                bytes[at..<(at + delimiter.count)].elementsEqual(delimiter)
+            {
+                return at
+            }
+            at += 1
+        }
+        return nil
+    }
+
+    /// Header fields, an empty line and content: a part, or a message of HTTP within one.
+    static func message(
+        _ bytes: [UInt8], isPart: Bool = false, with secrets: inout some SecretReplacing, depth: Int
+    ) -> [UInt8] {
+        var result: [UInt8] = []
+        var at = 0
+        var (type, isSecret): (String?, Bool) = (nil, false)
+        while at < bytes.count {
+            let lineEnd = bytes[at...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
+            let line = bytes[at..<lineEnd]
+            at = lineEnd
+            let text = ASCII.trimmed(line)
+            guard !text.isEmpty else {
+                result += line
+                break
+            }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), FieldSyntax.isToken(line[..<colon]) else {
+                result += line
+                continue
+            }
+            let name = line[..<colon]
+            let value = ASCII.trimmed(line[(colon + 1)...])
+            if ASCII.equalIgnoringCase(name, "content-type".utf8) { type = String(decoding: value, as: UTF8.self) }
+            if ASCII.equalIgnoringCase(name, "content-disposition".utf8) {
+                isSecret = isSecret || disposition(value).map { secrets.isSecret(name: $0) } ?? false
+            }
+            let isCredential = Array(name).withUnsafeBytes { name in
+                Array(value).withUnsafeBytes { SecretNames.isSecret(field: name, $0) }
+            }
+            guard isCredential, let other = secrets.replacement(for: String(decoding: value, as: UTF8.self)) else {
+                result += line
+                continue
+            }
+            result +=
+                bytes[line.startIndex..<value.startIndex] + Array(other.utf8) + bytes[value.endIndex..<line.endIndex]
+        }
+        // The line end before a delimiter belongs to the delimiter.
+        var end = bytes.count
+        if isPart, end > at, bytes[end - 1] == UInt8(ascii: "\n") {
+            end -= 1
+            if end > at, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        }
+        let content = Array(bytes[at..<end])
+        if isSecret, !content.isEmpty, let other = secrets.replacement(for: String(decoding: content, as: UTF8.self)) {
+            result += other.utf8
+        } else {
+            let isText = type != nil || String(validating: content, as: UTF8.self) != nil
+            result += isText ? replacing(content, type: type, with: &secrets, depth: depth + 1) : content
+        }
+        return result + bytes[end...]
+    }
+
+    /// The name in a Content-Disposition: `form-data; name="password"`.
+    private static func disposition(_ value: ArraySlice<UInt8>) -> [UInt8]? {
+        var rest = value
+        while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
+            rest = rest[(semicolon + 1)...].drop(while: ASCII.isWhitespace)
+            let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+            let isExtended = ASCII.equalIgnoringCase(name, "name*".utf8)
+            guard isExtended || ASCII.equalIgnoringCase(ASCII.trimmed(name), "name".utf8) else {
+                rest = skippingParameter(rest)
+                continue
+            }
+            var text = rest[name.endIndex...].dropFirst().drop(while: ASCII.isWhitespace)
+            if text.first == UInt8(ascii: "\"") {
+                text = text.dropFirst()
+                var result: [UInt8] = []
+                while let byte = text.popFirst(), byte != UInt8(ascii: "\"") {
+                    result.append(byte == UInt8(ascii: "\\") ? text.popFirst() ?? byte : byte)
+                }
+                return PercentEncoding.decoded(result)
+            }
+            let plain = ASCII.trimmed(text.prefix { $0 != UInt8(ascii: ";") })
+            guard isExtended else { return Array(plain) }
+            // RFC 8187: charset'language'value.
+            return PercentEncoding.decoded(plain.split(separator: UInt8(ascii: "'")).last ?? plain)
+        }
+        return nil
+    }
+
+    /// What follows a parameter, whose value may be quoted and have semicolons in it.
+    private static func skippingParameter(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var (rest, isQuoted) = (text, false)
+        while let byte = rest.first {
+            if !isQuoted, byte == UInt8(ascii: ";") { return rest }
+            if isQuoted, byte == UInt8(ascii: "\\") { rest = rest.dropFirst() }
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            rest = rest.dropFirst()
+        }
+        return rest
+    }
+}

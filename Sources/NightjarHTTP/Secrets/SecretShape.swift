@@ -1,0 +1,69 @@
+/// The rule for values: which of them look like credentials, whatever their names are.
+enum SecretShape {
+    /// Whether the value is a JSON Web Token (RFC 7519), with or without a scheme before it, or begins like the tokens that
+    /// well-known services issue.
+    static func isToken(_ value: some BidirectionalCollection<UInt8>) -> Bool {
+        let token = withoutScheme(value)
+        guard token.count >= shortestToken, token.count <= longest else { return false }
+        return isJWT(token)
+            || token.contains(where: ASCII.isDigit) && token.allSatisfy(isTokenByte)
+                && prefixes.contains { token.starts(with: $0.utf8) }
+    }
+
+    /// Whether the value is a long random token: letters and digits that change places again and again. A UUID is none: it
+    /// is mostly an identifier.
+    static func isRandom(_ value: some BidirectionalCollection<UInt8>) -> Bool {
+        let token = withoutScheme(value)
+        guard token.count >= shortestRandom, token.count <= longest else { return false }
+        var (changes, groups) = (0, 0)
+        var former: UInt8?
+        for byte in token {
+            guard isRandomByte(byte) else { return false }
+            if let former, ASCII.isDigit(former) != ASCII.isDigit(byte), isAlphanumeric(former), isAlphanumeric(byte) {
+                changes += 1
+            }
+            if byte == UInt8(ascii: "-") { groups += 1 }
+            former = byte
+        }
+        return changes >= fewestChanges && !(token.count == 36 && groups == 4)
+    }
+
+    private static func withoutScheme<Bytes: BidirectionalCollection<UInt8>>(_ value: Bytes) -> Bytes.SubSequence {
+        let trimmed = ASCII.trimmed(value)
+        guard let space = trimmed.firstIndex(of: UInt8(ascii: " ")), trimmed[..<space].count <= 10 else {
+            return trimmed
+        }
+        return trimmed[trimmed.index(after: space)...]
+    }
+
+    private static func isJWT(_ token: some Collection<UInt8>) -> Bool {
+        guard token.starts(with: "eyJ".utf8) else { return false }
+        var dots = 0
+        for byte in token {
+            if byte == UInt8(ascii: ".") { dots += 1 } else if !isTokenByte(byte) { return false }
+        }
+        // Signed ones have three parts, encrypted ones five.
+        return dots == 2 || dots == 4
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool { ASCII.isLetter(byte) || ASCII.isDigit(byte) }
+
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+
+    private static func isRandomByte(_ byte: UInt8) -> Bool {
+        isTokenByte(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "=")
+            || byte == UInt8(ascii: "~")
+    }
+
+    private static let shortestToken = 20
+    private static let shortestRandom = 24
+    private static let fewestChanges = 3
+    private static let longest = 16384
+    /// GitHub, GitLab, Slack, Stripe and OpenAI, AWS, npm, Google.
+    private static let prefixes = [
+        "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "sk_live_",
+        "sk_test_", "rk_live_", "sk-", "AKIA", "ASIA", "npm_", "AIza", "ya29",
+    ]
+}

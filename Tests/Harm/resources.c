@@ -1,0 +1,195 @@
+/*
+ * A host without threads, or almost without descriptors: resources CASE URL FOLDER
+ *
+ * Each case ends with status 0 and a line "ok", or says what was not so. URL is that of the demo API, by the name of its host.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nightjar.h"
+
+#define REQUIRE(claim)                                                  \
+  do {                                                                  \
+    if (!(claim)) {                                                     \
+      printf("not so, line %d: %s\n", __LINE__, #claim);                \
+      exit(1);                                                          \
+    }                                                                   \
+  } while (0)
+
+static const char *url, *folder;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void *nothing(void *context) { return context; }
+
+/* From here on the system refuses this user's threads. Limits of processes do not hold for root. */
+static void forbid_threads(void) {
+  if (getuid() == 0) REQUIRE(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
+  struct rlimit limit = {1, 1};
+  REQUIRE(setrlimit(RLIMIT_NPROC, &limit) == 0);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, nothing, NULL) == EAGAIN); /* the control */
+}
+
+static nj_client *client(nj_cache *cache, nj_error **err) {
+  nj_config *config = nj_config_new();
+  REQUIRE(nj_config_set_base_url(config, url) == NJ_OK);
+  if (cache) REQUIRE(nj_config_set_cache(config, cache) == NJ_OK);
+  nj_client *made = nj_client_new(config, err);
+  nj_config_free(config);
+  return made;
+}
+
+static nj_response *get(nj_client *from, const char *target, nj_error **err) {
+  nj_request *request = nj_request_new("GET", target);
+  nj_response *response = nj_client_send(from, request, err);
+  nj_request_free(request);
+  return response;
+}
+
+static void end(nj_client *made) {
+  double start = now();
+  nj_client_free(made);
+  REQUIRE(now() - start < 5);
+}
+
+/* No client can be made, and the error names the reason. */
+static void no_client(void) {
+  forbid_threads();
+  for (int round = 0; round < 3; round++) {
+    nj_error *err = NULL;
+    double start = now();
+    REQUIRE(client(NULL, &err) == NULL);
+    REQUIRE(now() - start < 5);
+    REQUIRE(nj_error_kind(err) == NJ_CONNECT && strstr(nj_error_message(err), "thread"));
+    nj_error_free(err);
+  }
+}
+
+/* A client that exists fails look-ups, is freed at once, and its loop serves the next client. */
+static void no_look_up(void) {
+  nj_client *made = client(NULL, NULL);
+  REQUIRE(made);
+  forbid_threads();
+  nj_error *err = NULL;
+  REQUIRE(get(made, "/v1/articles/1", &err) == NULL);
+  REQUIRE(nj_error_kind(err) == NJ_CONNECT && strstr(nj_error_message(err), "thread"));
+  nj_error_free(err);
+  end(made);
+  for (int round = 0; round < 20; round++) {
+    made = client(NULL, NULL);
+    REQUIRE(made);
+    end(made);
+  }
+}
+
+/* A cache on disk costs no call, and says when it cannot remove anything. */
+static void no_disk_cache(void) {
+  char own[4096];
+  snprintf(own, sizeof own, "%s/cache", folder);
+  nj_cache *cache = nj_cache_open(1 << 20, own, 1 << 20, NULL);
+  REQUIRE(cache);
+  nj_client *made = client(cache, NULL);
+  REQUIRE(made);
+  forbid_threads();
+  nj_error *err = NULL;
+  /* By address: there is nothing to look up. */
+  nj_response *response = get(made, getenv("NIGHTJAR_DEMO_ADDRESS"), &err);
+  if (!response) printf("%s\n", nj_error_message(err));
+  REQUIRE(response);
+  nj_response_release(response);
+  REQUIRE(nj_cache_clear(cache, NULL, &err) == NJ_STORAGE);
+  REQUIRE(strstr(nj_error_message(err), "thread"));
+  nj_error_free(err);
+  end(made);
+  nj_cache_free(cache);
+}
+
+static atomic_int busy = 1;
+
+/* Takes descriptors and gives them back, as fast as it can. */
+static void *take_descriptors(void *context) {
+  int descriptors[64];
+  while (atomic_load(&busy)) {
+    int count = 0;
+    while (count < 64 && (descriptors[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) count++;
+    while (count > 0) close(descriptors[--count]);
+  }
+  return context;
+}
+
+/* A client is made or refused, whatever happens between a look and a creation. */
+static void few_descriptors(void) {
+  nj_client_free(client(NULL, NULL));
+  struct rlimit limit = {64, 64};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  pthread_t threads[3];
+  for (int index = 0; index < 3; index++) REQUIRE(pthread_create(&threads[index], NULL, take_descriptors, NULL) == 0);
+  int made = 0, refused = 0;
+  double until = now() + 3;
+  nj_client *kept[8] = {0};
+  for (int turn = 0; now() < until; turn = (turn + 1) % 8) { /* more than are parked */
+    if (kept[turn]) nj_client_free(kept[turn]);
+    nj_error *err = NULL;
+    kept[turn] = client(NULL, &err);
+    if (kept[turn]) made++;
+    else refused++;
+    if (err) nj_error_free(err);
+  }
+  for (int turn = 0; turn < 8; turn++)
+    if (kept[turn]) nj_client_free(kept[turn]);
+  atomic_store(&busy, 0);
+  for (int index = 0; index < 3; index++) pthread_join(threads[index], NULL);
+  printf("%d made, %d refused\n", made, refused);
+}
+
+/* Programs that the host starts inherit nothing. */
+static void close_on_exec(void) {
+  nj_client *made = client(NULL, NULL);
+  nj_response *response = get(made, "/v1/articles/1", NULL);
+  REQUIRE(response);
+  for (int descriptor = 3; descriptor < 256; descriptor++) {
+    int flags = fcntl(descriptor, F_GETFD);
+    if (flags < 0 || flags & FD_CLOEXEC) continue;
+    char link[64], name[256] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, name, sizeof name - 1);
+    printf("descriptor %d is inherited: %.*s\n", descriptor, (int)(length < 0 ? 0 : length), name);
+    exit(1);
+  }
+  nj_response_release(response);
+  nj_client_free(made);
+}
+
+int main(int count, char **words) {
+  REQUIRE(count == 4);
+  url = words[2];
+  folder = words[3];
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } cases[] = {{"no_client", no_client},           {"no_look_up", no_look_up},
+               {"no_disk_cache", no_disk_cache},   {"few_descriptors", few_descriptors},
+               {"close_on_exec", close_on_exec}};
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    if (strcmp(words[1], cases[index].name) != 0) continue;
+    cases[index].run();
+    puts("ok");
+    return 0;
+  }
+  return 2;
+}
