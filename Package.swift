@@ -66,7 +66,7 @@ let package = Package(
         .target(name: "CSecret"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(
-            name: "CLua", dependencies: ["CLuaLibrary", "CSimdjson"], exclude: ["modules"],
+            name: "CLua", dependencies: ["CDescriptors", "CLuaLibrary", "CSimdjson"], exclude: ["modules"],
             linkerSettings: [.linkedLibrary("lua5.4")]),
         // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
         .target(

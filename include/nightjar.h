@@ -254,11 +254,11 @@ NJ_API void nj_config_free(nj_config *config);
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
- * Limits calls to the base URL's origin to a path and the paths below it, redirects included. Paths with dot segments (also
- * encoded, or behind an encoded slash or a backslash) are refused there with NJ_INVALID_REQUEST.
+ * Limits calls to the base URL's origin to a path and the paths below it, redirects included. Calls to that origin fail with
+ * NJ_INVALID_REQUEST if their path has dot segments (also encoded, or after an encoded slash or a backslash).
  *
  * @param path encoded, without a query: "/v1". NULL, the default: any path.
- * @return NJ_INVALID_ARGUMENT if `path` is not such a path
+ * @return NJ_INVALID_ARGUMENT if `path` is not an encoded path without a query
  */
 NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
 
@@ -298,8 +298,8 @@ NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_
 /**
  * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop: a redirect back to a URL that was asked
  * by the same method, unless a cookie or a Retry-After makes the request another one. A Retry-After is waited for first. 0: a
- * redirect is an answer like any other. 10 by default. Only headers that are known to be safe go to another origin, see
- * forward_headers of nj_config_merge_json.
+ * redirect is an answer like any other. 10 by default. Only headers that are known to be safe are sent to another
+ * origin, see forward_headers of nj_config_merge_json.
  *
  * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
  */
@@ -356,8 +356,8 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
  */
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
-/** False accepts any certificate: every connection is then open to interception. The client's log warns once, and each call's
- * decisions say so (unverified_tls). True by default. */
+/** False accepts any certificate: every connection is then open to interception. The client logs one warning, and the decisions
+ * of each call contain unverified_tls. True by default. */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file and a cache on disk. False by
@@ -369,16 +369,18 @@ NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
  * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, forward_headers, decompress, cookies,
  * ephemeral, proxy, unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting,
  * limit_groups, endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), openapi_folder (the
- * folder whose files documents may refer to; the document's own by default), response_validation: what is done about answers that
- * are not as their endpoint describes them, "off", "warn" in the log, or "error"; mock, cassette, network: see there).
+ * folder whose files documents may refer to; the document's own folder by default), response_validation (the handling of responses
+ * that do not conform to their endpoint: "off", "warn" in the log, or "error"), mock, cassette and network, see there).
  *
- * `sensitive_headers` is a list of header names that hold credentials, beside those that the library knows by their words
- * (X-JWT, Api_Key, X-Passwd and so on) and by their values (JSON Web Tokens, long random tokens). `forward_headers` is a list of
- * header names that go to other origins too, with redirects, next pages and absolute URLs. Without it, only headers go there
- * that say what the client is or wants: Accept, Accept-Language, Accept-Encoding, User-Agent, Content-Type, Range, conditions and
- * the like. Authorization, Cookie and Host are NJ_INVALID_ARGUMENT in it. Another origin gets a Referer without its path and query.
+ * `sensitive_headers` is a list of further header names that hold credentials. The library recognizes others by the words in
+ * their names (X-JWT, Api_Key, X-Passwd and so on) and by their values (JSON Web Tokens, long random tokens).
  *
- * What the object does not name stays. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
+ * `forward_headers` is a list of header names that are also sent to other origins, with redirects, next pages and absolute URLs.
+ * Without it, other origins get only headers that describe the client or the response that it accepts: Accept, Accept-Language,
+ * Accept-Encoding, User-Agent, Content-Type, Range, conditions and the like. `forward_headers` must not contain Authorization,
+ * Cookie or Host (NJ_INVALID_ARGUMENT). Another origin gets a Referer without its path and query.
+ *
+ * Options that the object does not name keep their values. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
  *
  *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first",
  *                "login_cookies": ["session"]}}
@@ -479,14 +481,14 @@ NJ_API void nj_cookies_clear(nj_cookies *cookies);
  * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
  *
  * @param out_skipped receives how many were; may be NULL
- * @return NJ_STORAGE when the file cannot be read, or is a pipe or a device: reading one could block this thread
+ * @return NJ_STORAGE if the file cannot be read, or is a pipe or a device, which could block this thread
  */
 NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
 
 /**
- * Writes the cookies as a cookies.txt, which its owner alone may read. The file is whole or as it was before.
+ * Writes the cookies as a cookies.txt that only its owner may read. If this fails, an existing file is unchanged.
  *
- * @return NJ_STORAGE when the file cannot be written, or is a pipe or a device
+ * @return NJ_STORAGE if the file cannot be written, or is a pipe or a device
  */
 NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, nj_error **out_error);
 
@@ -721,9 +723,9 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  * that another client has made since, and fails with NJ_UNAUTHORIZED when another client has logged out. A new
  * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
  * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
- * skew, refresh_timeout (30 seconds each; a refresh_timeout of 0 switches it off) and refresh_limit (5 in 30 seconds). A new token that lasts 0 seconds, which servers say
- * of those that never run out and of those in their last second, is used until it is refused, as one of unknown end; the log tells
- * of it (a warning).
+ * skew, refresh_timeout (30 seconds each; a refresh_timeout of 0 is no limit) and refresh_limit (5 in 30 seconds). Servers report
+ * a lifetime of 0 seconds for tokens that never expire and for tokens in their last second. Such a token is used until a server
+ * rejects it, and the client logs a warning.
  *
  * Several credentials have the names of security schemes:
  *
@@ -826,10 +828,10 @@ NJ_API nj_status nj_client_sign_in_to(nj_client *client, const char *scheme, con
  * answered to nobody in particular stays. The server is not told.
  *
  * Waits until the store and the cache on disk have been changed. The client is logged out even if this fails. nj_client_free
- * waits for the store too.
+ * also waits for the store.
  *
- * @return NJ_STORAGE when the store or the cache could not be changed: another client may still use the login; NJ_INVALID_REQUEST
- *         for a client that has no login; NJ_FORKED
+ * @return NJ_STORAGE if the store or the cache could not be changed: another client may still use the login; NJ_INVALID_REQUEST
+ *         if the client has no login; NJ_FORKED
  */
 NJ_API nj_status nj_client_sign_out(nj_client *client, nj_error **out_error);
 /** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
@@ -882,12 +884,13 @@ NJ_API nj_task *nj_client_start_log_in_to(nj_client *client, const char *scheme,
                                           nj_error **out_error);
 
 /**
- * Logs out as nj_client_sign_out_of, without waiting: the client is logged out when this returns, and `done` runs inside
- * nj_queue_poll of `queue` when the store and the cache on disk have been changed, or with NJ_STORAGE.
+ * Logs out as nj_client_sign_out_of does, without waiting. The client is logged out when this function returns. `done` is called
+ * from nj_queue_poll of `queue` when the store and the cache on disk have been changed, or with NJ_STORAGE if this failed.
  *
- * @param scheme  NULL: the only login
- * @param context passed to `done`, never read; must live until it has run
- * @return a task, yours to release; nj_task_cancel ends the wait and does not undo the logout. NULL: as nj_client_start_log_in
+ * @param scheme  the security scheme of the login; NULL: the only login
+ * @param context passed to `done` unchanged and never read; must stay valid until `done` has returned
+ * @return a task owned by the caller (release it with nj_task_release), or NULL as nj_client_start_log_in. nj_task_cancel ends
+ *         the wait and does not undo the logout.
  */
 NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
@@ -1434,9 +1437,9 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
 NJ_API nj_catalog *nj_catalog_new(void);
 
 /**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to, which are in the document's folder or
- * beneath. What refers to other files is left out, with a note. A client's option openapi_folder names another folder, for its
- * option openapi and for nj_client_load_catalog.
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files in the document's folder and below that it refers to. Parts
+ * that refer to other files are skipped, with a note. A client's option openapi_folder names another folder, for its option
+ * openapi and for nj_client_load_catalog.
  *
  * @param path of a file; what lies behind a URL nj_client_load_catalog loads
  * @return NULL: NJ_STORAGE for a file that cannot be read, NJ_DECODING with the place for what is no such document
@@ -1951,23 +1954,24 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 NJ_API void nj_script_free(nj_script *script);
 
 /**
- * Makes a sandbox of the script, for scripts that you did not write. Must be called before the script is used.
+ * Makes the script a sandbox, for scripts that you did not write. Must be called before the script is used.
  *
- * - Lua: there is no io, os, debug, package and print, nor the modules of `nightjar` for files, processes and standard input.
- *   `load` takes text only. Finalizers (`__gc`) are refused.
- * - Client: the script can make no client beside the one that it was given. Its calls go to the origin of the client's base URL,
+ * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are absent.
+ *   `load` accepts text only. Finalizers (`__gc`) are rejected.
+ * - Client: the script cannot create clients and uses the one that it was given. Its calls go to the origin of the client's base URL,
  *   at or below the path of that URL (nj_script_set_path_scope), and to the origins of nj_script_allow_origin. Redirects and
- *   next pages lead to no others. TRACE, TRACK, CONNECT and the headers Host and X-Forwarded-Host are refused.
+ *   next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the headers Host and X-Forwarded-Host are rejected.
  * - State: the script has its own cookies and its own cache in memory, both empty at first. It neither reads nor changes those of
- *   the client. The cache takes at most a sixteenth of the memory limit, beside it.
+ *   the client. The cache uses at most a sixteenth of the memory limit, in addition to the limit.
  * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, nor the secrets in the URLs of
- *   redirects, nor request headers that it has not set. A server that echoes requests in its responses can show them all the same.
- * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can tighten what the client has and not loosen it.
+ *   redirects, nor request headers that it has not set. A server that echoes requests in its responses can still reveal them.
+ * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can tighten the client's options and not loosen
+ *   them.
  * - Log: a script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since then.
  *
- * A sandboxed script ends within about a second when a limit below is reached or nj_script_interrupt is called. Its `<close>`
- * variables and message handlers do not change that: after a stop each coroutine has 1000 instructions for its closers, and none
- * where a function of C was interrupted. Functions that you register are yours to bound.
+ * A sandboxed script ends within about a second when a limit below is reached or nj_script_interrupt is called. This also holds
+ * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for its closers,
+ * or none if a C function was interrupted. The host must bound the run time of the functions that it registers.
  *
  * @return NJ_INVALID_ARGUMENT when the script has been used already
  */
@@ -1976,8 +1980,8 @@ NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 /* "Before it is used" below: before the first run, function or global. A script has limits unless you take them off.
  *
  * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. In a sandbox they also end
- * it inside the library functions of C, whose work counts as steps. Any other script can make one such call as long as it likes:
- * string.find and its like take exponential time on patterns made for it. */
+ * it inside the library functions written in C, whose work counts as steps. Without a sandbox, one such call can take any time:
+ * string.find and similar functions take exponential time on some patterns. */
 
 /**
  * Before it is used, of a sandboxed script: allows it calls to the origin of this URL. It may ask that of its client's base
@@ -1991,16 +1995,16 @@ NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
  * Before it is used, of a sandboxed script: limits its calls to the base URL's origin to this path and the paths below it, as
  * nj_config_set_path_scope does for all calls of a client. The path of the base URL unless set; "/": all paths.
  *
- * @return NJ_INVALID_ARGUMENT if `path` is not an encoded path; what a script without sandbox or base URL was given, its first
- *         run refuses
+ * @return NJ_INVALID_ARGUMENT if `path` is not an encoded path. If the script has no sandbox or its client has no base URL, the
+ *         first run fails with NJ_INVALID_ARGUMENT.
  */
 NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 
 /**
- * Before it is used: bytes that may be allocated at a time by Lua and its JSON parser, and in a sandbox also outside of Lua for
- * its calls: request bodies that are not sent yet, response bodies that the script has not let go of, and 8 KiB for each call.
- * 256 MiB unless set; 0: no limit. Of what they let go, a sixteenth of the limit and at most 256 KiB is kept beside that, for
- * what they ask for next.
+ * Before it is used: limits the bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit.
+ * In a sandbox, memory for its calls counts too: request bodies that are not sent yet, response bodies that the script still
+ * holds, and 8 KiB for each call. In addition to the limit, freed blocks of at most a sixteenth of it and at most 256 KiB are kept
+ * for later allocations.
  */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 

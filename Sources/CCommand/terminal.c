@@ -142,7 +142,7 @@ static int write_private(lua_State *L) {
   bool appends = lua_toboolean(L, 3), is_written = false;
   const char *name = appends ? path : lua_pushfstring(L, "%s.new", path);
   make_folders(path);
-  /* What was left of a process that was killed, or was put there by another user. */
+  /* Removes a file that a killed process has left or another user has created. */
   if (!appends) unlink(name);
   struct stat status;
   int descriptor = clinux_open_private(name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_EXCL), &status);
@@ -171,7 +171,7 @@ static int close_private(lua_State *L) {
   return luaL_fileresult(L, fclose(stream->f) == 0, NULL);
 }
 
-/* terminal.open_private(path) -> a file to be read, or nil: there is none of this user alone */
+/* terminal.open_private(path) -> a file for reading, or nil if there is no file that only this user may open */
 static int open_private(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   luaL_Stream *stream = lua_newuserdatauv(L, sizeof *stream, 0);

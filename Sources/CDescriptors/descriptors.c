@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const njd_loop none = {-1, -1, -1};
-/* What the next event loop of this thread takes. */
+/* The descriptors that the next event loop of this thread takes. */
 static _Thread_local njd_loop reserved = {-1, -1, -1};
 
 static int take(int *descriptor) {
@@ -26,8 +26,7 @@ static void end(int *descriptor) {
   *descriptor = -1;
 }
 
-/* Descriptors 0 to 2 may be closed. They stay so: the program would take ours for its standard streams. */
-static int above_standard(int descriptor) {
+int njd_above_standard(int descriptor) {
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
   int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   int code = errno;
@@ -38,9 +37,9 @@ static int above_standard(int descriptor) {
 
 int njd_loop_open(njd_loop *loop) {
   *loop = none;
-  if ((loop->epoll = above_standard(epoll_create1(EPOLL_CLOEXEC))) >= 0 &&
-      (loop->event = above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) >= 0 &&
-      (loop->timer = above_standard(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) >= 0)
+  if ((loop->epoll = njd_above_standard(epoll_create1(EPOLL_CLOEXEC))) >= 0 &&
+      (loop->event = njd_above_standard(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) >= 0 &&
+      (loop->timer = njd_above_standard(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) >= 0)
     return 0;
   int code = errno;
   njd_loop_close(loop);
@@ -60,7 +59,7 @@ void njd_loop_use(const njd_loop *loop) {
 
 void njd_loop_created(void) { njd_loop_close(&reserved); }
 
-/* Defined by the linker where it wraps: then the names below stand for the system's own functions. */
+/* The linker defines these names if it wraps the calls. Each is then the system's own function. */
 extern int __real_socket(int domain, int type, int protocol) __attribute__((weak));
 extern int __real_accept(int socket, struct sockaddr *address, socklen_t *length) __attribute__((weak));
 extern int __real_accept4(int socket, struct sockaddr *address, socklen_t *length, int flags) __attribute__((weak));
@@ -86,7 +85,7 @@ int __wrap_timerfd_create(int clock, int flags) {
 }
 
 int __wrap_socket(int domain, int type, int protocol) {
-  return above_standard(__real_socket(domain, type | SOCK_CLOEXEC, protocol));
+  return njd_above_standard(__real_socket(domain, type | SOCK_CLOEXEC, protocol));
 }
 
 int __wrap_accept(int socket, struct sockaddr *address, socklen_t *length) {

@@ -30,15 +30,15 @@ static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
 }
 
-/* Why a file that is to hold secrets is refused. */
+/* The reason why a file that is to hold secrets is refused. */
 enum clinux_private {
   CLINUX_NO_FILE = -2,     /* a folder, a pipe, a device, or a symbolic link */
   CLINUX_FOREIGN = -3,     /* it belongs to another user */
   CLINUX_SHARED = -4,      /* other users may read or write it */
-  CLINUX_MANY_NAMES = -5   /* it has other names too: somebody linked it here */
+  CLINUX_MANY_NAMES = -5   /* it has several hard links */
 };
 
-/* Whether a file that is there may hold this user's secrets; 0, or why not. */
+/* Checks whether an existing file may hold this user's secrets. Returns 0, or a number of clinux_private. */
 static inline int clinux_check_private(const struct stat *status) {
   if (!S_ISREG(status->st_mode)) return CLINUX_NO_FILE;
   if (status->st_uid != geteuid()) return CLINUX_FOREIGN;
@@ -46,16 +46,16 @@ static inline int clinux_check_private(const struct stat *status) {
   return 0;
 }
 
-/* Opens a file that holds secrets, or makes it (O_CREAT), for its owner alone. It follows no symbolic link, does not wait for the
- * other end of a pipe, and takes neither a file of another user nor, to be written, one with several names. A file of this user
- * that others may open is refused where it is read, and taken from them where it is written. O_TRUNC is done after all checks.
- * Returns a descriptor; -1 with errno; or a number of clinux_private, with `*status` as the file has it. */
+/* Opens a file that holds secrets, or creates it (O_CREAT) with mode 0600. The function follows no symbolic link at the end of
+ * the path, does not wait for the other end of a pipe, and refuses files of other users. It refuses to write a file with several
+ * hard links. A file of this user that others may open is refused for reading; for writing, its mode becomes 0600. O_TRUNC takes
+ * effect after all checks. Returns a descriptor; -1 with errno; or a number of clinux_private, with `*status` set. */
 static inline int clinux_open_private(const char *path, int flags, struct stat *status) {
   int descriptor = open(path, (flags & ~O_TRUNC) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
   int refusal = -1;
   if (descriptor < 0) {
     int code = errno;
-    /* FreeBSD has EMLINK for a link, and a pipe without a reader is ENXIO. */
+    /* FreeBSD reports a symbolic link as EMLINK. Opening a pipe without a reader fails with ENXIO. */
     bool is_there = (code == ELOOP || code == ENXIO || code == EMLINK) && lstat(path, status) == 0;
     errno = code;
     return is_there ? CLINUX_NO_FILE : -1;

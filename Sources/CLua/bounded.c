@@ -1,7 +1,7 @@
 /* bounded.c - functions of the base and utf8 libraries for scripts that the host did not write.
  *
- * The hook counts instructions, and a call of a C function is one of them, whatever it does. These functions count their work
- * themselves. They do what those of Lua do, which do it where that is bounded. */
+ * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions count
+ * their work themselves. They behave as Lua's functions do, and call them where their work is bounded. */
 #include "state.h"
 
 void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction function) {
@@ -13,14 +13,14 @@ void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction fun
 
 int njl_call_replaced(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(2))(L); }
 
-/* A function whose work grows with the string at index 1. */
+/* Calls a function whose work grows with the string at index 1. */
 static int call_linear(lua_State *L) {
   size_t length = lua_type(L, 1) == LUA_TSTRING ? (size_t)lua_rawlen(L, 1) : 0;
   njl_spend(L, njl_host_of(L), length / BYTES_PER_STEP);
   return njl_call_replaced(L);
 }
 
-/* A function whose work seldom does, but may: its time counts. */
+/* Calls a function whose work seldom grows with the string at index 1. For long strings, its time counts. */
 static int call_local(lua_State *L) {
   enum { LONG = 64 * 1024, NANOSECONDS_PER_STEP = 4 };
   if (lua_type(L, 1) != LUA_TSTRING || (size_t)lua_rawlen(L, 1) < LONG) return njl_call_replaced(L);
@@ -30,7 +30,7 @@ static int call_local(lua_State *L) {
   return count;
 }
 
-/* utf8.codes: what it iterates with, too */
+/* utf8.codes. The iterator that it returns is bounded too. */
 static int codes(lua_State *L) {
   int count = call_local(L);
   int function = lua_gettop(L) - count + 1;
@@ -43,7 +43,7 @@ static int codes(lua_State *L) {
 
 /* --- xpcall --- */
 
-/* Upvalue 2 is the handler of the script, which runs with the hook on unless the host was stopped. */
+/* Upvalue 2 is the handler of the script. The handler runs with the hook on, and is not called if the host was stopped. */
 static int handle(lua_State *L) {
   if (atomic_load(&njl_host_of(L)->is_stopped)) return 1;
   lua_settop(L, 1);
@@ -77,10 +77,10 @@ static int xpcall(lua_State *L) {
 
 /* --- load --- */
 
-/* The text of a chunk, in pieces. */
+/* The source of a chunk, read in pieces. */
 typedef struct source {
   njl_host *host;
-  bool is_function; /* at index 1; each piece stays at index `PIECE` while it is read */
+  bool is_function; /* the function is at index 1; each piece stays at index `PIECE` while Lua reads it */
   njl_bytes text;
 } source;
 
@@ -111,7 +111,7 @@ static const char *read_source(lua_State *L, void *context, size_t *length) {
   return piece;
 }
 
-/* load(chunk, name, mode, env) for text alone: bytecode can be forged to break the interpreter. */
+/* load(chunk, name, mode, env) accepts text only: forged bytecode can break the interpreter. */
 static int load(lua_State *L) {
   source source = {.host = njl_host_of(L)};
   bool has_environment = !lua_isnone(L, 4);

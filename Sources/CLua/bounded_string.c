@@ -1,5 +1,5 @@
-/* bounded_string.c - string.rep, find, match, gmatch and gsub for scripts that the host did not write: as Lua's manual has them,
- * but their work counts as instructions. */
+/* bounded_string.c - string.rep, find, match, gmatch and gsub for scripts that the host did not write. They behave as Lua's
+ * manual describes, and their work counts as instructions. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int repeat(lua_State *L) {
 
 /* --- Finding --- */
 
-/* Where to begin, from 0; beyond the end if there is no such place. */
+/* The offset at which the search begins, from 0. It is greater than `length` if there is no such place. */
 static size_t start_at(lua_State *L, int index, size_t length) {
   lua_Integer place = luaL_optinteger(L, index, 1);
   if (place > 0) return (size_t)place - 1;
@@ -104,8 +104,8 @@ static int find_captures(lua_State *L) { return find(L, false); }
 
 /* --- Each match --- */
 
-/* By the upvalues: the host, the text, the pattern, where to go on, and where the last match ended, both from 0; the last may
- * be -1. */
+/* The upvalues are the host, the text, the pattern, the offset at which the search continues, and the offset at which the last
+ * match ended, or -1 before the first match. Offsets count from 0. */
 static int next_match(lua_State *L) {
   njl_bytes text, pattern;
   text.data = lua_tolstring(L, lua_upvalueindex(2), &text.length);
@@ -146,7 +146,7 @@ static int each_match(lua_State *L) {
 
 /* --- Replacing --- */
 
-/* Adds the string at index 3, with its captures. */
+/* Appends the replacement string at index 3, with its captures inserted. */
 static void add_string(njl_matcher *m, luaL_Buffer *result, const char *start, const char *end) {
   lua_State *L = m->L;
   size_t length;
@@ -174,7 +174,7 @@ static void add_string(njl_matcher *m, luaL_Buffer *result, const char *start, c
   }
 }
 
-/* Adds what takes the place of a match. True: it is something else than the match. */
+/* Appends the replacement of a match. Returns false if the match itself was appended. */
 static bool add_replacement(njl_matcher *m, luaL_Buffer *result, const char *start, const char *end, int type) {
   lua_State *L = m->L;
   if (type == LUA_TFUNCTION) {

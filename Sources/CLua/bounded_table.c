@@ -1,10 +1,11 @@
-/* bounded_table.c - the table library for scripts that the host did not write, where each element counts as an instruction.
- * A __len can claim any number of them, and a sort may compare with a C function. Otherwise as Lua's manual has it. */
+/* bounded_table.c - the table library for scripts that the host did not write. Each element counts as an instruction: a __len
+ * can return any number of elements, and a sort may compare with a C function. Otherwise the functions behave as Lua's manual
+ * describes. */
 #include <limits.h>
 
 #include "njl.h"
 
-/* What a function does with its table. */
+/* The operations that a function performs on its table. */
 enum { READS = 1, WRITES = 2, MEASURES = 4 };
 
 /* Whether the metatable at `index` has the field. */
@@ -15,7 +16,7 @@ static bool has(lua_State *L, const char *field, int index) {
   return is_there;
 }
 
-/* A table, or what behaves like one. */
+/* Raises an error unless the argument is a table, or has the metamethods for these operations. */
 static void check_table(lua_State *L, int argument, int uses) {
   if (lua_istable(L, argument)) return;
   if (lua_getmetatable(L, argument)) {
@@ -39,7 +40,7 @@ static void copy(lua_State *L, njl_host *host, int from, lua_Integer source, int
   lua_seti(L, to, target);
 }
 
-/* Whether `place` is none of those from 1 to `last`. */
+/* Whether `place` is outside 1 to `last`. */
 static bool is_outside(lua_Integer place, lua_Unsigned last) { return (lua_Unsigned)place - 1U >= last; }
 
 /* table.insert(list, [place,] value) */
@@ -141,7 +142,7 @@ static int unpack(lua_State *L) {
 
 /* --- Sorting --- */
 
-/* By upvalue 2, a C function; nil: by < */
+/* Compares by the C function in upvalue 2, or by < if it is nil. */
 static int compare(lua_State *L) {
   njl_spend(L, njl_host_of(L), 1);
   lua_settop(L, 2);
@@ -155,7 +156,7 @@ static int compare(lua_State *L) {
   return 1;
 }
 
-/* table.sort(list, less): Lua's own. The hook sees a function of Lua. */
+/* table.sort(list, less) calls Lua's own sort. The hook counts the instructions of a Lua function `less`. */
 static int sort(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
   if (lua_isnoneornil(L, 2) || lua_iscfunction(L, 2)) {

@@ -236,7 +236,7 @@ int njl_map(lua_State *L) {
   return njl_run_map(L, &options);
 }
 
-/* nightjar.timeout(seconds, f, ...) -> what f returns; a timeout error when that takes longer, f being cancelled. 0: no limit */
+/* nightjar.timeout(seconds, f, ...) -> the results of f. Cancels f and raises a timeout error if f takes longer. 0: no limit */
 int njl_timeout(lua_State *L) {
   lua_Number seconds = luaL_checknumber(L, 1);
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");

@@ -62,7 +62,7 @@ static running *push_running(lua_State *L, njl_hash_function function, const njl
   return new;
 }
 
-/* A step is what takes as long as an instruction. */
+/* Hashing 8 bytes takes about as long as one instruction. */
 static void add(lua_State *L, running *running, njl_bytes bytes) {
   njl_spend(L, njl_host_open(L), bytes.length / 8);
   njl_hash_update(running->hash, bytes);

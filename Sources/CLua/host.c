@@ -326,7 +326,7 @@ static void close_thread(lua_State *L, njl_task *task) {
   take_results(L, task, task->status != LUA_OK && lua_gettop(task->thread) > 0 ? 1 : 0);
 }
 
-/* The coroutine of a task that died while the host was stopped stays as it is. */
+/* Ends a task that failed while the host was stopped. Its coroutine is not closed. */
 static void abandon_thread(lua_State *L, njl_task *task) {
   njl_abandon(task->thread);
   take_results(L, task, lua_gettop(task->thread) > 0 ? 1 : 0);
@@ -409,7 +409,7 @@ static void resume(lua_State *L, njl_task *task) {
   if (status == LUA_YIELD) {
     bool waits = count == 1 && njl_is_token(thread, -1);
     if (!waits) {
-      if (atomic_load(&host->is_stopped)) keep_traceback(L, task); /* It was ended there. */
+      if (atomic_load(&host->is_stopped)) keep_traceback(L, task); /* The stop ended the task here. */
       lua_pop(thread, count);
       if (lua_checkstack(thread, 1)) njl_push_token(thread);
     }

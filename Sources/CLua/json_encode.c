@@ -423,7 +423,7 @@ const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_s
   njl_json_push_null(L);
   w.null = lua_gettop(L);
 
-  /* A table may come again in each of many tables, and so on: the text of a few can have no end. */
+  /* Tables may be shared at every level, so the text of a few tables can have exponential length. */
   enum { OFTEN = 256 };
   njl_host *host = njl_host_open(L);
   lua_pushvalue(L, index);

@@ -353,7 +353,7 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
   return prompted(L, lua_pcallk(L, 1, 0, 0, context, prompted), context);
 }
 
-/* Waits for a login or a logout, whose reply is at the top. */
+/* Waits for a login or a logout. Its reply is on top of the stack. */
 static int await_start(lua_State *L, njl_reply *reply, njl_outcome *started, njl_outcome *refusal) {
   lua_replace(L, LOGIN);
   reply->wait.call = started;
@@ -366,7 +366,7 @@ static int await_start(lua_State *L, njl_reply *reply, njl_outcome *started, njl
   return njl_await(L, &reply->wait, logged_in);
 }
 
-/* api:sign_out{ scheme = } - raises an error of the kind storage when the store still has the login */
+/* api:sign_out{ scheme = } - raises an error of the kind storage if the store or the cache could not be changed */
 int njl_sign_out(lua_State *L) {
   static const char *const known[] = {"scheme", NULL};
   check_login(L, "sign_out");

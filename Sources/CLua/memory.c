@@ -1,4 +1,4 @@
-/* memory.c - the memory of a state of our own: Lua's, and what is held for its script outside of Lua. */
+/* memory.c - the memory of a state of our own: Lua's memory, and the memory that is held for its script outside of Lua. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -6,8 +6,8 @@
 
 struct njl_budget {
   size_t limit;
-  atomic_size_t inside;  /* that the allocator has counted, told by the thread that runs the script */
-  atomic_size_t outside; /* that others have */
+  atomic_size_t inside;  /* bytes that the allocator has counted; stored by the thread that runs the script */
+  atomic_size_t outside; /* bytes that njl_budget_take has counted */
   atomic_int owners;
 };
 
@@ -45,7 +45,7 @@ static size_t outside(const njl_script *script) {
   return script->budget == NULL ? 0 : atomic_load_explicit(&script->budget->outside, memory_order_relaxed);
 }
 
-/* Bytes that may yet be used. */
+/* Bytes that may still be used. */
 static size_t left(const njl_script *script) {
   size_t limit = script->options.memory, used = script->memory + outside(script);
   if (limit == 0) return SIZE_MAX;
@@ -64,14 +64,14 @@ static bool has_room(const njl_script *script, size_t bytes) {
   return options->failures != 0 && script->allocations - options->allocations > options->failures;
 }
 
-/* Bytes, kept beside those in use: about what a young collection frees, and little beside a limit. */
+/* Bytes of free blocks that are kept: about as many as a young collection frees, and few compared with the limit. */
 size_t njl_most_kept(size_t limit) {
   enum { MOST = 256 * 1024 };
   return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
 }
 
-/* Beyond the limit, for finalizers alone: one that finds no memory for its call is not called again, and what it would have
- * let go, a call or a response, would stay for ever. Theirs need a few hundred bytes. */
+/* Whether a finalizer may allocate beyond the limit. Lua does not call a finalizer again if it runs out of memory, and its call
+ * or response would never be released. Our finalizers need a few hundred bytes. */
 static bool has_reserve(const njl_script *script, size_t bytes) {
   enum { RESERVE = 64 * 1024 };
   size_t limit = script->options.memory != 0 ? script->options.memory : SIZE_MAX - RESERVE;
@@ -79,8 +79,8 @@ static bool has_reserve(const njl_script *script, size_t bytes) {
          script->memory <= limit + RESERVE - bytes;
 }
 
-/* An instruction that allocates takes as long as the allocation is large, and one that fails has run a full collection: the
- * hook, which counts instructions alone, checks the limits after either. */
+/* The time of an instruction that allocates grows with the allocation, and a failed allocation has run a full collection. The
+ * hook counts only instructions, so the limits are checked after large and failed allocations. */
 static void note(njl_script *script, size_t bytes, bool failed) {
   script->unseen += failed ? LARGE_BLOCK : bytes;
   if (bytes < LARGE_BLOCK && !failed && script->unseen < 4 * LARGE_BLOCK) return;
@@ -90,7 +90,7 @@ static void note(njl_script *script, size_t bytes, bool failed) {
 
 void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
   njl_script *script = context;
-  if (block == NULL) old_size = 0; /* It is then the kind of the new object. */
+  if (block == NULL) old_size = 0; /* `old_size` is then the kind of the new object. */
   if (size > old_size) { /* Lua relies on shrinking to succeed. */
     script->allocations++;
     bool fits = has_room(script, size - old_size) || has_reserve(script, size - old_size);
@@ -105,7 +105,7 @@ void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
   return moved;
 }
 
-/* NULL: it is not a state of ours, or has no limit. */
+/* NULL: the state is not ours, or has no limit. */
 static njl_script *limited(lua_State *L) {
   void *context;
   if (lua_getallocf(L, &context) != njl_allocate) return NULL;

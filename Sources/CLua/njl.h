@@ -42,12 +42,16 @@
  *   metatable.c  the metatables of our userdata
  *   names.c      names of fields and options, and the nearest to one that is unknown
  *   session.c    a program that people talk to, and what Ctrl-C ends there
- *   script.c     states with limits, run from Swift; memory.c counts their memory, stopping.c ends their runs;
+ *   script.c     states with limits, run from Swift
+ *   memory.c     the memory that these states use
+ *   stopping.c   ends their runs at limits and interrupts
  *   interpreter.c is what the command runs in them, and
  *   sigint.c     what Ctrl-C does there
  *   function.c   functions of the host program
- *   sandbox.c    the libraries of scripts that the host did not write, with bounded functions:
- *   bounded.c    the base and utf8 libraries, bounded_table.c and bounded_string.c; pattern.c matches patterns
+ *   sandbox.c    the libraries of scripts that the host did not write
+ *   bounded.c    bounded functions of the base and utf8 libraries for such scripts
+ *   bounded_string.c, bounded_table.c bounded functions of the string and table libraries
+ *   pattern.c    matches patterns
  *   modules.c    the standard modules, nightjar.csv and so on; those in Lua are in modules/, and
  *   natives.c    what they all have of C
  *   base64.c     nightjar.base64
@@ -179,8 +183,8 @@ struct njl_host {
   njl_moment limit;         /* when the run in progress is stopped; NJL_NEVER: it is not */
   uint64_t instructions, most_instructions; /* of the run in progress, and when it is stopped; 0: it is not */
   uint64_t burst, longest_burst;            /* likewise, since something was last waited for */
-  uint64_t unchecked;       /* steps of C functions that are not among them yet */
-  uint64_t closing;         /* instructions that closers were given since the host was stopped */
+  uint64_t unchecked;       /* steps of C functions that `instructions` and `burst` do not include yet */
+  uint64_t closing;         /* instructions allowed to closers since the host was stopped */
   atomic_bool is_stopped;   /* interrupted or beyond a limit: nothing waits any more */
   _Atomic(const char *) stop_reason; /* for the message; static */
   bool is_session;          /* session.c */
@@ -530,16 +534,16 @@ int njl_ask_retry(lua_State *L, njl_reply *reply);    /* likewise */
 void njl_push_copy(lua_State *L, int table);
 
 /* stopping.c */
-/* Ends what runs in `L`, for the reason why the host was stopped: by a yield or by an error, and again at each further
- * instruction of this coroutine. It returns in a hook alone. */
+/* Ends the code that runs in `L` because the host was stopped, by a yield or by an error, and again at each further instruction
+ * of this coroutine. Returns only in a hook. */
 int njl_raise_stopped(lua_State *L, njl_host *host);
-/* The closers that `L` still runs are ended after a while. */
+/* Limits the instructions of the closers that `L` still runs. */
 void njl_arm_stopped(njl_host *host, lua_State *L);
-void njl_disarm(lua_State *L); /* The closers that it still runs are not ended. */
-/* Marks a coroutine that died while the host was stopped: its closers never run, for hooks may be off in it. */
+void njl_disarm(lua_State *L); /* The closers that `L` still runs are not limited. */
+/* Marks a coroutine that failed while the host was stopped. Its closers never run, because hooks may be off in it. */
 void njl_abandon(lua_State *L);
 bool njl_is_abandoned(lua_State *L);
-/* Counts the work of a C function as so many instructions. Ends what runs if a limit is exceeded or the host is stopped. */
+/* Counts the work of a C function as `steps` instructions. Ends the running code if a limit is exceeded or the host is stopped. */
 void njl_spend(lua_State *L, njl_host *host, uint64_t steps);
 void njl_script_interrupt_from_signal(njl_script *script); /* on the thread that runs it */
 void njl_script_wake(njl_script *script);                  /* any thread */
@@ -550,7 +554,7 @@ bool njl_limits_memory(lua_State *L);
 bool njl_charge_memory(lua_State *L, size_t bytes);
 void njl_discharge_memory(lua_State *L, size_t bytes);
 size_t njl_memory_left(lua_State *L); /* SIZE_MAX: there is no limit */
-/* Collects what nobody holds where much is in use outside of Lua, which the collector does not see. */
+/* Runs a full collection if much memory is in use outside of Lua, which the collector does not see. */
 void njl_make_room(lua_State *L);
 
 /* session.c */
@@ -617,34 +621,33 @@ void njl_open_require(lua_State *L);
 /* sandbox.c */
 void njl_open_sandbox(lua_State *L, njl_host *host);
 
-/* bounded.c. Functions of the standard libraries in whose work limits and interrupts are looked at. */
+/* bounded.c. Functions of the standard libraries that check limits and interrupts while they work. */
 void njl_bound_base(lua_State *L, njl_host *host);
 void njl_bound_strings(lua_State *L, njl_host *host); /* bounded_string.c */
 void njl_bound_tables(lua_State *L, njl_host *host);  /* bounded_table.c */
-/* Replaces the function `name` of the table on top by `function`, whose upvalues are the host and the function that it
- * replaces. */
+/* Replaces the function `name` of the table on top by `function`. Its upvalues are the host and the replaced function. */
 void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction function);
-/* Calls the function that was replaced, in the place of the running one. It must have no upvalues. */
+/* Calls the replaced function with the arguments of the running one. The replaced function must have no upvalues. */
 int njl_call_replaced(lua_State *L);
 
-/* pattern.c. Patterns of Lua, where each step counts against the limits. */
+/* pattern.c. Lua's patterns. Each step counts against the limits. */
 enum { NJL_MOST_CAPTURES = 32 };
 typedef struct njl_matcher {
   lua_State *L;
   njl_host *host;
   const char *text, *text_end, *pattern_end;
-  int depth;      /* of match within itself */
-  uint32_t steps; /* that are not counted yet */
+  int depth;      /* of recursion */
+  uint32_t steps; /* that njl_spend has not counted yet */
   int count;      /* of captures */
   struct {
     const char *start;
-    ptrdiff_t length; /* or one of pattern.c's marks */
+    ptrdiff_t length; /* or one of the marks in pattern.c */
   } captures[NJL_MOST_CAPTURES];
 } njl_matcher;
 void njl_matcher_init(njl_matcher *matcher, lua_State *L, njl_host *host, njl_bytes text, njl_bytes pattern);
-/* Where the match that begins at `start` ends; NULL: there is none. Raises what is wrong with the pattern. */
+/* Returns the end of the match that begins at `start`, or NULL if there is none. Raises an error if the pattern is invalid. */
 const char *njl_match(njl_matcher *matcher, const char *start, const char *pattern);
-/* Pushes the captures; the whole match where there are none and it is given. */
+/* Pushes the captures, or the whole match if there are none and `start` is not NULL. Returns the number of values. */
 int njl_push_captures(njl_matcher *matcher, const char *start, const char *end);
 void njl_push_capture(njl_matcher *matcher, int index, const char *start, const char *end);
 

@@ -1,14 +1,14 @@
-/* pattern.c - patterns as section 6.4.1 of Lua's manual describes them, where each step counts as an instruction: what
- * backtracks can take exponential time. */
+/* pattern.c - patterns as section 6.4.1 of Lua's manual describes them. Steps count as instructions, because backtracking can
+ * take exponential time. */
 #include <ctype.h>
 #include <string.h>
 
 #include "njl.h"
 
-/* In place of the length of a capture. */
+/* Marks that a capture has instead of a length. */
 enum { OPEN = -1, POSITION = -2 };
 
-/* Calls of match within itself, as in Lua. */
+/* The maximum depth of recursion, as in Lua. */
 enum { DEEPEST = 200 };
 
 static uint8_t byte_at(const char *place) { return (uint8_t)*place; }
@@ -19,7 +19,7 @@ static void count(njl_matcher *m, size_t steps) {
   if (m->steps < OFTEN) return;
   uint32_t all = m->steps;
   m->steps = 0;
-  njl_spend(m->L, m->host, all / 8); /* A step takes as long as an eighth of an instruction and its check. */
+  njl_spend(m->L, m->host, all / 8); /* Eight steps take about as long as an instruction and its check. */
 }
 
 void njl_matcher_init(njl_matcher *m, lua_State *L, njl_host *host, njl_bytes text, njl_bytes pattern) {
@@ -35,7 +35,7 @@ void njl_matcher_init(njl_matcher *m, lua_State *L, njl_host *host, njl_bytes te
 
 /* --- One character --- */
 
-/* Behind the item at `item`: a character, a class or a set. */
+/* Returns the end of the item at `item`, which is a character, a class or a set. */
 static const char *after_item(njl_matcher *m, const char *item) {
   const char *next = item + 1;
   if (*item == '%') {
@@ -44,7 +44,7 @@ static const char *after_item(njl_matcher *m, const char *item) {
   }
   if (*item != '[') return next;
   if (*next == '^') next++;
-  do { /* A bracket that comes first is a character of the set. */
+  do { /* A bracket at the beginning is a character of the set. */
     if (next == m->pattern_end) luaL_error(m->L, "malformed pattern (missing ']')");
     if (*next++ == '%' && next < m->pattern_end) next++;
   } while (next == m->pattern_end || *next != ']');
@@ -69,7 +69,7 @@ static bool is_in_class(uint8_t c, uint8_t class) {
   return isupper(class) ? !is_in : is_in != 0;
 }
 
-/* The set from its '[' to its ']'. */
+/* `set` is at the '[' of the set, and `last` at its ']'. */
 static bool is_in_set(uint8_t c, const char *set, const char *last) {
   bool is_complement = set[1] == '^';
   const char *item = set + (is_complement ? 2 : 1);
@@ -131,17 +131,17 @@ static const char *close_capture(njl_matcher *m, const char *place, const char *
   return end;
 }
 
-/* Behind what a capture has matched before; NULL: it is not there again. */
+/* Returns the end of a second occurrence of a capture at `place`, or NULL if there is none. */
 static const char *match_again(njl_matcher *m, const char *place, int digit) {
   int index = checked_capture(m, digit);
   ptrdiff_t length = m->captures[index].length;
-  /* As in Lua, a position matches nothing. */
+  /* As in Lua, a position capture matches nothing. */
   if (length < 0 || m->text_end - place < length) return NULL;
   count(m, (size_t)length / 16);
   return memcmp(m->captures[index].start, place, (size_t)length) == 0 ? place + length : NULL;
 }
 
-/* --- Items that are more than a character --- */
+/* --- Items that match more than one character --- */
 
 /* %bxy */
 static const char *match_balanced(njl_matcher *m, const char *place, const char *pair) {
@@ -159,14 +159,14 @@ static const char *match_balanced(njl_matcher *m, const char *place, const char 
   return NULL;
 }
 
-/* %f: `set` begins at its bracket. */
+/* %f. `set` is at the '[' of the set, and `next` after its ']'. */
 static bool is_frontier(njl_matcher *m, const char *place, const char *set, const char *next) {
   uint8_t before = place == m->text ? 0 : byte_at(place - 1), after = place < m->text_end ? byte_at(place) : 0;
   count(m, (size_t)(next - set) / 2);
   return !is_in_set(before, set, next - 1) && is_in_set(after, set, next - 1);
 }
 
-/* item* and item+, as many as there are, then fewer */
+/* item* and item+: matches as many as possible, then fewer. */
 static const char *match_most(njl_matcher *m, const char *place, const char *item, const char *next) {
   ptrdiff_t times = 0;
   while (is_single(m, place + times, item, next)) {
@@ -180,7 +180,7 @@ static const char *match_most(njl_matcher *m, const char *place, const char *ite
   return NULL;
 }
 
-/* item-, as few as will do */
+/* item-: matches as few as possible. */
 static const char *match_least(njl_matcher *m, const char *place, const char *item, const char *next) {
   for (;;) {
     const char *end = njl_match(m, place, next + 1);
@@ -190,7 +190,7 @@ static const char *match_least(njl_matcher *m, const char *place, const char *it
   }
 }
 
-/* --- All of it --- */
+/* --- Whole patterns --- */
 
 static const char *match(njl_matcher *m, const char *place, const char *pattern) {
   while (pattern != m->pattern_end) {

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "njl.h"
 
 extern char **environ;
@@ -238,30 +239,20 @@ static char **push_strings(lua_State *L, int index, const char *what) {
 enum { FROM_PIPE, FROM_NULL, INHERITED, LIKE_OUTPUT };
 static const char *const sources[] = {"pipe", "null", "inherit", "output", NULL};
 
-/* Beyond those that a process has for its own. */
-static int move_up(int descriptor) {
-  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
-  int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  int code = errno;
-  close(descriptor);
-  errno = code;
-  return moved;
-}
-
 /* What the child has as its descriptor `number`; -1: what we have, or an error, whose number is returned. Our end of a pipe goes
  * into the userdata at `index`. */
 static int make_end(lua_State *L, int index, int number, int source, int *end) {
   if (source == INHERITED || source == LIKE_OUTPUT) return 0;
   if (source == FROM_NULL) {
-    *end = move_up(open("/dev/null", O_RDWR | O_CLOEXEC));
+    *end = njd_above_standard(open("/dev/null", O_RDWR | O_CLOEXEC));
     return *end < 0 ? errno : 0;
   }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   bool is_input = number == STDIN_FILENO;
-  *end = move_up(ends[is_input ? 0 : 1]);
+  *end = njd_above_standard(ends[is_input ? 0 : 1]);
   int code = *end < 0 ? errno : 0;
-  int ours = move_up(ends[is_input ? 1 : 0]);
+  int ours = njd_above_standard(ends[is_input ? 1 : 0]);
   if (code == 0 && ours < 0) code = errno;
   if (ours >= 0 && fcntl(ours, F_SETFL, O_NONBLOCK) != 0 && code == 0) code = errno;
   if (ours >= 0) njl_pipe_set(L, index, ours);

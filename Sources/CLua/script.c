@@ -1,4 +1,4 @@
-/* script.c - Lua states of our own: making them, and running chunks in them. */
+/* script.c - Lua states of our own: creates them, and runs chunks in them. */
 #include <stdlib.h>
 #include <string.h>
 

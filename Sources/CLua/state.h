@@ -1,4 +1,4 @@
-/* state.h - a Lua state of our own: script.c makes and runs it, memory.c counts its memory, stopping.c ends it. */
+/* state.h - a Lua state of our own. script.c creates and runs it, memory.c counts its memory, and stopping.c ends its runs. */
 #ifndef NJL_STATE_H
 #define NJL_STATE_H
 
@@ -10,9 +10,9 @@ struct njl_script {
   njl_script_options options;
   njl_blocks blocks;    /* no longer in use */
   size_t memory;        /* in use */
-  njl_budget *budget;   /* what is in use outside of Lua; NULL: there is no limit */
-  size_t large;         /* of that, in blocks of LARGE_BLOCK bytes and more */
-  size_t unseen;        /* allocated since the limits were last checked */
+  njl_budget *budget;   /* memory in use outside of Lua; NULL: there is no limit */
+  size_t large;         /* bytes of `memory` in blocks of LARGE_BLOCK bytes and more */
+  size_t unseen;        /* bytes allocated since the allocator last requested a check */
   uint64_t allocations; /* made */
   bool has_arguments;   /* the table `arg` was set */
   int exit_status;      /* of the program that ran last */
@@ -31,8 +31,8 @@ void *njl_allocate(void *script, void *block, size_t old_size, size_t size); /* 
 size_t njl_most_kept(size_t limit);
 
 /* stopping.c */
-void njl_watch(njl_script *script, lua_State *L); /* calls the hook now and then */
-/* Counts so many steps, and checks the limits at the next instruction. For the allocator: it does not raise. */
+void njl_watch(njl_script *script, lua_State *L); /* calls the hook every HOOK_STEP instructions */
+/* Counts `steps`, and has the limits checked at the next instruction. Does not raise, so that the allocator can call it. */
 void njl_look_soon(njl_script *script, uint64_t steps);
 
 #endif

@@ -1,29 +1,30 @@
-/* stopping.c - limits and interrupts: how a run ends that would not end by itself.
+/* stopping.c - ends runs at limits and interrupts.
  *
- * A count hook checks the limits. A coroutine that can yield is ended by a yield, which no pcall catches; its task is closed by
- * the loop, and its <close> variables run with the hook on. Where it cannot yield, inside a C function, the hook raises. Lua
- * then keeps hooks off in that coroutine until a pcall has caught the error. So a message handler of the script is not called
- * (bounded.c), and a coroutine that died of the error is never closed. Each C function of a sandbox whose work is not bounded
- * by a few microseconds calls njl_spend. */
+ * A count hook checks the limits. A coroutine that can yield is ended by a yield, which no pcall catches. The loop then closes
+ * its task, and its <close> variables run with the hook on. Inside a C function that cannot yield, the hook raises an error. Lua
+ * then keeps hooks off in that coroutine until a pcall has caught the error. Therefore message handlers of the script are not
+ * called (bounded.c), and a coroutine that failed with the error is never closed. Each C function of a sandbox that can take
+ * more than a few microseconds calls njl_spend. */
 #include <limits.h>
 
 #include "state.h"
 
 /* Instructions between two checks of the limits. */
 enum { HOOK_STEP = 1000 };
-/* Instructions for the closers of each coroutine that is closed after the stop, and for those of all together. */
+/* Instructions for the closers of each coroutine that is closed after the stop, and for all closers together. */
 enum { CLOSING_STEP = 1000, CLOSING_TOTAL = 1000 * 1000 };
 
 static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
 
-/* Instructions until the next check: fewer while there are large blocks, which a single one may copy, compare or search. */
+/* Instructions until the next check. There are fewer if large blocks exist, because one instruction may copy, compare or search
+ * a whole block. */
 static int hook_step(const njl_script *script) {
   if (!script->options.is_sandboxed || script->large == 0) return HOOK_STEP;
   size_t step = HOOK_STEP * 4 / (script->large / LARGE_BLOCK + 1);
   return step > HOOK_STEP ? HOOK_STEP : step > 0 ? (int)step : 1;
 }
 
-/* It does not yield but to end the run: between two waits a script is alone, and may rely on that. */
+/* The hook yields only to end the run. Scripts may rely on running alone between two waits. */
 static void hook(lua_State *L, lua_Debug *record) {
   (void)record;
   njl_script *script = script_of(L);
@@ -47,7 +48,7 @@ void njl_watch(njl_script *script, lua_State *L) {
   if (script->options.is_interruptible) lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
 }
 
-/* The steps are beside those that the hook of the running coroutine has seen by now. */
+/* Setting the hook resets its count, so the instructions since the last check are counted as HOOK_STEP. */
 void njl_look_soon(njl_script *script, uint64_t steps) {
   njl_host *host = script->host;
   if (!script->options.is_sandboxed || !script->options.is_interruptible || host == NULL || host->running == NULL) return;
@@ -57,7 +58,7 @@ void njl_look_soon(njl_script *script, uint64_t steps) {
   lua_sethook(host->running, hook, LUA_MASKCOUNT, 1);
 }
 
-/* Where the coroutine cannot yield, pcall catches the error once: the next instruction raises it again. */
+/* If the coroutine cannot yield, a pcall may catch the error. The next instruction raises it again. */
 int njl_raise_stopped(lua_State *L, njl_host *host) {
   lua_sethook(L, hook, LUA_MASKCOUNT, 1);
   if (atomic_load(&host->is_stopped) && lua_isyieldable(L)) return lua_yield(L, 0);
@@ -72,14 +73,14 @@ void njl_arm_stopped(njl_host *host, lua_State *L) {
 
 void njl_disarm(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
 
-/* The mark of a coroutine that died of a stop. Hooks are off in it. */
+/* Marks a coroutine that failed because of a stop. Hooks are off in it. */
 static void no_hook(lua_State *L, lua_Debug *record) { (void)L, (void)record; }
 
 void njl_abandon(lua_State *L) { lua_sethook(L, no_hook, LUA_MASKCOUNT, INT_MAX); }
 
 bool njl_is_abandoned(lua_State *L) { return lua_gethook(L) == no_hook; }
 
-/* --- C functions whose work has no bound --- */
+/* --- C functions with unbounded work --- */
 
 void njl_spend(lua_State *L, njl_host *host, uint64_t steps) {
   enum { STEP = 1000 };

@@ -18,18 +18,18 @@ extension Client {
         repeated.forget()
     }
 
-    /// Logs out: forgets the token, in the store too, and the stored responses to this login. Calls fail as `unauthorized`
-    /// from now on, in every client of the store and after a restart, until somebody logs in.
+    /// Logs out: removes the token, also from the store, and the cached responses to this login. From now on calls fail
+    /// with `unauthorized`, in every client of the store and after a restart, until a new login.
     ///
-    /// The client is logged out when this returns. `finished` runs when the store and the cache on disk have been changed,
-    /// or with the error `storage` when they could not be: then another client may still use the login. ``close()`` waits
-    /// for the store.
+    /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
+    /// have been changed. If a change fails, `finished` gets the error `storage`, and another client may still use the
+    /// login. ``close()`` waits for the store.
     ///
     /// - Parameters:
-    ///   - scheme: which login, of a client that has several; nil: the only one.
-    ///   - queue: where `finished` runs, as for a call.
-    /// - Throws: `invalid_request` when the client has no such login.
-    /// - Returns: a task; cancelling it ends the wait and does not undo the logout.
+    ///   - scheme: the security scheme of the login, if the client has several logins; nil: the only login.
+    ///   - queue: where `finished` is called, as for a call.
+    /// - Throws: `invalid_request` if the client has no such login.
+    /// - Returns: a task. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func signOut(
         scheme: String? = nil, on queue: CompletionQueue?,
@@ -41,9 +41,9 @@ extension Client {
         return task
     }
 
-    /// The same, waiting on this thread.
+    /// Logs out as ``signOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
     ///
-    /// - Throws: also `storage`, see ``signOut(scheme:on:finished:)``.
+    /// - Throws: also `storage`; see ``signOut(scheme:on:finished:)``.
     public func signOutBlocking(scheme: String? = nil) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()
@@ -52,7 +52,7 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// A token exchange that is in progress ends first, and a busy store is waited for.
+    /// The timeout of a logout: a token exchange in progress ends first, and the store may be busy.
     private static let logoutLimit = Duration.seconds(180)
 
     /// Logs in: by a device code or with the browser where the grant is one for persons, else by what a call would wait

@@ -1,7 +1,9 @@
 import NightjarHTTP
 
 extension Client {
-    /// - Parameter login: the number of that whose token goes along, where the client has it and the request wants it.
+    /// The options of a call.
+    ///
+    /// - Parameter login: the number of the login whose token the request carries if it uses one; nil: none.
     func options(
         of request: borrowing Request, planting planted: PlantedAnswer?, login: Int?
     ) -> CallOptions {
@@ -25,9 +27,9 @@ extension Client {
             hooks: hooks, confinement: confinement)
     }
 
-    /// Counts what a call of a script costs from its beginning.
+    /// Counts the memory that a script's call needs from its start.
     ///
-    /// - Throws: `too_large` where the script's memory limit has no room for it.
+    /// - Throws: `too_large` if the call does not fit into the script's memory limit.
     func hold(
         _ prepared: PreparedRequest, _ options: CallOptions, isStreamed: Bool
     ) throws(NightjarError) -> MemoryHold? {
@@ -47,6 +49,6 @@ extension Client {
         return hold
     }
 
-    /// Bytes that a call costs beside its request and its response.
+    /// Bytes that a call needs in addition to its request and its response.
     private static let callCost = 8 * 1024
 }

@@ -28,16 +28,16 @@ public final class Client: Sendable {
     let retry: RetrySettings
     let respectsRetryAfter: Bool
     let hooks: CallHooks?
-    /// Where its calls may go; nil: anywhere.
+    /// The URLs that its calls may request; nil: any.
     let scope: Confinement?
     let pathScope: PathScope?
-    /// What the calls of a sandboxed script cannot loosen.
+    /// The limits that the calls of a sandboxed script cannot loosen.
     let bounds: CallBounds
     let auth: Authentication?
     let responseValidation: ResponseValidation
     /// The endpoints that it knows; nil: it was given none.
     public let catalog: Catalog?
-    /// The folder whose files documents may refer to; nil: their own.
+    /// The folder whose files OpenAPI documents may reference; nil: the folder of each document.
     let openAPIFolder: String?
     let birth = Fork.generation
     /// What answers in place of servers; nil: they do.

@@ -63,7 +63,7 @@ public final class ClientTask: @unchecked Sendable {
     let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
-    /// Counts what is held for it, where somebody does.
+    /// Counts the memory held for the task; nil: it is not counted.
     package let hold: MemoryHold?
     private let client: ClientLoop
 
@@ -264,9 +264,9 @@ final class CallOptions: Sendable {
     /// The number of the client's login whose token is for this call; nil: none is.
     let login: Int?
     let hooks: CallHooks?
-    /// Where it may go; nil: anywhere.
+    /// The restrictions of the call; nil: none.
     let confinement: Confinement?
-    /// The stages that it passes; nil: the client's.
+    /// The stages that the call passes; nil: the client's.
     let chain: Chain?
 
     init(

@@ -6,8 +6,9 @@ public struct Configuration: Sendable {
     /// Joined to relative targets; absolute http or https, or the socket of a local daemon: `unix:/run/docker.sock`,
     /// `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
-    /// The path that calls to the origin of ``baseURL`` must be at or below, redirects included: "/v1". Dot segments and encoded
-    /// separators, by which a server could be led elsewhere, are refused there. Nil: any path.
+    /// Limits calls to the origin of ``baseURL``, redirects included, to this path and the paths below it: "/v1". Dot
+    /// segments and encoded separators are rejected there, because a server may resolve them to another path. Nil: any
+    /// path.
     public var pathScope: String?
     /// Sent with every request that does not set the same name itself.
     public var headers = Headers()
@@ -42,13 +43,15 @@ public struct Configuration: Sendable {
     public var respectsRetryAfter = true
     /// What is done with redirects.
     public var redirect = RedirectSettings()
-    /// Names of headers that carry credentials, beside those known for it by their words (Authorization, Cookie, X-JWT,
-    /// Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). They are masked where requests are shown,
-    /// go to no other origin, and the cache stores the responses to different ones apart.
+    /// Names of headers that carry credentials, in addition to those recognized by their names (Authorization, Cookie,
+    /// X-JWT, Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). Their values are masked
+    /// where requests are shown and are sent to no other origin. The cache stores the responses to different values
+    /// separately.
     public var sensitiveHeaders: [String] = []
-    /// Names of header fields that go to other origins too: with redirects, next pages and absolute URLs. Without them only
-    /// fields go there that say what the client is or wants (Accept, Accept-Language, User-Agent, Content-Type and so on).
-    /// Authorization, Cookie and Host cannot be named, and names in ``sensitiveHeaders`` never go along.
+    /// Names of header fields that are also sent to other origins: with redirects, next pages and absolute URLs. By
+    /// default, only fields that describe the client and its request are sent there (Accept, Accept-Language,
+    /// User-Agent, Content-Type and so on). Authorization, Cookie and Host cannot be named, and the fields in
+    /// ``sensitiveHeaders`` are never sent there.
     public var forwardedHeaders: [String] = []
     /// ``forwardedHeaders``, once `Client.init` has checked them.
     var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
@@ -76,7 +79,7 @@ public struct Configuration: Sendable {
     /// of a name, that of ``catalog`` counts. The path of a file: what lies behind a URL a client loads
     /// (``Client/loadCatalog(from:)``).
     public var openAPI: String?
-    /// The folder whose files OpenAPI documents in files may refer to; nil: the document's own.
+    /// The folder whose files an OpenAPI document in a file may reference; nil: the folder of the document.
     public var openAPIFolder: String?
     /// What ``merge(json:)`` was given as `auth` without a type, which the catalog tells.
     var schemeAuth: JSONValue?

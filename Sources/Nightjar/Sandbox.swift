@@ -1,11 +1,11 @@
 import NightjarHTTP
 
-/// What the calls of one sandboxed script have of their own: cookies and stored responses, so that the script neither reads nor
-/// writes its host's. All other stages are the client's: its limits hold for both together.
+/// The separate cookies and cache of one sandboxed script's calls, so that the script neither reads nor changes those
+/// of its host. All other stages are the client's: its limits apply to the calls of both together.
 final class SandboxSpace: Sendable {
     let chain: Chain
 
-    /// - Parameter cacheBytes: the size of its cache.
+    /// - Parameter cacheBytes: the size of the script's cache.
     init(_ client: Client, cacheBytes: Int) {
         chain = client.loop.chain.replacing { stage in
             if stage is Cookies { return Cookies(CookieStorage()) }
@@ -18,13 +18,13 @@ final class SandboxSpace: Sendable {
 }
 
 extension Client {
-    /// For the calls of a sandboxed script.
+    /// Returns the restrictions for the calls of a sandboxed script.
     ///
     /// - Parameters:
-    ///   - origins: those that it may ask beside that of the base URL.
-    ///   - scope: the paths of the base URL's origin that it may ask; nil: those below the path of the base URL.
-    ///   - memory: counts what is held for it.
-    ///   - cacheBytes: the size of its cache.
+    ///   - origins: the origins that the script may request in addition to that of the base URL.
+    ///   - scope: the path that limits requests to the base URL's origin; nil: the path of the base URL.
+    ///   - memory: counts the memory held for the calls; nil: it is not counted.
+    ///   - cacheBytes: the size of the script's cache.
     package func sandbox(
         origins: [Origin], scope: PathScope?, memory: (any MemoryAccount)?, cacheBytes: Int
     ) throws(NightjarError) -> Confinement {
@@ -46,7 +46,7 @@ extension Client {
     }
 }
 
-/// What the options of a call can tighten and not loosen, where it is a sandboxed script's.
+/// The limits that the call options of a sandboxed script can tighten but not loosen.
 struct CallBounds: Sendable {
     private let timeouts: Timeouts
     private let redirect: RedirectSettings

@@ -23,7 +23,7 @@ final class ArchiveFile: Sendable {
     /// - Throws: `storage` when the file cannot be made.
     init(path: [UInt8], showsSecrets: Bool) throws(NightjarError) {
         name = String(decoding: path, as: UTF8.self)
-        // For its owner alone: masked or not, it tells what was asked and answered.
+        // Only the owner may read the archive: it shows requests and responses, masked or not.
         descriptor = try PrivateFile(name, "archive").open(
             path.map(CChar.init(bitPattern:)) + [0], O_WRONLY | O_CREAT | O_TRUNC)
         let writer = HARWriter(showsSecrets: showsSecrets)

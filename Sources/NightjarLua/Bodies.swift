@@ -68,7 +68,7 @@ final class OutgoingBody: @unchecked Sendable {
     /// The script is to begin with the first part. What it gives before it has begun is of an attempt that is over.
     private var isToBegin: Bool
     private let restarts: Bool
-    /// Of the part that was given last.
+    /// The bytes counted for the last part.
     private var heldBytes = 0
 
     /// - Parameter restarts: whether the script can begin anew.
@@ -100,9 +100,9 @@ final class OutgoingBody: @unchecked Sendable {
         return .later
     }
 
-    /// Counts a part in the place of the one before.
+    /// Counts a part in place of the previous part.
     ///
-    /// - Returns: false where there is no room for it.
+    /// - Returns: false if the part does not fit into the memory limit.
     func count(_ bytes: Int, in hold: MemoryHold?) -> Bool {
         hold?.remove(heldBytes)
         heldBytes = 0

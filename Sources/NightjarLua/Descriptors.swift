@@ -104,31 +104,13 @@ final class Descriptors: @unchecked Sendable {
         alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard alarm >= 0 else { return errno }
         let code = njl_epoll_watch(epoll, alarm, true, false)
-        return code == 0 ? startThread() : code
-    }
-
-    private func startThread() -> Int32 {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, Descriptors.stackSize)
-        var thread = pthread_t()
-        let own = Unmanaged.passRetained(self)
-        let code = withSignalsBlocked {
-            pthread_create(
-                &thread, &attributes,
-                { argument in
-                    Unmanaged<Descriptors>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue().watch()
-                    return nil
-                }, own.toOpaque())
+        guard code == 0 else { return code }
+        do throws(ThreadFailure) {
+            thread = try startThread("nightjar-watch", stackSize: Descriptors.stackSize) { [self] in watch() }
+            return 0
+        } catch {
+            return error.code
         }
-        guard code == 0 else {
-            own.release()
-            return code
-        }
-        pthread_setname_np(thread, "nightjar-watch")
-        self.thread = thread
-        return 0
     }
 
     private func watch() {

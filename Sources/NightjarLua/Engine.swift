@@ -12,7 +12,7 @@ final class Engine: @unchecked Sendable {
     let questions: Questions
     /// What they want the script to send.
     let errands: Errands
-    /// Where the host lets its script go; nil: anywhere.
+    /// The restrictions of a sandboxed script's calls; nil: none.
     var confinement: Confinement?
     /// Of the clients that this state's scripts make.
     var observers: [CallObserver] = []

@@ -31,9 +31,10 @@ final class Outcome: @unchecked Sendable {
     /// What a person has to do for the login that this is.
     private var prompt: LoginPrompt?
     private var isToPrompt = false
-    /// What a sandboxed script sees of it; nil: the script is not sandboxed, or it is of no call that the script described.
+    /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
+    /// request.
     var view: View?
-    /// Counts what is held for the call.
+    /// Counts the memory held for the call.
     var hold: MemoryHold?
     /// Gives up what an outcome without a task stands for.
     var abandon: (() -> Void)?
@@ -55,16 +56,16 @@ final class Outcome: @unchecked Sendable {
 
     init(_ result: Result<Response, NightjarError>) { self.result = result }
 
-    /// - Parameter call: what this has come of.
+    /// - Parameter call: the call that had this result.
     init(_ result: Result<Response, NightjarError>, of call: Outcome?) {
         self.result = result
         view = call?.view
         hold = call?.hold
     }
 
-    /// What a sandboxed script sees of a request.
+    /// The part of a request that a sandboxed script sees.
     struct View {
-        /// The headers that it has set, in lower case.
+        /// The names of the headers that the script has set, in lower case.
         let names: Set<String>
 
         init(_ request: borrowing Request) {
@@ -144,7 +145,7 @@ final class Outcome: @unchecked Sendable {
         if case .failure(let error) = result { error } else { nil }
     }
 
-    /// The response's headers, as a sandboxed script sees them: without those that carry credentials.
+    /// The response's headers that a sandboxed script sees: all but those that carry credentials.
     private(set) lazy var publicHeaders: Headers? = response.map { response in
         var shown = Headers()
         let headers = response.headers.withoutCredentials
@@ -221,7 +222,7 @@ final class Outcome: @unchecked Sendable {
         response?.curl(showsSecrets: showsSecrets) ?? error?.curl(showsSecrets: showsSecrets)
     }
 
-    /// Without the headers that the script has not set.
+    /// The curl command that a sandboxed script sees: without the headers that the script has not set.
     private var curlOfSandbox: String? {
         guard var request = response?.request ?? error?.request else { return nil }
         let names = view?.names ?? []

@@ -15,14 +15,14 @@ public final class Script: @unchecked Sendable {
     ///     What the script logs by `nightjar.log` goes to the client's log; without one, to standard error, or nowhere in a
     ///     sandbox.
     ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other. Its calls have cookies
-    ///     and a cache of their own. It does not see Set-Cookie and other response headers with credentials, the secrets in
-    ///     URLs, nor request headers that it has not set. Options of its calls can tighten those of the client and not loosen
-    ///     them. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since
-    ///     then.
+    ///     and a cache of their own. The script does not see Set-Cookie and other response headers with credentials,
+    ///     secrets in URLs, or request headers that it has not set. The options of its calls can tighten the client's
+    ///     limits but not loosen them. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100
+    ///     lines or 64 KiB a second since then.
     ///   - allowedOrigins: URLs whose origins a sandboxed script may ask beside that of the client's base URL, which it may
     ///     in any case. It is led to no other, by redirects and next pages neither.
-    ///   - pathScope: the path that the calls of a sandboxed script to the base URL's origin must be at or below; nil: that of the
-    ///     base URL; "/": any.
+    ///   - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths below
+    ///     it; nil: the path of the base URL; "/": any path.
     /// - Throws: `script` when the limit of memory is too low to start, or there is none left; `invalid_url` for an origin
     ///   that is none; `invalid_argument` for origins of a script that is not sandboxed, which can open sockets.
     public init(
@@ -137,14 +137,14 @@ public final class Script: @unchecked Sendable {
 }
 
 /// What a script may use; nil: no bound. Those of ``init()`` are plenty for an honest script, and the end of one that has run
-/// away. In a sandbox the work of library functions counts too, so that they end as soon. In any other script one call of a C
-/// function of Lua's own, as `string.find` with a pattern made to take exponential time, comes to its end before a limit or an
-/// interrupt is looked at.
+/// away. In a sandbox the work of library functions counts too, so that the limits also end those. In any other script,
+/// a call of one of Lua's C functions runs to its end before limits and interrupts are checked: for example
+/// `string.find` with a pattern made to take exponential time.
 public struct ScriptLimits: Sendable {
-    /// Bytes that Lua and its JSON parser may have allocated, and in a sandbox what is held outside of Lua for its calls: request
-    /// bodies that are not sent yet, response bodies that the script has not let go of, and 8 KiB for each call: 256 MiB. Of
-    /// what they let go, a sixteenth of the limit and at most
-    /// 256 KiB is kept beside that, for what they ask for next.
+    /// Bytes that Lua and its JSON parser may have allocated; 256 MiB by default. In a sandbox, memory held outside Lua
+    /// for the script's calls counts too: request bodies not sent yet, response bodies that the script still
+    /// references, and 8 KiB for each call. In addition, a sixteenth of the limit and at most 256 KiB of freed memory
+    /// is kept for later allocations.
     public var memory: Int? = 256 << 20
     /// Of one run, in steps of 1000; each coroutine and task counts for 100 more: 100,000 millions, some ten minutes of
     /// computing.

@@ -1,7 +1,7 @@
 import CLua
 import Nightjar
 
-/// The memory of a script, where what is held outside of Lua for it counts too. It outlives the script with the calls that do.
+/// Counts the memory held outside Lua against a script's memory limit. Calls that outlive the script keep the account.
 final class ScriptMemory: MemoryAccount, @unchecked Sendable {
     private let budget: OpaquePointer
 

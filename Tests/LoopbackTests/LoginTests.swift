@@ -158,7 +158,7 @@ import Testing
         #expect(other?.kind == .unauthorized)
     }
 
-    /// Issue 19, item 16: programs of this machine that connect to the listener and say nothing.
+    /// Issue 19, item 16: programs on this machine that connect to the listener and send nothing.
     @Test func idleConnectionsDoNotBlockABrowser() throws {
         let demo = try Demo()
         let api = try demo.client(
@@ -391,7 +391,7 @@ private func connectToThisMachine(_ port: UInt16) -> Int32 {
 }
 
 extension String {
-    /// Where the text behind `text` begins, at the first place behind `start`.
+    /// The index after the first `text` that follows the first `start`.
     fileprivate func range(of text: String, after start: String) -> Index? {
         guard let from = firstRange(of: start), let found = self[from.upperBound...].firstRange(of: text) else {
             return nil

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// Opened once, for any number of threads.
+/// A gate that is opened once. Any number of threads can wait for it.
 private final class Gate: @unchecked Sendable {
     private let condition = NSCondition()
     private var isOpen = false
@@ -33,7 +33,7 @@ private final class Gate: @unchecked Sendable {
         case instructions, time, interrupt
     }
 
-    /// Programs that try to go on. What each begins with is in `prelude`.
+    /// Programs that try to run beyond the limits. Each begins with `prelude`.
     static let hostile = [
         // Message handlers, for which hooks may be off.
         "xpcall(loop, loop)",
@@ -61,10 +61,10 @@ private final class Gate: @unchecked Sendable {
         "local co = coroutine.wrap(function() local x <close> = closer() table.sort({ 2, 1 }, loop) end) pcall(co) pcall(co)",
         "local co = coroutine.create(function() local x <close> = closer() coroutine.yield() end) coroutine.resume(co) coroutine.close(co)",
         "for i = 1, 1e4 do nightjar.spawn(function() local x <close> = closer() nightjar.sleep(100) end) end loop()",
-        // Finalizers, which there are not.
+        // Finalizers, which a sandbox does not have.
         "setmetatable({}, { __gc = loop }) loop()",
         "pcall(setmetatable, {}, { __gc = loop }) loop()",
-        // The table library, with lengths that are lies.
+        // The table library, with false lengths.
         "table.move({}, 1, 1 << 62, 2)",
         "table.move({}, 1, 1 << 62, 1, {})",
         "table.insert(liar(1 << 62), 1, 'x')",
@@ -131,7 +131,7 @@ private final class Gate: @unchecked Sendable {
         if stop == .interrupt {
             let interrupter = Thread {
                 Thread.sleep(forTimeInterval: 0.1)
-                // Until it has ended: an interrupt before the run has begun is none.
+                // Repeated until the run has ended: an interrupt before the run begins has no effect.
                 while !ended.wait(seconds: 0.05) { script.interrupt() }
             }
             interrupter.start()
@@ -162,12 +162,12 @@ private final class Gate: @unchecked Sendable {
         let script = try Script(sandboxed: true, limits: limits(stop))
         let seconds = run(source, in: script, stop)
         #expect(seconds < 1.5, "\(seconds) s under a limit of \(stop): \(source)")
-        // What is left behind ends too, and the state can be used again.
+        // The coroutines that are left end too, and the state can be used again.
         let again = run("for _, co in ipairs(left or {}) do coroutine.close(co) end", in: script, stop)
         #expect(again < 1.5)
     }
 
-    /// A coroutine that a limit has ended inside of a C function has hooks off: nobody may run its closers.
+    /// Hooks are off in a coroutine that a limit has ended inside a C function, so its closers must not run.
     @Test(arguments: Stop.allCases) func item9WhatALimitHasEndedIsNotClosedLater(stop: Stop) throws {
         let script = try Script(sandboxed: true, limits: limits(stop))
         let leaves = """
@@ -188,7 +188,7 @@ private final class Gate: @unchecked Sendable {
         }
     }
 
-    /// Closers of what waits when a limit ends the run have a thousand instructions.
+    /// When a limit ends the run, pending closers have a thousand instructions.
     @Test func item9ClosersHaveAMomentAfterALimit() throws {
         let script = try Script(sandboxed: true, limits: limits(.time))
         let source = "closed = 0 local x <close> = closer(function() closed = closed + 1 end) "
@@ -200,7 +200,7 @@ private final class Gate: @unchecked Sendable {
 
     // MARK: The bounded functions do what Lua's do
 
-    /// Random calls of the replaced functions, with what each has returned or raised.
+    /// Calls the replaced functions with random arguments, and notes the results and errors.
     private static let calls = #"""
         math.randomseed(7)
         local random, results = math.random, {}

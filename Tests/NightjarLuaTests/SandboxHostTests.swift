@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// Issue 19, items 10 to 12: what a sandboxed script sees, changes and uses of its host.
+/// Issue 19, items 10 to 12: a sandboxed script's access to its host's secrets, state and memory.
 @Suite struct SandboxHostTests {
     private func client(
         _ routes: String, base: String = "http://api.test/v1", _ change: (inout Configuration) throws -> Void = { _ in }
@@ -16,7 +16,7 @@ import Testing
         return try Client(configuration)
     }
 
-    /// What running `source` fails with; nil: it does not. `api` is the host's client.
+    /// The error message of running `source`; nil if it succeeds. `api` is the host's client.
     private func failure(
         of source: String, _ client: Client, sandboxed: Bool = true, memory: Int? = nil, pathScope: String? = nil
     ) throws -> String? {
@@ -80,7 +80,7 @@ import Testing
         #expect(client.mock?.calls.isEmpty == true)
     }
 
-    /// The cache of every client stores responses apart that a routing header may have chosen.
+    /// The cache of every client stores the responses to different routing headers separately.
     @Test func item11RoutingHeadersPartitionTheCache() throws {
         let routes = """
             {"path": "/a", "answers": [{"body": "one", "headers": {"Cache-Control": "max-age=60"}},
@@ -106,7 +106,7 @@ import Testing
             "assert(api:get('/a').body == 'one') assert(api:get('/a').body == 'one' and api:get('/a').source == 'cache')"
         #expect(try failure(of: get, client) == nil)
         #expect(String(buffer: try client.sendBlocking(Request(.get, "/a")).body) == "two")
-        // The next script has neither the host's nor that of the first.
+        // The next script uses neither the host's cache nor that of the first script.
         #expect(try failure(of: "assert(api:get('/a').body == 'three')", client) == nil)
         #expect(String(buffer: try client.sendBlocking(Request(.get, "/a")).body) == "two")
     }
@@ -159,7 +159,7 @@ import Testing
             #expect(throws: NightjarError.self) { try Script(client: client, sandboxed: true, pathScope: scope) }
         }
         #expect(throws: NightjarError.self) { try Script(client: client, pathScope: "/v1") }
-        // A client's own scope holds for all of its calls, and no script's can widen it.
+        // A client's own scope applies to all of its calls, and a script's scope cannot widen it.
         let scoped = try self.client("{\"answer\": 200}") { $0.pathScope = "/v1/users" }
         #expect(try scoped.sendBlocking(Request(.get, "/users/1")).status == 200)
         #expect(throws: NightjarError.self) { try scoped.sendBlocking(Request(.get, "/users/../x")) }
@@ -196,7 +196,7 @@ import Testing
             end
             """
         #expect(try failure(of: errors, client, memory: 32 << 20)?.contains("memory limit") == true)
-        // What the script lets go of is given back.
+        // Responses that the script no longer references do not count.
         #expect(
             try failure(of: "for i = 1, 30 do assert(#api:get('/large').body == 5 << 20) end", client, memory: 32 << 20)
                 == nil)
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// Each pending call costs something that is not Lua's.
+    /// Each pending call needs memory outside Lua.
     @Test func item12CallsCount() throws {
         let client = try client("{\"answer\": {\"fault\": \"hang\"}}")
         let many = "for i = 1, 2000 do nightjar.spawn(function() api:get('/a') end) end nightjar.sleep(0.5)"

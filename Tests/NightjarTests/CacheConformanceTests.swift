@@ -6,7 +6,8 @@ import Testing
 /// RFC 9111 and what it refers to, as a caller and a server see it: the same for a cache in memory, one on disk, and one
 /// whose process restarts before each request. Each row names the section that it follows.
 ///
-/// The behaviors of the public test suite for HTTP caches are in ``CacheSuiteTests``; these rows are those that it lacks.
+/// The behaviors of the public test suite for HTTP caches are in ``CacheSuiteTests``; these rows cover what the suite
+/// lacks.
 @Suite struct CacheConformanceTests {
     typealias Row = CacheScenario
     typealias Step = CacheScenario.Step

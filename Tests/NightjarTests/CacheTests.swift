@@ -289,7 +289,7 @@ extension String {
         #expect(bench.asked.count == 4)
     }
 
-    /// Issue 19, item 13: the response that was stored for one user was given to another.
+    /// Issue 19, item 13: the response that was stored for one user was returned to another.
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
     func oneUsersAnswersAreNotAnothersWhateverTheFieldIsCalled(name: String) throws {
         let bench = try Bench { _, asked in .init(200, Self.fresh, asked.headers[name] ?? "nobody") }

@@ -58,7 +58,6 @@ private final class StressRound: Sendable {
 
     init(_ seed: UInt64) throws {
         self.seed = seed
-        // Even numbers: the generator ignores the last bit of its seed.
         var random = SeededRandom(seed: seed)
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
@@ -107,6 +106,9 @@ private final class StressRound: Sendable {
         for queue in queues { queue.close() }
         api.close()
         #expect(ledger.withLock { $0.isBalanced }, "seed \(seed): \(ledger.withLock { $0.unbalanced })")
+        // The handlers of tasks and batches refer to this round.
+        tasks.withLock { $0 = [] }
+        batches.withLock { $0 = [] }
     }
 
     private var underWay: Int { transport.underWay.load(ordering: .acquiring) }

@@ -154,7 +154,7 @@ import Testing
         #expect(!refusal(asking([many], offered: ["s1"]), secret).contains("more than"))
     }
 
-    /// Issue 19, item 15: only the caller has secrets sent to another origin than the API's.
+    /// Issue 19, item 15: secrets are sent to another origin than the API's only if the caller allows it.
     @Test func secretsGoToAnotherOriginOnlyIfTheCallerSaysSo() throws {
         var catalog = catalog([oauth])
         let opted: JSONValue = ["client_id": "i", "client_secret": "s", "token_url": "https://a.test/token"]

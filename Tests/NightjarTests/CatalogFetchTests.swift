@@ -167,7 +167,7 @@ import Testing
         #expect(catalog.notes.contains { $0.contains("is not a regular file") }, "\(catalog.notes)")
     }
 
-    /// Issue 19, item 15: a stranger's document reads nothing of this user's elsewhere.
+    /// Issue 19, item 15: a stranger's document cannot read this user's files outside its folder.
     @Test func aDocumentRefersToFilesOfItsFolderAlone() throws {
         let folder = try TemporaryDirectory()
         for name in ["api", "api/paths", "secret"] { mkdir(folder.file(name), 0o700) }

@@ -235,7 +235,7 @@ import Testing
         #expect(try await site.result("after").get().text == "new")
     }
 
-    /// A caller that streams the response may read what it has written when it gets the head.
+    /// A caller that streams the response may read the state that it has written once it has received the head.
     @Test func aReadAfterTheHeadOfAWriteDoesNotJoinOneFromBefore() async throws {
         let site = try site()
         try site.start("before", Request(.get, "/a"))

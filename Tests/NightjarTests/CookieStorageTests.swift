@@ -143,7 +143,7 @@ import Testing
         #expect(try namesInFile().count == storage.all.count)
     }
 
-    /// Opening a named pipe would block until another process opens it too; writing would replace it by a file.
+    /// Opening a named pipe would block until another process opens it too; writing would replace it with a file.
     @Test(.timeLimit(.minutes(1))) func aNamedPipeIsNeitherReadNorReplaced() throws {
         let storage = CookieStorage()
         let pipe = folder.file("pipe")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// How a client's loop takes work of other threads, and sends events.
+/// A client's loop: work from other threads, and the delivery of events.
 @Suite(.timeLimit(.minutes(1))) struct LoopTests {
     /// A handler that runs on the loop posts an event while another queue's event is being posted.
     @Test func eventsThatAHandlerOnTheLoopPostsReachTheirQueue() throws {

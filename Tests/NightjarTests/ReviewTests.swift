@@ -384,7 +384,7 @@ import Testing
         let error = #expect(throws: NightjarError.self) { try api.signOutBlocking() }
         #expect(error?.kind == .storage)
         #expect(error?.message.hasPrefix("this client is logged out, but its store still has the login: ") == true)
-        // It stays so: the next call tries to save the logout again, and does not send the old token.
+        // The client stays logged out: the next call tries to save the logout again, and does not send the old token.
         let refused = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         #expect(refused?.kind == .storage)
         api.close()

@@ -70,7 +70,7 @@ import Testing
         #expect(bench.server.cancelled.load(ordering: .relaxed) == 1)
     }
 
-    /// Every timeout of a server that does not respond counts, also where a stale response hides it.
+    /// Every timeout of a server that does not respond counts, even if the caller gets a stale response.
     @Test(arguments: [false, true]) func theCircuitCountsTheTimeout(coalesces: Bool) throws {
         let bench = try bench(false, TemporaryDirectory()) {
             $0.coalesces = coalesces
@@ -108,7 +108,7 @@ import Testing
         expectNoSlotsInUse(bench)
     }
 
-    /// The timeout is too close for the limiter to promise a turn, or expires before one comes.
+    /// The timeout is too close for the rate limit to admit the call, or expires while the call waits.
     @Test func aCallThatWaitsForTheRateLimitGetsIt() throws {
         let bench = try bench(false, TemporaryDirectory()) {
             $0.limits.rate = RateLimiter.Rate(count: 1, per: .seconds(10))

@@ -56,7 +56,7 @@ function nightjar.race(functions) end
 ---@return any[]
 function nightjar.map(list, f, options) end
 
----Calls f(...) and returns what it returns; when it takes longer it is cancelled, and an error of the kind timeout is raised. 0 seconds: no limit.
+---Calls f(...) and returns its results. If f takes longer, it is cancelled and an error of the kind timeout is raised. 0: no limit.
 ---@param seconds number
 ---@param f function
 ---@param ... any
@@ -493,7 +493,7 @@ function client:paginate(path, options) end
 ---@param token nightjar.token
 function client:sign_in(token) end
 
----Forgets the token, here and in the store, and what is cached for it. All clients of the store stay signed out until somebody logs in. Raises an error of the kind storage when the store or the cache could not be changed; this client is signed out all the same.
+---Removes the token and the responses that are cached for it, also from the store. All clients of the store stay logged out until somebody logs in. Raises an error of the kind storage if the store or the cache could not be changed; this client is logged out even then.
 ---@param options? { scheme?: string }
 function client:sign_out(options) end
 
@@ -516,7 +516,7 @@ function client:close() end
 ---Options of nightjar.client.
 ---@class nightjar.client_options
 ---@field base_url? string What paths are joined to: http, https, or the socket of a daemon as unix:/run/docker.sock.
----@field path_scope? string The path that calls to the origin of base_url must be at or below, redirects included: "/v1". Dot segments are refused there.
+---@field path_scope? string Limits calls to the origin of base_url to this path and the paths below it, redirects included: "/v1". Dot segments are rejected.
 ---@field headers? table<string, string> Sent with every request that does not set them itself.
 ---@field user_agent? string|false The User-Agent; false sends none.
 ---@field auth? nightjar.auth_options|false Credentials for the origin of base_url.
@@ -538,14 +538,14 @@ function client:close() end
 ---@field limit_groups? table<string, table> Groups of calls with limits of their own, by name.
 ---@field endpoints? table<string, nightjar.endpoint_options> What the API can do, by name.
 ---@field openapi? string The path of an OpenAPI document, read with the client.
----@field openapi_folder? string The folder whose files OpenAPI documents may refer to; the document's own by default.
+---@field openapi_folder? string The folder whose files OpenAPI documents may refer to; the document's own folder by default.
 ---@field response_validation? "off"|"warn"|"error" What is done about answers that are not as their endpoint says.
 ---@field max_body? integer Bytes that a body may have; 256 MiB by default.
 ---@field decompress? boolean Whether answers may come compressed; true by default.
 ---@field max_connections_per_host? integer Connections open at once to one origin; 64 by default.
 ---@field idle_connection_lifetime? number Seconds that an unused connection stays open; 60 by default.
 ---@field sensitive_headers? string[] Further headers whose values are kept out of logs, and from other origins.
----@field forward_headers? string[] Further headers that go to other origins too: with redirects, next pages and absolute URLs.
+---@field forward_headers? string[] Further headers that are also sent to other origins, with redirects, next pages and absolute URLs.
 ---@field ephemeral? boolean Nothing is left on disk.
 ---@field log? function|{ level: string, write: function } A function(level, line) that gets the log, without secrets; debug, info, warning or error.
 ---@field mock? nightjar.mock|table Answers in the place of servers.
@@ -676,7 +676,7 @@ function client:close() end
 ---@field expires_in? number How many seconds the first token lives.
 ---@field store? string|table Where the login is kept: memory, file:PATH, sqlite:PATH, keyring:SERVICE, or a table with key_file or key_env.
 ---@field skew? number Seconds before its end at which a token is renewed; 30.
----@field refresh_timeout? number Seconds for a refresh; 30. 0: no limit.
+---@field refresh_timeout? number Seconds that a refresh may take; 30 by default. 0: no limit.
 ---@field refresh_limit? integer Refreshes within 30 seconds; 5.
 
 ---Limits of time, between 0 and 3153600000 seconds. 0 is no limit, and so are false and math.huge; nightjar.null is not set: the default of a client, the client's limit of a call.
@@ -715,7 +715,7 @@ function client:close() end
 ---Which certificates are trusted.
 ---@class nightjar.tls_options
 ---@field ca_file? string A PEM file of authorities, in place of the system's.
----@field verify? boolean false accepts any certificate: every connection is open to interception. The log warns once, and explain() says so.
+---@field verify? boolean false accepts any certificate: every connection is open to interception. The client logs one warning, and explain() reports it.
 
 ---How many requests may begin.
 ---@class nightjar.rate_options

@@ -1,8 +1,8 @@
 -- Which texts that were typed hold secrets, and which parts of them they are. The rule, which would rather take too much:
 --
---   - a text literal that is the value of a name that the library takes for one of a credential (password, X-JWT, apiKey, pw and so
---     on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x", ["X-Api-Token"] = "x", and what is
---     compared with such a name;
+--   - a text literal that is the value of a name that the library classifies as a credential's (password, X-JWT, apiKey, pw and so
+--     on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x", ["X-Api-Token"] = "x"; also a text
+--     literal that is compared with such a name;
 --   - each text literal within the value of auth, and in the arguments of sign_in, but for those that say how: type, header,
 --     query, grant, scope, store, and places (url, access, renewal and so on);
 --   - user and password of a URL, as http://user:password@host;
@@ -11,7 +11,7 @@
 --   - a number that is the value of a name with passw, passphrase, passcode or pwd in it, or of pin or otp;
 --   - a text literal that was such a value before in this session, wherever it stands.
 --
--- A text with any other secret in it, as in the query of a URL, is not written to the history either.
+-- A text that contains any other secret, for example in the query of a URL, is not written to the history either.
 --
 -- The name of a variable that os.getenv is asked for is none; its value may be, by the same rule.
 local lexer = require "nightjar.command.lexer"
@@ -25,7 +25,7 @@ for name in ([[type grant scope issuer store url method token_url device_url aut
 
 local known = {}
 
--- Data have these names too.
+-- These names are common in data, too.
 local common = { auth = true, code = true, key = true, session = true, signature = true, ticket = true }
 
 local function is_secret_name(name)
@@ -63,7 +63,7 @@ local function environment_call(source, tokens, index)
   return start - 2, last
 end
 
--- The name before the = at `index`, or before the two of a comparison; nil: there is none.
+-- The name before the = at `index`, or before a comparison (== or ~=) that ends there; nil if there is none.
 local function name_before(source, tokens, index)
   local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
   if is(index - 1, "=") or is(index - 1, "~") then index = index - 1 end
@@ -73,7 +73,7 @@ local function name_before(source, tokens, index)
   local key = tokens[at]
   if not key then return nil end
   if key.kind == "name" then
-    -- One of several: user, password = "ada", "x".
+    -- One of several names: user, password = "ada", "x".
     local first = lexer.text(source, key)
     local other = at
     while not is_secret_name(first) and is(other - 1, ",") and tokens[other - 2] and tokens[other - 2].kind == "name" do
@@ -90,11 +90,11 @@ for word in ([[local if then else elseif return function end do while for in rep
   keywords[word] = true
 end
 
--- The names that the values of a text are for, by the place of their token: of literals that are the value, or part of it by .. or
--- by and and or, in brackets or not; not those in the arguments of a call.
+-- The names to which the literals of a text belong, by the index of their token. A literal belongs to a name if it is the name's
+-- value, or a part of the value joined by "..", "and" or "or", with or without parentheses. Arguments of calls belong to no name.
 local function values_of(source, tokens)
   local names, stack = {}, {}
-  local name, is_list -- of the value at this place; is_list: commas do not end it
+  local name, is_list -- of the value at this token; is_list: a comma does not end the value
   for index, token in ipairs(tokens) do
     local text, before = lexer.text(source, token), tokens[index - 1]
     local before_text = before and lexer.text(source, before)
@@ -108,7 +108,7 @@ local function values_of(source, tokens)
         if lexer.text(source, tokens[index + 1] or token) ~= "=" then name, is_list = found, several end
       elseif text == "(" or text == "{" or text == "[" then
         stack[#stack + 1] = { name, is_list }
-        -- Arguments have no name, and neither have the keys of a table.
+        -- Arguments and the keys of tables belong to no name.
         if is_value or text == "[" then name = nil end
         is_list = text == "{" and name ~= nil
       elseif text == ")" or text == "}" or text == "]" then
@@ -177,14 +177,14 @@ function secrets.find(source) return (scan(source)) end
 -- calls of os.getenv, and the name that each is the value of, or nil.
 function secrets.environment(source) return (select(2, scan(source))) end
 
--- What a text literal stands for.
+-- The value of a text literal.
 local function value_of(source, token)
   local chunk = load("return " .. lexer.text(source, token), "=secret", "t", {})
   local ok, value = pcall(chunk or error)
   return ok and type(value) == "string" and value or lexer.content(source, token)
 end
 
--- Whether the text holds any, one that was seen before within a longer word and one in a URL or a document among them.
+-- Whether the text holds a secret. Secrets in URLs and documents count, and so do known secrets within a longer word.
 function secrets.has(source)
   if #secrets.find(source) > 0 then return true end
   for _, token in ipairs(lexer.tokens(source)) do

@@ -1,11 +1,11 @@
 /**
- * Descriptors for SwiftNIO, which ends the process when it cannot create those of an event loop, and creates sockets that the
- * programs a host starts would inherit.
+ * Creates the descriptors that SwiftNIO uses. SwiftNIO ends the process when it cannot create those of an event loop, and creates
+ * sockets that child processes of the host would inherit.
  *
  * The link step of libnightjar and of the nightjar command wraps the system calls that NIO makes (`--wrap`, see
- * scripts/build-library): an event loop gets descriptors that were created and checked before, and every descriptor is
- * close-on-exec from its creation. Programs that SwiftPM links have no such wrappers. There NIO makes the calls itself: the
- * descriptors of a loop are checked shortly before they are created, and sockets are inherited.
+ * scripts/build-library). An event loop gets descriptors that were created and checked before, and every descriptor is
+ * close-on-exec from its creation. Programs that SwiftPM links have no such wrappers. In these programs NIO makes the calls
+ * itself: the descriptors of a loop are checked shortly before NIO creates them, and child processes inherit the sockets.
  */
 #ifndef NIGHTJAR_DESCRIPTORS_H
 #define NIGHTJAR_DESCRIPTORS_H
@@ -19,20 +19,29 @@ typedef struct {
   int timer;
 } njd_loop;
 
-/** Creates the descriptors of an event loop. Returns 0, or the system's error number; then there are none. */
+/** Creates the descriptors of an event loop. Returns 0, or the system's error number; on an error all of them are -1. */
 int njd_loop_open(njd_loop *loop);
 
-/** Closes those that are still there. */
+/** Closes the descriptors that are not -1, and sets them to -1. */
 void njd_loop_close(njd_loop *loop);
 
 /**
- * Runs `body` so that the event loop that it creates on this thread uses these descriptors, which it then owns. Those that
- * are not taken when `njd_loop_created` is called are closed.
+ * Passes these descriptors to the next event loop that is created on this thread. The caller no longer owns them. Descriptors
+ * that the event loop has not taken are closed by `njd_loop_created`, or at once in a program without the wrappers.
  */
 void njd_loop_use(const njd_loop *loop);
 
 /** Ends the effect of `njd_loop_use` on this thread. */
 void njd_loop_created(void);
+
+/**
+ * Replaces a descriptor 0, 1 or 2 by a higher one with close-on-exec. Other descriptors are returned unchanged. A program that runs
+ * with its standard streams closed would otherwise use the library's descriptors as its standard streams.
+ *
+ * @param descriptor  closed if it is replaced; -1, as system calls return it, is returned with errno unchanged
+ * @return -1 with errno if there is no descriptor left
+ */
+int njd_above_standard(int descriptor);
 
 /** Whether this program was linked with the wrappers. */
 bool njd_wraps(void);

@@ -107,7 +107,7 @@ typedef enum njl_field {
   NJL_DETAILS, /* what the server says about an error, as a JSON object; NULL: nothing that is understood */
   NJL_CURL,    /* the command line of the request, also of an error's */
   NJL_CURL_WITH_SECRETS,
-  NJL_CURL_OF_SANDBOX, /* without the headers that the script has not set */
+  NJL_CURL_OF_SANDBOX, /* the command line without the headers that the script has not set */
   NJL_PEER, /* the address that answered */
   NJL_DECISIONS, /* why the call went as it did: a JSON array of objects with a `text` */
   NJL_IDEMPOTENCY_KEY, /* what was sent as such, also by a call that failed */
@@ -464,9 +464,9 @@ njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
 njl_outcome *njl_outcome_earlier(const njl_outcome *outcome, size_t index);
 /* NULL: it has no such field. The text lives as long as the outcome. */
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
-/* A sandboxed script does not see those that carry credentials. */
+/* The number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
 size_t njl_outcome_header_count(const njl_outcome *outcome, bool is_sandboxed);
-/* The header field at `index`, in the order they came. False: there are fewer. */
+/* The header field at `index`, in the order of the response. False: `index` is too large. */
 bool njl_outcome_header(const njl_outcome *outcome, bool is_sandboxed, size_t index, njl_pair *field);
 
 /* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */
@@ -621,7 +621,7 @@ njl_text *njl_timestamp_format(njl_timestamp moment, njl_timestamp_form form, in
 
 /* Whether what goes by that name is most likely a credential. */
 bool njl_is_secret_name(njl_bytes name);
-/* A message without the secrets in it; the caller's to release. */
+/* Returns the text with its secrets masked; the caller releases it. */
 njl_text *njl_redacted(njl_bytes text);
 /* A number of LogLevel; 0: the client has no log. */
 int njl_client_log_level(const njl_client *client);

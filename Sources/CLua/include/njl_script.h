@@ -61,12 +61,12 @@ int njl_open_session(struct lua_State *L);
 /* Calls a lua_CFunction that opens a library in the state. On false `*message` is as that of njl_script_run. */
 bool njl_script_open(njl_script *script, int (*open)(struct lua_State *), char **message);
 
-/* The memory of a script with a limit, to which what is held outside of Lua counts too. Any thread. */
+/* The memory limit of a script. Memory that is held for the script outside of Lua counts too. Any thread. */
 typedef struct njl_budget njl_budget;
-/* The caller's to release; it may outlive the script. NULL: the script has no limit. */
+/* Returns the budget, which the caller releases and which may outlive the script. NULL: the script has no limit. */
 njl_budget *njl_script_budget(njl_script *script);
 void njl_budget_release(njl_budget *budget);
-/* False: that would be beyond the limit, and nothing is counted. */
+/* False: the limit would be exceeded, and nothing is counted. */
 bool njl_budget_take(njl_budget *budget, size_t bytes);
 void njl_budget_give(njl_budget *budget, size_t bytes);
 

@@ -3,8 +3,8 @@
 --   2026-11-21T20:31:07.123Z info  copied bytes=1048576 from="a file"
 --
 -- Values of fields are shown as *** if their names are those of credentials. So are secrets in text: in URLs of any scheme, in
--- JSON and in assignments (password=x), what follows Bearer and Basic, and tokens such as JSON Web Tokens. What is written is one
--- line whatever is in it.
+-- JSON and in assignments (password=x), credentials after Bearer and Basic, and tokens such as JSON Web Tokens. Each message is
+-- written as exactly one line.
 local nightjar, native = ...
 local misuse, got, write, is_secret, redact = native.misuse, native.got, native.write, native.is_secret, native.redact
 local time = nightjar.time
@@ -45,7 +45,7 @@ local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 -- A message goes to a terminal or a log as it is, less what would begin another line or command the terminal.
 local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
--- The beginning of a text, as it may be shown.
+-- The beginning of a text, with its secrets masked.
 local function shown_text(text)
   local head = redact(sub(text, 1, LONGEST_VALUE))
   return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head

@@ -1,15 +1,15 @@
 import NIOCore
 import NightjarHTTP
 
-/// Logs a client out: the one stage of a call that sends nothing itself. The client is logged out when the call begins; the call
-/// ends when the credential store and the cache on disk have been changed, or cannot be.
+/// Logs a client out, in a call that sends no request. The client is logged out when the call begins. The call ends
+/// when the credential store and the cache on disk have been changed, or when a change has failed.
 ///
-/// Made for one call and used by it alone.
+/// Each instance belongs to one call.
 final class Logout: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .outgoing }
     private let number: Int
 
-    /// - Parameter number: of the login among the client's.
+    /// - Parameter number: the login's number among the client's logins.
     init(_ number: Int) { self.number = number }
 
     override func outgoing(_ call: Call) -> Verdict {

@@ -445,14 +445,17 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    /// - Parameter told: when the logout is on disk, with what keeps it from there; the client is logged out all the same.
+    /// Logs out.
+    ///
+    /// - Parameter told: called when the store and the cache on disk have been changed, or with the error of a change
+    ///   that failed. The client is logged out in both cases.
     func signOut(then told: @escaping (NightjarError?) -> Void) {
         let cache = partition == nil ? nil : loop.chain.stage(Cache.self)
         if let partition { cache?.forget(partition) }
         let ending = session.signOut()
         renewals.overtake()
         forget()
-        // When somebody has logged in or out since, this logout has been replaced and is no failure.
+        // A later login or logout replaces this logout, which is then no failure.
         begin(ending, overtaken: { told(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: told) }
             let reason = error?.message ?? "the token \(store.name) is changed too often"
@@ -465,7 +468,7 @@ final class TokenKeeper: @unchecked Sendable {
         perform(machine.signedOut())
     }
 
-    /// Waits until the disk has no responses to a login that has ended.
+    /// Calls `told` when the responses to the ended login have been removed from the cache on disk, or with the error.
     private func flush(_ cache: Cache?, then told: @escaping (NightjarError?) -> Void) {
         guard let storage = cache?.storage, storage.isPersistent else { return told(nil) }
         let after = OnLoop { (result: Result<Void, NightjarError>) in

@@ -1,20 +1,20 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to unsafe requests: they invalidate stored responses, and that to a POST may be stored itself.
+// Responses to unsafe requests invalidate stored responses. The response to a POST may also be stored.
 
 extension Cache {
     /// A POST request in flight.
     struct Post {
-        /// The changes that were known when it was sent.
+        /// The changes that were known when the request was sent.
         var began: CacheMoment
         let number: SharedFetches.Member
     }
 
-    /// A request that the cache does not answer is about to be sent.
+    /// Notes a POST request that is about to be sent.
     ///
-    /// - Returns: `wait` for the first POST to a cache on disk of which nothing has been read, so that the changes of other
-    ///   processes since then are known when its response is stored.
+    /// - Returns: `wait` for the first POST if nothing of the cache on disk has been read yet. The index is read first,
+    ///   so that later changes by other processes are detected before the response is stored.
     func noteWrite(_ call: Call) -> Verdict {
         guard call.request.method == .post else { return .proceed }
         let number = newMember()
@@ -32,14 +32,14 @@ extension Cache {
         return isRun ? .wait : .proceed
     }
 
-    /// The response to an unsafe request has come. RFC 9111 section 4.4.
+    /// Handles the head of the response to an unsafe request. RFC 9111 section 4.4.
     func wrote(_ head: ResponseHead, _ call: Call) {
         let stored = posted(head, call)
         for url in Invalidation.urls(call.request.method, call.request.url, head) {
             storage.invalidate(url.cacheAddress)
         }
         guard let stored else { return }
-        // The request's own invalidation does not concern its response.
+        // The invalidation by the request itself does not apply to its response.
         stored.began = storage.moment
         call.caching = stored
     }

@@ -12,7 +12,7 @@ final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
     private let birth = Fork.generation
-    /// False after work for which the system had no thread, so that the log reports it once.
+    /// False if the system had no thread for the last work. The log reports that once.
     private let hasThread = Atomic<Bool>(true)
     /// A job that writes pending changes waits for its turn.
     private let isSettling = Atomic<Bool>(false)
@@ -36,8 +36,8 @@ final class CacheDisk: Sendable {
 
     /// Does `work` on the thread.
     ///
-    /// - Parameter mustRun: when the system has no thread, `work` is done later, when it has one.
-    /// - Returns: false in the child of a fork, which has no part in its parent's files, and when the system has no thread.
+    /// - Parameter mustRun: if the system has no thread, `work` runs later, once a thread starts.
+    /// - Returns: false in the child of a fork, which must not use its parent's files, and if the system has no thread.
     @discardableResult
     func run(mustRun: Bool = false, _ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
         guard !Fork.hasHappened(since: birth) else { return false }
@@ -67,7 +67,7 @@ final class CacheDisk: Sendable {
     private func settleSoon() {
         guard disk.hasPendingChanges, !isSettling.exchange(true, ordering: .relaxed) else { return }
         // Not kept alive by its own attempts.
-        // On this thread of the pool, so there is one.
+        // This code runs on the pool's thread, so no thread has to start.
         try? thread.submit { [weak self] in
             guard let self else { return }
             let result = disk.settle(within: 0.1)
@@ -121,7 +121,7 @@ final class CacheDisk: Sendable {
     /// Waits for `work` on the thread.
     ///
     /// - Returns: nil in the child of a fork.
-    /// - Throws: `storage` when the system has no thread.
+    /// - Throws: `storage` if the system has no thread.
     func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) throws(NightjarError) -> Value? {
         guard !Fork.hasHappened(since: birth) else { return nil }
         let isDone = OneShotEvent()

@@ -27,7 +27,7 @@ extension Cache {
         var isDecided = false
         var reading = Reading.nothing
         var isRefresh = false
-        /// Belongs to a call whose timeout expired while it shared the exchange of another one.
+        /// Whether the call's timeout expired while the call shared an exchange with others.
         private(set) var isTakenOver = false
         var forwardedStatus: Int?
         var requested = Timestamp.epoch
@@ -54,9 +54,10 @@ extension Cache {
             self.storage = storage
         }
 
-        /// The same as far as it was found, for a call that waits for no other one and fetches nothing for others.
+        /// A copy of the entries found so far, for a call that does not wait for other calls and fetches nothing for
+        /// them.
         var copy: Progress {
-            // No line of calls knows the member zero.
+            // Member 0 is in no wait queue.
             let copy = Progress(asked, key, login: login, 0, plain, began: began, entries: entries, in: storage)
             copy.hasAskedDisk = hasAskedDisk
             copy.fetch = fetch

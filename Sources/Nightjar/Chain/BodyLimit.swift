@@ -8,7 +8,7 @@ extension NightjarError {
             phase: .receive, requestMayHaveBeenProcessed: true)
     }
 
-    /// A response has more content than the memory limit of its script has room for.
+    /// A response's content does not fit into the memory limit of its script.
     static var noRoom: NightjarError {
         NightjarError(
             .tooLarge,

@@ -22,7 +22,7 @@ final class Cache: Stage, @unchecked Sendable {
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
     var posts: [ObjectIdentifier: Post] = [:]
-    /// Whether a POST has had the index on disk read; a disk that fails delays one call only.
+    /// Whether a POST has made the cache read the index on disk. A disk that fails delays only one call.
     var hasReadIndex = false
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?, _ loginCookies: LoginCookies) {
@@ -71,8 +71,8 @@ final class Cache: Stage, @unchecked Sendable {
         return begin(progress, call)
     }
 
-    /// Whether nothing is stored for the request and the last response could not be stored either. Then the call needs no more
-    /// from the cache than a look at the head of its response, which costs a fifth of a look-up.
+    /// Whether nothing is stored for the request and the last response could not be stored. If so, the cache only
+    /// checks the head of the response, which costs a fifth of a look-up.
     private func expectsNothing(_ key: CacheKey, _ asked: CacheRequest, _ call: Call) -> Bool {
         fetches.isKnownNotStorable(key) && asked.isPlainLookup && !storage.isPersistent && call.options.planted == nil
             && storage.memory.find(key).isEmpty && storage.heirs.origin(of: key, call.request.url.origin) == nil
@@ -223,7 +223,7 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// The response may be stored, contrary to what the last one of its URL made the cache expect.
+    /// Resumes caching for a response that may be stored although the last response of its URL could not be stored.
     private func resume(_ call: Call, _ began: CacheMoment) {
         guard let policy = call.options.cache else { return }
         let facts = call.request.cacheFacts(loginCookies)
@@ -360,7 +360,7 @@ final class Cache: Stage, @unchecked Sendable {
         guard let progress = call.caching ?? call.takeOverCaching() else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
-        // While the call waits for a stage above, the verdict of that stage may still come.
+        // While the call waits for a stage above, that stage may still return its verdict.
         guard progress.isTakenOver || progress.isInLine || call.isExchanging(below: call.asked) else { return .proceed }
         if progress.isInLine { stepOut(progress) }
         call.request = progress.plain

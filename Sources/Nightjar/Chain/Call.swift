@@ -119,7 +119,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var options: CallOptions { task.options }
     var isOnConnection: Bool { state == .sent || state == .receiving }
     var isReceiving: Bool { state == .receiving }
-    /// An exchange is in progress, or waits for its connection or for a stage below this one.
+    /// Whether an exchange is in progress, or waits for its connection or for a stage below `stage`.
     func isExchanging(below stage: Int) -> Bool {
         question.map { $0.stage > stage } ?? (state != .preparing && state != .finished)
     }
@@ -135,7 +135,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var audiences: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// - Parameters:
-    ///   - chain: nil: the task's, or the client's.
+    ///   - chain: nil: the chain in the task's options, or the client's if the options have none.
     ///   - above: the place of the stage above the first that this call passes.
     ///   - conclude: takes what an inner call came to.
     init(
@@ -456,7 +456,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         return nil
     }
 
-    /// Takes over what the exchange that this call shares has found in the cache: the exchange continues for the others.
+    /// Copies the cache entries that the shared exchange of this call has found. The exchange continues for the other
+    /// calls.
     ///
     /// - Returns: nil if the call shares no exchange, or if the exchange does not wait for the server.
     func takeOverCaching() -> Cache.Progress? {

@@ -10,9 +10,10 @@ import NightjarHTTP
 ///
 /// An exchange takes no more calls
 /// - when one of its calls has timed out, because the server may never respond to it;
-/// - when a write to its origin has ended, or the caller has got the head of its response, because its response may show the state before that write. RFC 9111 section 4.4
-///   invalidates stored responses for the same reason, and names single URLs; a write to a member changes its collection too,
-///   and to begin another exchange costs little, so all of the origin's are meant here.
+/// - when a write to its origin has ended, or when the writer has received the head of its response: the response of
+///   the exchange may show the state before that write. RFC 9111 section 4.4 invalidates stored responses for the same
+///   reason and names single URLs. A write to a member also changes its collection, and another exchange costs little,
+///   so the rule applies to all exchanges of the origin.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .ended] }
     private var exchanges: [Key: Shared] = [:]
@@ -72,9 +73,9 @@ final class Coalesce: Stage, @unchecked Sendable {
         /// Nil: it is over.
         var exchange: Call? { shared.exchange }
 
-        /// The call no longer waits for the exchange.
+        /// Ends the call's wait for the exchange.
         ///
-        /// - Parameter error: why, if the call has failed or its timeout has expired.
+        /// - Parameter error: the reason, if the call has failed or its timeout has expired; otherwise nil.
         func leave(_ error: NightjarError?) { shared.stage.leave(self, error) }
     }
 
@@ -112,7 +113,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
     }
 
-    /// A caller that gets the head of a response before its end may begin to read what it has written.
+    /// A caller that receives the head before the end of the response may start to read the state that it has written.
     override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
         if !exchanges.isEmpty, !call.task.handlers.isForWholeAnswers { retireBefore(call) }
         return .proceed

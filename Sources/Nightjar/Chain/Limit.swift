@@ -154,7 +154,8 @@ final class Limit: Stage, @unchecked Sendable {
         if let progress = call.limit { leave(call, progress.ending) }
     }
 
-    /// The call may get a stored response after its timeout, and waits here no longer.
+    /// Removes the call from the wait queue: it may still get a stored response. An exchange in progress counts as
+    /// failed.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         guard call.limit?.pass != nil else {
             leave(call, .withoutVerdict)

@@ -30,7 +30,7 @@ enum StageKind: CaseIterable {
     case limit
     /// Content codings.
     case decode
-    /// Says that certificates are not verified.
+    /// Reports that TLS certificates are not verified.
     case warnOfTLS
     /// Tells observers what the wire saw.
     case trace

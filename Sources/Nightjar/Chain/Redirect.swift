@@ -18,7 +18,7 @@ final class Redirect: Stage, @unchecked Sendable {
     ///   - keepsCookies: the client does; see ``RedirectSettings/keepsCookies``.
     ///   - longestWait: see ``RedirectSettings/longestWait``.
     ///   - sensitive: names of fields that go to no other origin.
-    ///   - forwarded: the fields that go along to another origin.
+    ///   - forwarded: the fields that are also sent to another origin.
     init(
         _ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String],
         forwarded: ForwardedFields

@@ -120,7 +120,7 @@ final class Retry: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// A sandboxed script's answer repeats nothing that its host's client would not, nor sooner.
+    /// A sandboxed script cannot retry a call that its host's client would not retry, nor retry it sooner.
     private func bounded(_ answer: RetryAnswer, _ question: RetryQuestion, _ call: Call) -> RetryAnswer {
         guard case .again(let wait) = answer, call.options.confinement?.isSandbox == true else { return answer }
         guard case .again(let decided) = question.verdict else { return .asDecided }

@@ -14,7 +14,7 @@ class Stage: @unchecked Sendable {
     /// A failure below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// The total limit has run out while a stage below, or the transport, was still at work: the last chance to respond.
-    /// From the bottom, until one responds: a stage that holds the call back lets go of it.
+    /// The stages are asked from the bottom up until one responds. A stage that holds the call back releases it.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// A whole answer.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
@@ -105,7 +105,7 @@ final class Chain: @unchecked Sendable {
         for links in [outgoing, ended, abandoned, incoming, failed, answered, expired] { links.deallocate() }
     }
 
-    /// The same stages, but for those that `replacement` gives another for.
+    /// Returns a chain of the same stages, except those for which `replacement` returns another stage.
     func replacing(_ replacement: (Stage) -> Stage?) -> Chain { Chain(stages.map { replacement($0) ?? $0 }) }
 
     /// The one stage of a kind.

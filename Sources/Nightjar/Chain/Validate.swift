@@ -43,7 +43,7 @@ final class Validate: Stage, @unchecked Sendable {
         call.loop.checkers.run("checking the response", { () throws(NightjarError) in whole() }) {
             [weak self, weak call] result in
             guard let self, let call, !task.isFinished else { return }
-            // Without a thread, the loop takes the time.
+            // If the system has no thread, the check runs on the loop.
             call.goOn(verdict((try? result.get()) ?? whole(), mode, call))
         }
         return .wait

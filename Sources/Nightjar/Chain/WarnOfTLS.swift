@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Synchronization
 
-/// Says that certificates are not verified, where a client does without that: each call says so, and the log once.
+/// Reports that the client does not verify TLS certificates: in the decisions of each call, and once in the log.
 final class WarnOfTLS: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .outgoing }
     private let hasWarned: Atomic<Bool> = Atomic(false)

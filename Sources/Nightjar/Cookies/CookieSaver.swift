@@ -125,24 +125,14 @@ final class CookieSaver: Sendable {
 
     // MARK: The thread
 
-    /// - Returns: nil when the system has none left: then the file is written at the end.
+    /// Returns nil if the system has no thread. Then the next change tries again, and ``close()`` saves.
     private func start() -> pthread_t? {
-        var thread = pthread_t()
-        let failure = withSignalsBlocked {
-            pthread_create(
-                &thread, nil,
-                { argument in
-                    Unmanaged<CookieSaver>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue().run()
-                    return nil
-                }, Unmanaged.passRetained(self).toOpaque())
-        }
-        guard failure == 0 else {
-            Unmanaged.passUnretained(self).release()
+        do throws(ThreadFailure) {
+            return try startThread("nightjar-cookie") { [self] in run() }
+        } catch {
             desk.hasWork = false
             return nil
         }
-        pthread_setname_np(thread, "nightjar-cookies")
-        return thread
     }
 
     private func run() {

@@ -5,7 +5,7 @@ import NightjarHTTP
 extension CookieStorage {
     /// Adds what the file holds; a line that is wrong is skipped and reported.
     ///
-    /// - Throws: `storage` when it cannot be read, or is a pipe or a device: reading one could block this thread.
+    /// - Throws: `storage` if the file cannot be read, or is a pipe or a device, which could block this thread.
     @discardableResult
     public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
         importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
@@ -13,7 +13,7 @@ extension CookieStorage {
 
     /// Writes the cookies so that their owner alone may read them. The file is whole or as it was before.
     ///
-    /// - Throws: `storage` when it cannot be written, or is a pipe or a device.
+    /// - Throws: `storage` if the file cannot be written, or is a pipe or a device.
     public func exportFile(_ path: String) throws(NightjarError) {
         try FileContent.write(Array(exportText().utf8), to: path)
     }

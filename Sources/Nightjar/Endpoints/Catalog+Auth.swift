@@ -15,8 +15,8 @@ extension Catalog {
     ///   - scheme: by its name; nil: `given.scheme`, and where that is not there, the one that takes such values.
     ///   - base: the base URL of the client; nil: the first server of the API.
     /// - Throws: `invalid_argument` where there is none or more than one, with those there are, and for one that Nightjar
-    ///   does not speak. Also where the description has secrets sent to another origin than the API's, and `given` does not
-    ///   allow that by naming the `token_url`.
+    ///   does not support. Also if the description sends secrets to another origin than the API's and `given` does not
+    ///   allow that by its own `token_url`.
     public func authOptions(
         scheme: String? = nil, base: String? = nil, _ given: JSONValue
     ) throws(NightjarError) -> JSONValue {
@@ -112,8 +112,8 @@ extension SecurityScheme {
     }
 
     /// - Parameters:
-    ///   - scopes: what the endpoints ask for.
-    ///   - api: the origin of the API; nil where it is not known.
+    ///   - scopes: the scopes that the endpoints require.
+    ///   - api: the origin of the API; nil if it is not known.
     fileprivate func options(
         _ given: Credentials, _ scopes: [String], api: Origin?
     ) throws(NightjarError) -> [JSONValue.Member] {
@@ -175,7 +175,7 @@ extension SecurityScheme {
     /// Secrets go there, which is why RFC 6749 (sections 3.1 and 3.2) wants TLS. A description that has none may have been
     /// changed on its way; what the caller sets is the caller's.
     ///
-    /// - Parameter api: the origin that alone gets secrets without the caller's word; nil: any.
+    /// - Parameter api: the only origin that may receive secrets without the caller's permission; nil: any origin may.
     private func guarded(_ url: String?, api: Origin? = nil) throws(NightjarError) -> String? {
         guard let url else { return nil }
         let origin = try RequestURL(url).origin

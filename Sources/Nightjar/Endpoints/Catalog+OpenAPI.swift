@@ -5,7 +5,7 @@ import NightjarOpenAPI
 extension Catalog {
     /// Reads an OpenAPI document and the files that it refers to. Blocks.
     ///
-    /// - Parameter folder: the folder whose files the document may refer to; nil: its own.
+    /// - Parameter folder: the folder whose files the document may reference; nil: the folder of the document.
     /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read;
     ///   `invalid_argument` for a URL, which only a client can load.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
@@ -44,20 +44,22 @@ extension Catalog {
     }
 }
 
-/// The files that a document may refer to: those in its own folder and beneath, or in one that the caller names. A document is
-/// often a stranger's, and what a schema or an error message shows of another file would be this user's.
+/// Checks the files that a document references: they must be in or below its own folder, or a folder that the caller
+/// names. A document often comes from a stranger, and a schema or an error message could reveal this user's other
+/// files.
 enum ReferredFiles {
     /// - Parameters:
     ///   - file: an absolute path.
     ///   - document: the absolute path of the document that the user named.
     ///   - folder: nil: the document's.
-    /// - Throws: `invalid_argument`, naming the file; `storage` where there is none.
+    /// - Throws: `invalid_argument` if the file is outside the folder; `storage` if the file does not exist.
     static func check(_ file: String, of document: String, folder: String?) throws(NightjarError) {
         guard let root = resolved(folder ?? parent(of: document)) else {
             throw NightjarError(.invalidArgument, "the folder \(quoted(folder ?? document)) of documents is not there")
         }
         let inside = root == "/" ? root : root + "/"
-        // As it is written first: where nothing may be read, nothing is found out either.
+        // The path as written is compared first, so that the error does not reveal whether a file outside the folder
+        // exists.
         let written = folder ?? parent(of: document)
         let isWritten = file.utf8.starts(with: (written.hasSuffix("/") ? written : written + "/").utf8)
         guard isWritten || file.utf8.starts(with: inside.utf8) else { throw outside(file, root) }
@@ -80,7 +82,7 @@ enum ReferredFiles {
         return String(path[..<slash])
     }
 
-    /// Behind all symbolic links.
+    /// The path with all symbolic links resolved; nil if the file does not exist.
     private static func resolved(_ path: String) -> String? {
         guard let place = realpath(path, nil) else { return nil }
         defer { free(place) }

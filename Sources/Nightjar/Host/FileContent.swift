@@ -4,8 +4,8 @@ import NightjarStorage
 
 /// Small files, whole. Blocks.
 enum FileContent {
-    /// - Parameter isNamedByUser: pipes and devices are read too, which may block until another process writes. What a document
-    ///   names could be one that never ends.
+    /// - Parameter isNamedByUser: whether pipes and devices are read too, which may block until another process writes.
+    ///   A document could name a device that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes.
     static func read(
         _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
@@ -41,7 +41,7 @@ enum FileContent {
 
     /// Writes it beside its place first, so that a crash or a full disk leaves what was there. For the owner's eyes alone.
     ///
-    /// - Throws: `storage`, also for a pipe or a device, which would be replaced by a file.
+    /// - Throws: `storage`, also for a pipe or a device, which the file would replace.
     static func write(_ content: [UInt8], to path: String) throws(NightjarError) {
         var status = stat()
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {

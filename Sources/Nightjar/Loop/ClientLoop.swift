@@ -72,7 +72,7 @@ final class ClientLoop: @unchecked Sendable {
     private var addressee: CompletionQueue?
     var moderation = Moderation()
     private var alarm = Alarm()
-    /// What is scheduled. The loop outlives the client.
+    /// The client's timers, by number. They are cancelled when the client is closed, because the loop outlives it.
     private var timers: [Int: Scheduled<Void>] = [:]
     private var lastTimer = 0
 
@@ -356,7 +356,7 @@ final class ClientLoop: @unchecked Sendable {
         schedule(at: .now() + .nanoseconds(delay.nanosecondsClamped), body)
     }
 
-    /// Runs `body` on the loop, unless the client is closed before.
+    /// Runs `body` on the loop at `moment`, unless the client is closed before.
     private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) {
         guard !hasShutDown else { return }
         lastTimer += 1

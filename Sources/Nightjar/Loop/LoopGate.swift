@@ -10,7 +10,7 @@ final class LoopGate: Sendable {
     init(_ loop: any EventLoop) { self.loop = loop }
 
     func execute(_ work: @escaping @Sendable () -> Void) {
-        // The lock is held meanwhile, so that the loop does not end between the check and the hand-over.
+        // The lock is held until the loop has the work, so that the loop does not end after the check.
         isOpen.withLock { isOpen in
             if isOpen { loop.execute(work) }
         }

@@ -2,13 +2,13 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// What the attempts to connect of one client have in common: addresses that are known, and how TLS trusts. On the loop.
+/// Opens the connections of one client, with its known addresses and its TLS configuration. On the loop.
 final class Connector: @unchecked Sendable {
     let loop: any EventLoop
     let resolver: AddressResolver
     let tls: TLSClient
     let userAgent: String?
-    /// Those that are open, or are about to be.
+    /// The channels that are open or connecting.
     private var channels: [ObjectIdentifier: any Channel] = [:]
 
     init(

@@ -57,10 +57,10 @@ public final class LoopbackListener: @unchecked Sendable {
     public func close() { channel.close(promise: nil) }
 }
 
-/// Those that are connected: any program of this machine may be, and a browser needs few. The one that has been silent for the
-/// longest time makes room for the next, so that nobody holds the places that a browser needs. On the loop.
+/// The open connections. Any program of this machine may connect, and a browser needs few connections. When there are too many,
+/// the oldest one is closed, so that other programs cannot keep the browser out. On the loop.
 private final class Visitors: @unchecked Sendable {
-    /// In the order in which they came.
+    /// Oldest first.
     private var channels: [any Channel] = []
 
     func enter(_ channel: any Channel) {

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import NIOCore
 import NightjarHTTP
@@ -6,8 +5,8 @@ import Synchronization
 
 /// An event loop with a thread of its own, for one client at a time. The thread takes no signals of the process.
 ///
-/// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO can end a loop only with the help of a
-/// Dispatch thread, and when the system has no thread left, Dispatch waits for one forever.
+/// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO needs a
+/// Dispatch thread to end a loop, and Dispatch waits forever when the system has no thread left.
 public final class LoopThread: Sendable {
     public let loop: any EventLoop
     public let clock = LoopClock()
@@ -23,8 +22,10 @@ public final class LoopThread: Sendable {
         }
     }
 
-    /// Returns when the loop has run all that was submitted before, also when another thread has stopped it; on the loop
-    /// itself, at once. Afterwards nothing may be submitted, and the loop has no channel and no timer of the client.
+    /// Parks the loop. Returns when the loop has run everything that was submitted before, also if another thread stops it at the
+    /// same time. On the loop itself, returns at once.
+    ///
+    /// The caller must have closed the client's channels and cancelled its timers, and must submit nothing afterwards.
     public func stop() {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in
@@ -35,19 +36,9 @@ public final class LoopThread: Sendable {
         if !loop.inEventLoop { hasStopped.wait() }
     }
 
-    /// On the thread of a loop, which does nothing else meanwhile.
+    /// Blocks the calling loop's thread for `duration`.
     public static func rest(_ duration: Duration) {
         var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
         nanosleep(&length, nil)
     }
-}
-
-/// Runs `body` with every signal blocked on this thread, which a thread made in it inherits.
-public func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
-    var all = sigset_t()
-    var previous = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &previous)
-    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-    return body()
 }

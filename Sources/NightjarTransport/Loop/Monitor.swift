@@ -1,5 +1,4 @@
 import Glibc
-import NightjarHTTP
 
 /// A lock with a condition variable, which `Synchronization.Mutex` does not have.
 package final class Monitor: @unchecked Sendable {
@@ -48,7 +47,7 @@ package final class Monitor: @unchecked Sendable {
 }
 
 extension Monitor {
-    /// `timeout` from now on the monotonic clock.
+    /// Returns the moment after `timeout` on the monotonic clock.
     package static func deadline(after timeout: Duration) -> timespec {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)

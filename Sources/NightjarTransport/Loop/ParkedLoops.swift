@@ -1,40 +1,43 @@
 import Dispatch
 import Glibc
 import NIOCore
-import Synchronization
 
-/// The event loops of clients that are closed, each with its thread, for the clients that come next. Any thread.
+/// The event loops of closed clients, each with its thread, for the next clients. Any thread.
 enum ParkedLoops {
-    private struct Parked {
-        /// The loops of another process are not there: this process is its forked child.
-        var process = getpid()
-        var loops: [any EventLoop] = []
-    }
+    private static let monitor = Monitor()
+    // Under the monitor's lock:
+    nonisolated(unsafe) private static var loops: [any EventLoop] = []
+    /// The loops of the parent process. Their threads are not in this process, so they can neither run nor be freed.
+    nonisolated(unsafe) private static var foreign: [any EventLoop] = []
 
-    private static let parked = Mutex(Parked())
+    /// Holds the lock during a fork, so that the child finds it free and the list whole.
+    private static let watchForks: Void = {
+        _ = pthread_atfork(
+            { monitor.lock() }, { monitor.unlock() },
+            {
+                foreign += loops
+                loops = []
+                monitor.unlock()
+            })
+    }()
 
-    /// Nil: there is none. Does not wait for the lock, which a thread of the parent process may hold.
-    static func take() -> (any EventLoop)? {
-        parked.withLockIfAvailable { parked in
-            guard parked.process == getpid() else { return nil }
-            return parked.loops.popLast()
-        } ?? nil
-    }
+    /// Returns nil if no loop is parked.
+    static func take() -> (any EventLoop)? { monitor.withLock { loops.popLast() } }
 
-    /// Keeps a loop that nothing uses any more, or ends it when there are enough. On the loop.
+    /// Parks a loop that no client uses, or ends it if enough are parked. Called on the loop.
     static func put(_ loop: any EventLoop) {
-        let isKept = parked.withLockIfAvailable { parked in
-            if parked.process != getpid() { parked = Parked() }
-            guard parked.loops.count < ParkedLoops.maximum else { return false }
-            parked.loops.append(loop)
+        watchForks
+        let isParked = monitor.withLock {
+            guard loops.count < maximum else { return false }
+            loops.append(loop)
             return true
         }
-        // If the system has no thread for Dispatch, the thread of the loop waits here. Nobody waits for it.
-        if isKept != true { loop.shutdownGracefully(queue: ParkedLoops.ends) { _ in } }
+        // If the system has no thread for Dispatch, the thread of the loop waits here. No other thread waits for it.
+        if !isParked { loop.shutdownGracefully(queue: ends) { _ in } }
     }
 
     /// A program that opens and closes clients one after the other needs one.
     private static let maximum = 4
-    /// Where NIO reports that a loop has ended; nothing else runs there.
+    /// NIO reports the end of a loop on this queue. Nothing else runs there.
     private static let ends = DispatchQueue(label: "nightjar.loops")
 }

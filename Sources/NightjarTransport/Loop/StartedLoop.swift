@@ -5,32 +5,33 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Starts event loops. NIO ends the process when it cannot create a loop's descriptors, so they are created before.
+/// Starts event loops. NIO ends the process if it cannot create the descriptors of a loop, so they are created beforehand.
 enum StartedLoop {
     /// - Throws: `connect` with the system's error number when there is no thread or descriptor left.
     static func start() throws(NightjarError) -> any EventLoop {
         var descriptors = njd_loop()
-        let failure = njd_loop_open(&descriptors)
-        guard failure == 0 else { throw error("create an event loop", failure) }
+        let code = njd_loop_open(&descriptors)
+        guard code == 0 else { throw failure("create an event loop", code) }
         let start = Start(descriptors)
-        let code = startDetachedThread {
-            pthread_setname_np(pthread_self(), "nightjar")
-            clinux_set_timer_slack(StartedLoop.timerSlack)
-            start.run()
-        }
-        guard code == 0 else {
+        do throws(ThreadFailure) {
+            let thread = try startThread("nightjar") {
+                clinux_set_timer_slack(StartedLoop.timerSlack)
+                start.run()
+            }
+            pthread_detach(thread)
+        } catch {
             njd_loop_close(&descriptors)
-            throw error("start the client's thread", code)
+            throw failure("start the client's thread", error.code)
         }
         return start.loop()
     }
 
-    private static func error(_ operation: String, _ code: Int32) -> NightjarError {
+    private static func failure(_ operation: String, _ code: Int32) -> NightjarError {
         NightjarError(
             .connect, "cannot \(operation): \(String(cString: strerror(code)))", phase: .connect, code: code)
     }
 
-    /// In nanoseconds: a rest is to be as long as it says.
+    /// In nanoseconds: the system may wake the thread this much later than asked.
     private static let timerSlack: UInt = 1000
 
     /// Hands the loop from the new thread to the one that started it.

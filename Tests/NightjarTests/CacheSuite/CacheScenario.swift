@@ -83,7 +83,7 @@ private final class Run {
     private let settings: CacheStorage.Settings
     private let current = Current()
     private var bench: CacheTests.Bench
-    /// Of the response that is expected to be stored.
+    /// The status and body of the response that is expected to be stored.
     private var stored = (status: 200, body: "")
 
     /// The step that the server responds to.

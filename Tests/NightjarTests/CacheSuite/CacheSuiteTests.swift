@@ -11,7 +11,7 @@ import Testing
         if row.deviation == nil {
             #expect(problems.isEmpty, "\(row.id) (\(row.scenario.name))")
         } else {
-            // A deviation that has gone must leave the list.
+            // A deviation that no longer exists must be removed from the list.
             #expect(!problems.isEmpty, "\(row.id) holds now")
         }
     }

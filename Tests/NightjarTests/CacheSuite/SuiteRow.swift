@@ -19,9 +19,9 @@ struct SuiteRow: Sendable, CustomTestStringConvertible {
     let id: String
     let kind: Kind
     let scenario: CacheScenario
-    /// Why the cache does not behave so; nil if it does.
+    /// Why the cache does not behave as expected; nil if it does.
     var deviation: String?
-    /// Why a client does not, although its cache does: the response fails before the cache sees it.
+    /// Why a call fails although the cache behaves as expected: the response is rejected before the cache gets it.
     var failure: String?
 
     var testDescription: String { "\(id): \(scenario.section)" }

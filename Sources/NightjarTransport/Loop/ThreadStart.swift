@@ -1,0 +1,69 @@
+import CLinux
+import Glibc
+import NightjarHTTP
+
+/// Starts a thread that takes no signals of the process. The caller joins or detaches it.
+///
+/// - Parameters:
+///   - name: at most 15 bytes.
+///   - stackSize: in bytes; nil: the system's default.
+package func startThread(
+    _ name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
+) throws(ThreadFailure) -> pthread_t {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
+    let start = Unmanaged.passRetained(ThreadBody(name, body))
+    var thread = pthread_t()
+    let code = withSignalsBlocked {
+        pthread_create(
+            &thread, &attributes,
+            { argument in
+                Unmanaged<ThreadBody>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue().run()
+                return nil
+            }, start.toOpaque())
+    }
+    guard code == 0 else {
+        start.release()
+        throw ThreadFailure(code: code)
+    }
+    return thread
+}
+
+/// The system has no thread for some work.
+package struct ThreadFailure: Error {
+    /// The system's error number.
+    package let code: Int32
+
+    /// - Parameter operation: the work that needed the thread, for the message: "looking up example.com".
+    package func error(_ kind: ErrorKind, _ operation: String) -> NightjarError {
+        NightjarError(
+            kind, "\(operation) failed: cannot start a thread: \(String(cString: strerror(code)))", code: code)
+    }
+}
+
+private final class ThreadBody: Sendable {
+    private let name: String
+    private let body: @Sendable () -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    func run() {
+        pthread_setname_np(pthread_self(), name)
+        body()
+    }
+}
+
+/// Runs `body` with every signal blocked on this thread. A thread that `body` starts inherits the mask.
+public func withSignalsBlocked<Result>(_ body: () -> Result) -> Result {
+    var all = sigset_t()
+    var previous = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &previous)
+    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+    return body()
+}
