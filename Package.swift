@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CIDN2", "CPCRE2", "CSimdjson",
+                "CIDN2", "CLinux", "CPCRE2", "CSimdjson",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]

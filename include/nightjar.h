@@ -10,7 +10,11 @@
  *
  * Results. A function that fails returns NULL or a status other than NJ_OK and, where it takes an `out_error` that is
  * not NULL, leaves an error there that you free. A getter that is given NULL returns 0 or NULL. Nothing sets errno,
- * prints, or ends the process.
+ * prints, or ends the process, except as the next paragraph says.
+ *
+ * Memory. Bodies, JSON documents and files that need more memory than the process has fail with NJ_NO_MEMORY. Allocations of up to
+ * 64 KiB cannot fail in this way: the Swift runtime ends the process with a signal. Limits such as nj_config_set_max_body keep
+ * the memory that a server can use small.
  *
  * Text is UTF-8; NUL ends it, except where a length goes with it. Durations are doubles in seconds, sizes are bytes.
  *
@@ -56,6 +60,7 @@ typedef enum nj_status {
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
   NJ_CLOSED = 3,           /* the client or queue was closed */
   NJ_REENTRANT = 4,        /* called from inside a callback of the object that it would wait for */
+  NJ_NO_MEMORY = 5,        /* the system has no memory for content of this size: a body, a JSON document, a file */
 
   NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or queue was freed */
   NJ_TIMEOUT = 11,         /* nj_error_phase says which limit ran out: connect, idle or total */
@@ -288,8 +293,8 @@ NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
 #define NJ_NO_LIMIT (0.0)
 
-/** Bytes that a collected response body may have before the call fails with NJ_TOO_LARGE; 256 MiB by default, 2 GiB at
- * most: stream what is larger (nj_request_on_body). */
+/** Limits the bytes of a collected response body. A larger one fails with NJ_TOO_LARGE. 64 MiB by default, 2 GiB at most; larger
+ * bodies can be streamed (nj_request_on_body). A body for which the process has no memory fails with NJ_NO_MEMORY. */
 NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
 
 /** Connections open at once to one origin, 1 to 65536; further calls wait in order of arrival. 64 by default. */

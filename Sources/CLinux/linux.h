@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,14 @@ extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}
+
+/* Whether the system can allocate `count` bytes now. Compilers remove an allocation that is freed unused, but for the volatile
+ * pointer. */
+static inline bool clinux_has_memory(size_t count) {
+  void *volatile memory = malloc(count);
+  free(memory);
+  return memory != NULL;
 }
 
 /* The reason why a file that is to hold secrets is refused. */

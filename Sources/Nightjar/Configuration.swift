@@ -16,9 +16,9 @@ public struct Configuration: Sendable {
     public var userAgent: String? = "nightjar/\(Version.string)"
     /// Limits of time for calls that set none of their own.
     public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
-    /// Bytes of content that a collected response may have before the call fails with `too_large`; at most
-    /// ``largestBody``, however much is set.
-    public var maximumBody = 256 << 20
+    /// The largest content of a collected response, in bytes; 64 MiB by default and at most ``largestBody``. A call with
+    /// a larger response fails with `too_large`.
+    public var maximumBody = 64 << 20
     /// What connections are made, through which proxy or socket, which are kept, and how TLS trusts.
     public var transport = TransportConfiguration()
     /// What each origin is spared.

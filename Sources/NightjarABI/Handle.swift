@@ -1,4 +1,5 @@
 import CNightjar
+import Glibc
 import Nightjar
 
 /// A C handle is a retained object of the core; this is the only place where pointers turn into objects and back.
@@ -27,7 +28,7 @@ enum Handle<Object: AnyObject> {
 ///
 /// - Returns: nil for NULL and for bytes that are not UTF-8.
 func text(_ pointer: UnsafePointer<CChar>?) -> String? {
-    pointer.flatMap { String(validatingCString: $0) }
+    pointer.flatMap { CheckedMemory.isAvailable(strlen($0)) ? String(validatingCString: $0) : nil }
 }
 
 /// What C gave us to give back: never read, so no thread can be the wrong one.

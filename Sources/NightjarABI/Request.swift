@@ -143,12 +143,14 @@ final class RequestBox {
         guard length <= Configuration.largestBody - (hasFormFields ? request.body.length ?? 0 : 0) else {
             throw NightjarError(.invalidArgument, "the form's fields are larger than 2 GiB; send a multipart form")
         }
-        var field = FormEncoding.encode([(name, value)])
+        try CheckedMemory.check(length, for: "the form's fields")
+        let field = FormEncoding.encode([(name, value)])
         if hasFormFields, case .bytes(var fields) = request.body {
             request.body = .none  // so that the bytes are not shared, and grow in place
+            defer { request.body = .bytes(fields) }
+            try fields.reserve(1 + field.readableBytes, for: "the form's fields")
             fields.writeStaticString("&")
-            fields.writeBuffer(&field)
-            request.body = .bytes(fields)
+            fields.writeImmutableBuffer(field)
         } else {
             setBody(.bytes(field))
             request.impliedType = .form
@@ -190,7 +192,7 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) ->
     guard 0...Configuration.largestBody ~= length else {  // a size_t beyond Int is negative here
         throw NightjarError(.invalidArgument, "the body is larger than 2 GiB; give it as a stream")
     }
-    return ByteBuffer(bytes: UnsafeRawBufferPointer(start: pointer, count: length))
+    return try ByteBuffer(copying: UnsafeRawBufferPointer(start: pointer, count: length), for: "the request's body")
 }
 
 @_cdecl("nj_request_new") @implementation

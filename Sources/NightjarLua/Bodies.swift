@@ -150,7 +150,11 @@ public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
         call.task?.provide(.failed(message))
         return
     }
-    call.task?.provide(outgoing.give(ByteBuffer(bytes: part.buffer)))
+    do throws(NightjarError) {
+        call.task?.provide(outgoing.give(try ByteBuffer(copying: part.buffer, for: "a part of the body")))
+    } catch {
+        call.task?.provide(.failed(error.message))
+    }
 }
 
 @_cdecl("njl_call_end_body") @implementation

@@ -190,7 +190,7 @@ extension Request {
             guard source.body.length <= Configuration.largestBody else {
                 throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; give it as a function")
             }
-            body = .bytes(ByteBuffer(bytes: source.body.buffer))
+            body = .bytes(try ByteBuffer(copying: source.body.buffer, for: "the request's body"))
             switch source.implied_type {
             case NJL_TYPE_JSON: impliedType = .json
             case NJL_TYPE_FORM: impliedType = .form
@@ -238,7 +238,7 @@ extension njl_request {
             let content: MultipartForm.Content =
                 source.is_file
                 ? .file(path: try source.content.text("the path of a file"), length: nil)
-                : .bytes(ByteBuffer(bytes: source.content.buffer))
+                : .bytes(try ByteBuffer(copying: source.content.buffer, for: "a part of the form"))
             var part = MultipartForm.Part(try source.name.text("the name of a part"), content)
             if source.filename.data != nil { part.filename = try source.filename.text("the name of a file") }
             if source.content_type.data != nil { part.contentType = try source.content_type.text("a content type") }

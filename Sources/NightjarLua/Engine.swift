@@ -160,8 +160,8 @@ final class Engine: @unchecked Sendable {
         }
         let outcome = Outcome(wait: wait)
         outcome.task = try client.insert(
-            Int(answer.status), headers: headers, body: ByteBuffer(bytes: answer.body.buffer), for: confined(request),
-            on: queue
+            Int(answer.status), headers: headers, body: ByteBuffer(copying: answer.body.buffer, for: "the body"),
+            for: confined(request), on: queue
         ) { [self] in completed(outcome, $0.map { nil }) }
         add(outcome)
         return outcome

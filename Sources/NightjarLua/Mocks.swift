@@ -104,7 +104,7 @@ public func njl_question_answer(_ question: OpaquePointer?, _ answer: njl_bytes,
     question.answer(
         mocked: Result { () throws(NightjarError) in
             var made = try MockAnswer(option: JSONValue(parsing: answer.buffer), "answer")
-            if body.data != nil { made.body = ByteBuffer(bytes: body.buffer) }
+            if body.data != nil { made.body = try ByteBuffer(copying: body.buffer, for: "the body") }
             return made
         })
 }

@@ -540,7 +540,7 @@ function client:close() end
 ---@field openapi? string The path of an OpenAPI document, read with the client.
 ---@field openapi_folder? string The folder whose files OpenAPI documents may refer to; the document's own folder by default.
 ---@field response_validation? "off"|"warn"|"error" What is done about answers that are not as their endpoint says.
----@field max_body? integer Bytes that a body may have; 256 MiB by default.
+---@field max_body? integer The largest size of a collected response body, in bytes; 64 MiB by default.
 ---@field decompress? boolean Whether answers may come compressed; true by default.
 ---@field max_connections_per_host? integer Connections open at once to one origin; 64 by default.
 ---@field idle_connection_lifetime? number Seconds that an unused connection stays open; 60 by default.
@@ -846,6 +846,7 @@ function error:curl(options) end
 ---| "reentrant" # Of a host program: called from inside a callback of what it would wait for.
 ---| "cancelled" # Cancelled by the script, by the end of its task or of the client.
 ---| "timeout" # A limit ran out: err.phase is connect, idle or total.
+---| "no_memory" # The process has no memory for a body, a JSON document or a file.
 ---| "invalid_url" # The URL is none that can be asked. Nothing was sent.
 ---| "invalid_request" # A header, body or option cannot be sent. Nothing was sent.
 ---| "offline" # No network is there. Nothing was sent.

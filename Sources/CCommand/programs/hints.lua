@@ -14,6 +14,7 @@ local by_kind = {
   connection_lost = "call again; where err.may_have_been_processed is true, look first whether it was done",
   protocol = "the server's answer is not HTTP: check that it is a web server, and http or https as it expects",
   too_large = "raise max_body of the client, or take the body in parts: stream = true and res:chunks()",
+  no_memory = "stream the body (stream = true and res:chunks()), or give the process more memory",
   unauthorized = "sign in: auth = { type = ... } of the client, api:sign_in{ ... } or api:log_in()",
   forbidden = "the login is known and may not do this: ask for the permission, or use another",
   not_found = "check the path; api.endpoints lists those of the description",

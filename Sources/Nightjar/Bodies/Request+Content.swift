@@ -91,8 +91,11 @@ extension Request {
     private static func gzip(_ bytes: ByteBuffer) throws(NightjarError) -> ByteBuffer {
         var encoder = try GzipEncoder()
         var compressed = ByteBuffer()
-        try encoder.encode(bytes) { compressed.writeImmutableBuffer($0) }
-        try encoder.finish { compressed.writeImmutableBuffer($0) }
+        let append = { (part: ByteBuffer) throws(NightjarError) in
+            try compressed.append(part, for: "the compressed body")
+        }
+        try encoder.encode(bytes, into: append)
+        try encoder.finish(into: append)
         return compressed
     }
 }

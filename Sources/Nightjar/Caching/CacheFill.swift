@@ -36,7 +36,7 @@ final class CacheFill {
         guard !isGivenUp else { return }
         count += bytes.readableBytes
         if kept != nil, count > storage.memory.maximumBody { kept = nil }
-        kept?.writeImmutableBuffer(bytes)
+        if (try? kept?.append(bytes, for: "a cached body")) == nil { kept = nil }
         guard let writing else {
             isGivenUp = kept == nil
             return

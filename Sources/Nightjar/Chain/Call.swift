@@ -507,7 +507,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
         if let marked = caching?.marked(head) { head = marked }
         if collectsBody {
-            reserve(head)
+            do throws(NightjarError) {
+                try reserve(head)
+            } catch {
+                return ascend(error.mayHaveBeenProcessed, from: spring)
+            }
         } else if task.handlers.head != nil {
             answerIsGone = true
             loop.post(.head(task, copy head), to: task.queue)
@@ -551,7 +555,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             return ascend(.tooLarge(options.maximumBody), from: spring)
         }
         if let hold = task.hold, !hold.add(body.readableBytes) { return ascend(.noRoom, from: spring) }
-        content.writeImmutableBuffer(body)
+        do throws(NightjarError) {
+            try content.append(body, for: Call.contentPurpose)
+        } catch {
+            task.hold?.remove(body.readableBytes)
+            ascend(error.mayHaveBeenProcessed, from: spring)
+        }
     }
 
     private func dropContent() {
@@ -640,16 +649,19 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         loop.note(level, message)
     }
 
-    /// Room for the body that the head announces and for the NUL behind it; a lying head gains little.
-    private func reserve(_ head: ResponseHead) {
+    /// Reserves memory for the announced body and for the zero byte after it. A wrong length wastes little.
+    private func reserve(_ head: ResponseHead) throws(NightjarError) {
         guard let announced = head.contentLength, announced > 0 else { return }
-        content = loop.spareBodies.take(min(announced, options.maximumBody, Call.largestReserve) + 1)
+        let size = min(announced, options.maximumBody, Call.largestReserve) + 1
+        content = loop.spareBodies.take(size)
+        try content.reserve(size, for: Call.contentPurpose)
     }
 
     private func elapsed(until moment: NIODeadline) -> Duration {
         .nanoseconds((moment - started).nanoseconds)
     }
 
-    /// Memory given on a head's word alone, in bytes.
+    /// Bytes reserved before any content has arrived.
     private static let largestReserve = 1 << 20
+    private static let contentPurpose = "the response's body"
 }

@@ -6,7 +6,7 @@ import NightjarStorage
 enum FileContent {
     /// - Parameter isNamedByUser: whether pipes and devices are read too, which may block until another process writes.
     ///   A document could name a device that never ends.
-    /// - Throws: `storage`, also for a file of more than `maximum` bytes.
+    /// - Throws: `storage`, also for a file of more than `maximum` bytes; `no_memory`.
     static func read(
         _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
     ) throws(NightjarError) -> [UInt8] {
@@ -25,6 +25,9 @@ enum FileContent {
             if count == 0 { return content }
             guard content.count + count <= maximum else {
                 throw NightjarError(.storage, "the file \(quoted(path)) is larger than \(maximum) bytes")
+            }
+            if content.count + count > content.capacity {
+                try CheckedMemory.check(content.capacity * 2, for: "the file \(quoted(path))")
             }
             content += part
         }

@@ -20,11 +20,10 @@ struct SpareBodies {
         bodies.append(body)
     }
 
-    /// - Returns: an empty buffer with room for so many bytes.
+    /// - Returns: an empty buffer with room for so many bytes, or without memory if that is more than the pool's buffers have.
     mutating func take(_ room: Int) -> ByteBuffer {
-        guard room <= SpareBodies.largest, var body = bodies.popLast() else {
-            return ByteBufferAllocator().buffer(capacity: room)
-        }
+        guard room <= SpareBodies.largest else { return ByteBuffer() }
+        guard var body = bodies.popLast() else { return ByteBufferAllocator().buffer(capacity: room) }
         let size = body.storageCapacity
         bytes -= size + SpareBodies.overhead
         // A short body in the room of a long one would keep it for as long as somebody keeps the answer.

@@ -124,7 +124,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
 
     func exchangeReceived(body: ByteBuffer) {
         if let length = observed.body?.readableBytes, length + body.readableBytes <= recorder.largestBody {
-            observed.body?.writeImmutableBuffer(body)
+            add(body, to: &observed.body)
         } else {
             observed.body = nil
         }
@@ -165,11 +165,16 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
 
     func send(_ part: ByteBuffer) {
         if let length = observed.sent?.readableBytes, length + part.readableBytes <= recorder.largestBody {
-            observed.sent?.writeImmutableBuffer(part)
+            add(part, to: &observed.sent)
         } else {
             observed.sent = nil
         }
         inner?.send(part)
+    }
+
+    /// A body for which the system has no memory is recorded as one that is too large.
+    private func add(_ part: ByteBuffer, to content: inout ByteBuffer?) {
+        if (try? content?.append(part, for: "the recorded body")) == nil { content = nil }
     }
 
     func endBody() { inner?.endBody() }

@@ -10,6 +10,8 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case closed = 3
     /// The call was made from inside a callback of the object it would wait for.
     case reentrant = 4
+    /// The system has no memory for content of this size: a body, a JSON document, a file.
+    case noMemory = 5
 
     /// The caller cancelled. Has no message for the user.
     case cancelled = 10
@@ -56,6 +58,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
         case .forked: "forked"
         case .closed: "closed"
         case .reentrant: "reentrant"
+        case .noMemory: "no_memory"
         case .cancelled: "cancelled"
         case .timeout: "timeout"
         case .invalidURL: "invalid_url"

@@ -141,7 +141,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         // 501 and 505 say that the server never can. Without a status it is an open circuit, which closes in time.
         case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
-        case .tls, .pinMismatch, .protocol, .tooLarge, .decoding: false
+        case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
         case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false
         }
     }
@@ -162,6 +162,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .server: "The server has a problem. Try again later."
         case .protocol, .decoding: "The server's answer could not be understood."
         case .tooLarge: "The server's answer is too large."
+        case .noMemory: "This device does not have enough free memory."
         case .storage: "Something could not be saved on this device."
         case .cacheMiss: "This is not available offline."
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:

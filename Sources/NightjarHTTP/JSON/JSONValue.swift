@@ -44,7 +44,10 @@ public enum JSONValue: Sendable, Equatable {
 
     /// - Throws: `decoding` with the place and what was wanted there; also beyond 1024 levels.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
-        self = try JSONValue.parse(text) { tape, strings in
+        self = try JSONValue.parse(text) { (tape, strings) throws(NightjarError) in
+            // A value takes one or two words of the tape, and up to 128 bytes while its array grows.
+            let words = Int(tape[0] & 0x00ff_ffff_ffff_ffff)
+            try CheckedMemory.check(words * 64 + text.count, for: "the values of a JSON text")
             var reader = TapeReader(tape: tape, strings: strings)
             return reader.value()
         }
@@ -56,18 +59,20 @@ public enum JSONValue: Sendable, Equatable {
     static func check(_ text: UnsafeRawBufferPointer) throws(NightjarError) { try parse(text) { _, _ in } }
 
     private static func parse<Result>(
-        _ text: UnsafeRawBufferPointer, _ read: (UnsafePointer<UInt64>, UnsafeRawPointer) -> Result
+        _ text: UnsafeRawBufferPointer,
+        _ read: (UnsafePointer<UInt64>, UnsafeRawPointer) throws(NightjarError) -> Result
     ) throws(NightjarError) -> Result {
-        guard let parser = njs_parser_new() else { throw NightjarError(.decoding, "out of memory") }
+        guard let parser = njs_parser_new() else { throw .noMemory(text.count, for: "a JSON parser") }
         defer { njs_parser_free(parser) }
         var document = njs_document()
         var failure = njs_failure()
         let bytes = text.assumingMemoryBound(to: CChar.self)
         let status = njs_parse(parser, bytes.baseAddress, bytes.count, &document, &failure)
         guard status == NJS_OK, let tape = document.tape, let strings = document.strings else {
-            throw NightjarError(.decoding, JSONValue.describe(status, failure))
+            guard status != NJS_NO_MEMORY else { throw .noMemory(text.count * 10, for: "the JSON parser") }
+            throw NightjarError(.decoding, JSONValue.describe(failure))
         }
-        return read(tape, UnsafeRawPointer(strings))
+        return try read(tape, UnsafeRawPointer(strings))
     }
 
     public init(parsing text: String) throws(NightjarError) {
@@ -125,8 +130,8 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    private static func describe(_ status: njs_status, _ failure: njs_failure) -> String {
-        guard status != NJS_NO_MEMORY, let problem = failure.problem else { return "not enough memory for the JSON" }
+    private static func describe(_ failure: njs_failure) -> String {
+        guard let problem = failure.problem else { return "not JSON" }
         return "not JSON: \(String(cString: problem)) at line \(failure.line) column \(failure.column)"
     }
 }

@@ -44,6 +44,14 @@ struct TreeBuilder {
         nodes.reserveCapacity(capacity / 20 + 16)
     }
 
+    /// Checks that the system has memory for the tree of a document of `size` bytes.
+    ///
+    /// - Throws: `no_memory`.
+    static func checkMemory(_ size: Int, _ name: String) throws(NightjarError) {
+        // The bytes, and nodes of up to 48 bytes, of which compact documents have one for every four bytes.
+        try CheckedMemory.check(size * 13, for: "the document \(name)")
+    }
+
     /// Whether a key comes next.
     var expectsKey: Bool {
         guard let last = open.last else { return false }

@@ -6,7 +6,8 @@ extension DocumentTree {
     ///
     /// - Throws: `decoding`, with line and column.
     static func json(_ source: [UInt8], name: String) throws(NightjarError) -> DocumentTree {
-        guard let parser = njs_parser_new() else { throw NightjarError(.decoding, "\(name): out of memory") }
+        try TreeBuilder.checkMemory(source.count, name)
+        guard let parser = njs_parser_new() else { throw .noMemory(source.count, for: "a JSON parser") }
         defer { njs_parser_free(parser) }
         var document = njs_document()
         var failure = njs_failure()
@@ -16,7 +17,7 @@ extension DocumentTree {
         }
         guard status == NJS_OK, let tape = document.tape, let strings = document.strings else {
             guard status != NJS_NO_MEMORY, let problem = failure.problem else {
-                throw NightjarError(.decoding, "\(name): out of memory")
+                throw .noMemory(source.count * 10, for: "the JSON parser")
             }
             throw NightjarError(
                 .decoding,

@@ -12,6 +12,7 @@ extension DocumentTree {
         guard directives(source) <= maximumDirectives else {
             throw NightjarError(.decoding, "\(name) has more than \(maximumDirectives) directives %TAG")
         }
+        try TreeBuilder.checkMemory(source.count, name)
         let reader = try YAMLReader(source, name: name)
         defer { reader.close() }
         return try reader.read()

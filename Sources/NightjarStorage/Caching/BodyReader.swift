@@ -58,7 +58,8 @@ public final class BodyReader: @unchecked Sendable {
 
     /// Exactly so many bytes; else nil, and the system's number or 0 when the file ends before.
     static func read(_ descriptor: Int32, from position: Int, count: Int) -> (ByteBuffer?, Int32) {
-        var bytes = ByteBufferAllocator().buffer(capacity: count)
+        var bytes = ByteBuffer()
+        guard (try? bytes.reserve(count, for: "a cached body")) != nil else { return (nil, ENOMEM) }
         var code: Int32 = 0
         while bytes.readableBytes < count {
             let done = bytes.readableBytes

@@ -93,9 +93,10 @@ public final class MemoryCache: Sendable {
     /// - Returns: nil when it is too large; then nothing is there for them any more.
     @discardableResult
     public func store(_ key: CacheKey, _ response: StoredResponse, body: ByteBuffer) -> Entry? {
-        let body = MemoryCache.compact(body)
+        let compact = body.readableBytes <= MemoryCache.largestBody ? MemoryCache.compact(body) : nil
+        let body = compact ?? ByteBuffer()
         let weight = MemoryCache.weight(key, response, body)
-        let fits = body.readableBytes <= MemoryCache.largestBody && weight <= maximumBytes / MemoryCache.largestShare
+        let fits = compact != nil && weight <= maximumBytes / MemoryCache.largestShare
         // What goes ends behind the lock, for it may be large.
         let (entry, gone) = state.withLock { state -> (Entry?, [Entry]) in
             var gone: [Entry] = []
@@ -213,11 +214,14 @@ public final class MemoryCache: Sendable {
         return overhead + key.url.utf8.count * 2 + text * 2 + (body.readableBytes == 0 ? 0 : body.storageCapacity)
     }
 
-    /// A body that keeps no larger buffer alive: it may be a slice of one.
-    private static func compact(_ body: ByteBuffer) -> ByteBuffer {
+    /// Copies a body that is a small part of its buffer, so that it does not keep the buffer alive. Returns nil if the system has
+    /// no memory for the copy.
+    private static func compact(_ body: ByteBuffer) -> ByteBuffer? {
         let count = body.readableBytes
         if count == 0 { return ByteBuffer() }
-        return body.storageCapacity - count <= max(count / 4, 256) ? body : ByteBuffer(bytes: body.readableBytesView)
+        if body.storageCapacity - count <= max(count / 4, 256) { return body }
+        var copy = ByteBuffer()
+        return (try? copy.append(body, for: "a cached body")) == nil ? nil : copy
     }
 
     private static func fingerprint(_ key: CacheKey, _ response: StoredResponse) -> UInt64 {
