@@ -210,7 +210,7 @@ let package = Package(
             path: "Tests/Support"
         ),
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
-        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo"]),
+        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo", "NightjarTestSupport"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
         .testTarget(
             name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",

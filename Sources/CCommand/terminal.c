@@ -21,6 +21,14 @@
 #include "CCommand.h"
 #include "njc.h"
 
+void njc_hold_standard_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    /* The lowest free number is this stream's, for those below are in use. Children still start without the stream. */
+    open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
 /* terminal.is_terminal(descriptor) -> boolean */
 static int is_terminal(lua_State *L) {
   lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));

@@ -1,5 +1,7 @@
+import CCommand
 import Glibc
 
+njc_hold_standard_streams()
 do throws(UsageError) {
     let arguments = Console.arguments
     exit(Command(arguments: arguments).run(try Invocation(arguments)))

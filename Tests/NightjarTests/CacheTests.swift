@@ -92,7 +92,8 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    func shutDown() {}
+    // What is held back refers to the exchange, and that to this server.
+    func shutDown() { held = [] }
 
     final class Held: Exchange {
         private let server: ServerInMemory

@@ -80,6 +80,8 @@ final class ManualSite: Sendable {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.retry.maximumAttempts = 1
+        // Tests decide when a response comes, and on a busy machine they may be late.
+        configuration.timeouts.idle = nil
         configure(&configuration)
         let made = Mutex<ManualTransport?>(nil)
         api = try Client(configuration) { loop in

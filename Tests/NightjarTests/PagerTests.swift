@@ -203,11 +203,14 @@ import Testing
     }
 
     @Test func aWaitEndsWithTheClient() async throws {
-        let api = try client(ScriptedTransport([[.head(429, [("Retry-After", "600")]), .body("{}"), .end]]))
+        let transport = ScriptedTransport([[.head(429, [("Retry-After", "600")]), .body("{}"), .end]])
+        let api = try client(transport)
         let pager = try Pager(api, Request(.get, "/list"), options())
         let results = Results()
         pager.nextPage(on: nil) { results.add($0) }
-        await Task.yield()
+        try await eventually("the page was requested") { targets(transport).count == 1 }
+        // Each is a round of the loop: after two it has come to the response and waits.
+        for _ in 0..<2 { _ = api.limitStates() }
         api.close()
         try await eventually("the wait was ended") { results.kinds.count == 1 }
         #expect(results.kinds == [.closed])

@@ -15,6 +15,10 @@ int njc_open(struct lua_State *L);
 bool njc_traces(void);
 void njc_set_traces(bool shows);
 
+/* Opens a descriptor in the place of each standard stream that is closed, so that no file, socket or event loop of the
+ * process takes its number. Reading standard input and writing to the others still fail with EBADF. Before anything else. */
+void njc_hold_standard_streams(void);
+
 /* Writes to standard output or error, beside a line that is edited there. Of the thread that runs the Lua state. */
 void njc_write(int descriptor, const char *bytes, size_t length);
 
