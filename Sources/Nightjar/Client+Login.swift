@@ -14,7 +14,8 @@ extension Client {
             throw NightjarError(
                 .invalidArgument, "the token is empty, or has a character that cannot stand in a header")
         }
-        try submit(.signedIn(try login(scheme).number, token))
+        let number = try login(scheme).number
+        try submit(.run { [loop] in loop.tokens(number)?.signIn(token) })
         repeated.forget()
     }
 

@@ -116,7 +116,7 @@ public final class Client: Sendable {
             carrier = configuration.staged(carrier, cassette, on: thread.loop, base: base)
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
-                chain: Chain(StageKind.standard.flatMap { $0.stages(for: configuration, base: base?.origin) }),
+                chain: ClientChain(configuration, base: base?.origin),
                 innerChain: Chain(StageKind.inner.flatMap { $0.stages(for: configuration, base: nil) }),
                 innerTimeouts: configuration.timeouts, log: configuration.log)
             self.loop = loop

@@ -142,13 +142,13 @@ public final class ClientTask: @unchecked Sendable {
     /// Brings the answer that ``TaskHandlers/redirect`` put off by ``RedirectAnswer/later``; once for each time it did.
     public func redirect(_ answer: RedirectAnswer) {
         if case .later = answer { return }
-        client.submit(.redirect(self, answer))
+        client.submit(.decided(self, answer))
     }
 
     /// Brings the answer that ``TaskHandlers/retry`` put off by ``RetryAnswer/later``; once for each time it did.
     public func retry(_ answer: RetryAnswer) {
         if case .later = answer { return }
-        client.submit(.retry(self, answer))
+        client.submit(.decided(self, answer))
     }
 
     // MARK: On the loop
@@ -206,25 +206,15 @@ public final class ClientTask: @unchecked Sendable {
         if isKnownUniquelyReferenced(&response) { client.giveBack(response) }
     }
 
-    func deliver(redirect hop: RedirectHop) {
-        guard !wasCancelled.load(ordering: .relaxed) else { return }
-        redirect(handlers.redirect?(self, hop) ?? .follow)
-    }
-
-    func deliver(retry question: RetryQuestion) {
-        guard !wasCancelled.load(ordering: .relaxed) else { return }
-        retry(handlers.retry?(self, question) ?? .asDecided)
+    func deliver(_ request: DecisionRequest) {
+        guard !wasCancelled.load(ordering: .relaxed), let decision = request.callHandler(of: self) else { return }
+        client.submit(.decided(self, decision))
     }
 
     func deliverRewind() {
         guard !wasCancelled.load(ordering: .relaxed) else { return }
         handlers.rewindBody?(self)
         client.submit(.rewound(self))
-    }
-
-    func deliver(_ hooks: CallHooks, before request: PreparedRequest) {
-        guard !wasCancelled.load(ordering: .relaxed) else { return }
-        client.submit(.hooked(self, hooks.run(before: request)))
     }
 
     func deliverBodyRequest(_ maximum: Int) {

@@ -41,7 +41,7 @@ final class ProgressWatch: @unchecked Sendable {
     }
 
     /// The call on whose connection the bytes move.
-    private var mover: Call { call.seat?.exchange ?? call }
+    private var mover: Call { call.sharedExchange ?? call }
 
     private func look() {
         let progress = mover.progress

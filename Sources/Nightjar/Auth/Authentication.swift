@@ -137,7 +137,9 @@ public final class TokenQuestion: Sendable {
 
     /// From any thread; what comes behind the first is dropped. A failure of kind `unauthorized` ends the login, any other
     /// keeps it.
-    public func answer(_ token: Result<Token, NightjarError>) { loop.submit(.provided(login, number, token)) }
+    public func answer(_ token: Result<Token, NightjarError>) {
+        loop.submit(.run { [loop, login, number] in loop.tokens(login)?.provided(number, token) })
+    }
 }
 
 /// Told that somebody has to log in.

@@ -25,7 +25,7 @@ struct TokenInquiry {
     /// Has it asked where the handlers of the call run.
     mutating func put(to call: Call) {
         guard !question.isTaken, !isOnLoop else { return }
-        let event = QueueEvent.provideToken(provider, question)
+        let event = QueueEvent.run { [provider, question] in if question.take() { provider.provide(question) } }
         for queue in provider.runsOnLoop ? [nil] : call.audiences {
             guard let queue else {
                 isOnLoop = true

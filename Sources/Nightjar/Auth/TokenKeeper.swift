@@ -3,14 +3,26 @@ import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
 
+/// The cached responses to the calls of a login.
+protocol LoginResponses: AnyObject {
+    /// The token of the client's calls is now another login's.
+    func loginChanged()
+    /// Removes the responses to the calls of a login that has ended.
+    func forget(_ partition: CachePartition)
+    /// Where the responses are stored, if on disk; nil otherwise.
+    var persistentStorage: CacheStorage? { get }
+}
+
 /// Keeps the token of one login of a client, on its loop: who may go, who waits, and when a new one is got,
 /// `TokenRefresh` decides.
 final class TokenKeeper: @unchecked Sendable {
+    private let states = CallStateKey<Progress>()
     private let login: TokenLogin
     /// Of the client's logins.
     private let number: Int
     private let store: any TokenStore
     private let issuer: TokenIssuer?
+    private let responses: (any LoginResponses)?
     private unowned let loop: ClientLoop
     private var machine: TokenRefresh
     /// Has the token of the machine's version.
@@ -44,7 +56,11 @@ final class TokenKeeper: @unchecked Sendable {
     /// Who has wanted a token last, while it does.
     private weak var asker: Call?
 
-    init(_ login: TokenLogin, _ number: Int, issuer: TokenIssuer?, on loop: ClientLoop) {
+    /// - Parameter responses: the cache; nil: the client has none.
+    init(
+        _ login: TokenLogin, _ number: Int, issuer: TokenIssuer?, responses: (any LoginResponses)?, on loop: ClientLoop
+    ) {
+        self.responses = responses
         self.login = login
         self.number = number
         self.issuer = issuer
@@ -67,17 +83,15 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     /// What one call knows of its token.
-    struct Progress {
-        fileprivate let number: TokenRefresh.Call
-        fileprivate(set) var version: TokenRefresh.Version?
-        /// Whose answers it gets; nil where the token tells no more than itself.
-        fileprivate(set) var partition: CachePartition?
-        fileprivate var waitsSince: NIODeadline?
-        fileprivate var cause = Decision.TokenCause.expired
-        /// The answer that is being read refuses the token.
+    private final class Progress: CallState {
+        let number: TokenRefresh.Call
+        var version: TokenRefresh.Version?
+        var waitsSince: NIODeadline?
+        var cause = Decision.TokenCause.expired
+        /// Whether the response that is being received refuses the token.
         var isRefused = false
 
-        fileprivate init(_ number: TokenRefresh.Call) { self.number = number }
+        init(_ number: TokenRefresh.Call) { self.number = number }
     }
 
     // MARK: Calls
@@ -109,17 +123,30 @@ final class TokenKeeper: @unchecked Sendable {
         _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
+    /// Whether the call has been sent with a token, or waits for one.
+    func concerns(_ call: Call) -> Bool { call.states[states] != nil }
+
+    /// Notes whether the response that is being received refuses the call's token.
+    func note(isRefused: Bool, _ call: Call) { call.states[states]?.isRefused = isRefused }
+
+    /// Returns what was noted last, once.
+    func takeRefusal(_ call: Call) -> Bool {
+        guard let progress = call.states[states], progress.isRefused else { return false }
+        progress.isRefused = false
+        return true
+    }
+
     /// A call was answered with 401.
     func refused(_ call: Call) -> Verdict {
-        guard let progress = call.login, let version = progress.version else { return .proceed }
+        guard let progress = call.states[states], let version = progress.version else { return .proceed }
         let verdict = perform(refusal(of: progress, version, call), asking: call)
-        if case .wait = verdict { call.login?.cause = .refused }
+        if case .wait = verdict { call.states[states]?.cause = .refused }
         return verdict
     }
 
     /// A call was answered with 401 that cannot be sent again. The next are not to meet the same.
     func refusedForGood(_ call: Call) {
-        guard let progress = call.login, let version = progress.version else { return }
+        guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))
         machine.ended(progress.number)
     }
@@ -140,30 +167,30 @@ final class TokenKeeper: @unchecked Sendable {
 
     /// One more waits for what this exchange, which is shared, brings.
     func joined(_ call: Call, _ exchange: Call) {
-        guard inquiry != nil, let progress = exchange.login, waiting[progress.number] != nil else { return }
+        guard inquiry != nil, let progress = exchange.states[states], waiting[progress.number] != nil else { return }
         inquiry?.put(to: call)
     }
 
     func ended(_ call: Call) {
-        guard let progress = call.login else { return }
+        guard let progress = call.states[states] else { return }
         if !waiting.isEmpty { waiting[progress.number] = nil }
         machine.ended(progress.number)
     }
 
     private func number(of call: Call) -> TokenRefresh.Call {
-        if let known = call.login { return known.number }
+        if let known = call.states[states] { return known.number }
         lastCall += 1
-        call.login = Progress(lastCall)
+        call.states[states] = Progress(lastCall)
         return lastCall
     }
 
     private func attach(_ version: TokenRefresh.Version, _ call: Call) -> Verdict {
         _ = number(of: call)
         do throws(NightjarError) {
-            let isFirst = call.login?.version == nil
+            let isFirst = call.states[states]?.version == nil
             guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
-            call.login?.version = version
-            call.login?.partition = partition
+            call.states[states]?.version = version
+            call.loginPartition = partition
             if !isFirst {
                 call.request = try call.request.setting("Authorization", authorization)
             } else if let attached, attached.plain === call.request {
@@ -195,8 +222,8 @@ final class TokenKeeper: @unchecked Sendable {
             case .wait(let number):
                 guard let asking else { continue }
                 waiting[number] = asking
-                asking.login?.waitsSince = .now()
-                asking.login?.cause = session.token == nil ? .missing : .expired
+                asking.states[states]?.waitsSince = .now()
+                asking.states[states]?.cause = session.token == nil ? .missing : .expired
                 inquiry?.put(to: asking)
                 verdict = .wait
             case .attach(let number, let version):
@@ -219,17 +246,17 @@ final class TokenKeeper: @unchecked Sendable {
     private func tell(
         _ number: TokenRefresh.Call, _ asking: Call?, _ verdict: inout Verdict, _ say: (Call) -> Verdict
     ) {
-        if let asking, asking.login?.number == number, waiting[number] == nil {
+        if let asking, asking.states[states]?.number == number, waiting[number] == nil {
             verdict = say(asking)
             return
         }
-        guard let call = waiting.removeValue(forKey: number), let progress = call.login else { return }
+        guard let call = waiting.removeValue(forKey: number), let progress = call.states[states] else { return }
         if let since = progress.waitsSince {
             call.decide(
                 .tokenAwaited(
                     progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
         }
-        call.login?.waitsSince = nil
+        call.states[states]?.waitsSince = nil
         call.goOn(say(call))
     }
 
@@ -350,7 +377,7 @@ final class TokenKeeper: @unchecked Sendable {
             if lastPartition != nil { adoptions &+= 1 }
             lastPartition = partition
         }
-        if partition != before || partition == nil { loop.chain.stage(Cache.self)?.loginChanged() }
+        if partition != before || partition == nil { responses?.loginChanged() }
         failure = nil
     }
 
@@ -359,7 +386,7 @@ final class TokenKeeper: @unchecked Sendable {
         authorization = ""
         line = nil
         partition = nil
-        loop.chain.stage(Cache.self)?.loginChanged()
+        responses?.loginChanged()
     }
 
     private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
@@ -399,7 +426,7 @@ final class TokenKeeper: @unchecked Sendable {
 
     private func tellLoginRequired() {
         guard session.end(), let hook = login.onLoginRequired else { return }
-        audience.tell(.loginRequired(hook), onLoop: hook.runsOnLoop, loop)
+        audience.tell(.run(hook.call), onLoop: hook.runsOnLoop, loop)
     }
 
     // MARK: The login
@@ -450,7 +477,7 @@ final class TokenKeeper: @unchecked Sendable {
     /// - Parameter told: called when the store and the cache on disk have been changed, or with the error of a change
     ///   that failed. The client is logged out in both cases.
     func signOut(then told: @escaping (NightjarError?) -> Void) {
-        let cache = partition == nil ? nil : loop.chain.stage(Cache.self)
+        let cache = partition == nil ? nil : responses
         if let partition { cache?.forget(partition) }
         let ending = session.signOut()
         renewals.overtake()
@@ -469,8 +496,8 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     /// Calls `told` when the responses to the ended login have been removed from the cache on disk, or with the error.
-    private func flush(_ cache: Cache?, then told: @escaping (NightjarError?) -> Void) {
-        guard let storage = cache?.storage, storage.isPersistent else { return told(nil) }
+    private func flush(_ cache: (any LoginResponses)?, then told: @escaping (NightjarError?) -> Void) {
+        guard let storage = cache?.persistentStorage else { return told(nil) }
         let after = OnLoop { (result: Result<Void, NightjarError>) in
             guard case .failure(let error) = result else { return told(nil) }
             told(

@@ -55,7 +55,8 @@ extension Cache {
             progress.reading = .replay
             return .replay(
                 StoredExchange(
-                    head, trailers, .memory(content), count: content.readableBytes, readBy: call.loop.workers))
+                    head, trailers, .memory(content), count: content.readableBytes, from: progress.source,
+                    readBy: call.loop.workers))
         }
         // The stored response takes the place of what was received.
         call.receivedBytes = 0
@@ -71,11 +72,14 @@ extension Cache {
         _ progress: Progress, _ call: Call
     ) -> Verdict {
         let opened = OnLoop { [weak self, weak call] (body: BodyReader?) in
-            guard let self, let call, call.caching === progress else { return }
+            guard let self, let call, call.states[states] === progress else { return }
             guard let body else { return call.goOn(fetchAnew(progress, call)) }
             if case .part(let range) = answer.form { body.seek(to: range.lowerBound) }
             progress.reading = .replay
-            call.goOn(.replay(StoredExchange(head, trailers, .disk(body), count: count, readBy: call.loop.workers)))
+            call.goOn(
+                .replay(
+                    StoredExchange(
+                        head, trailers, .disk(body), count: count, from: progress.source, readBy: call.loop.workers)))
         }
         guard storage.open(entry, on: call.loop.gate, then: { opened.body($0) }) else {
             return fetchAnew(progress, call)
@@ -108,7 +112,7 @@ extension CacheAnswer {
 extension Call {
     /// Nothing has been decided for this one that another would not get.
     fileprivate var isPlain: Bool {
-        attempts == 0 && redirects == nil && request.method == .get && task.handlers.isForWholeAnswers
+        attempts == 0 && redirects.isEmpty && request.method == .get && task.handlers.isForWholeAnswers
             && options.hasNoSay
     }
 }

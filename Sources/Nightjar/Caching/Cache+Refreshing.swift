@@ -2,7 +2,7 @@ import NightjarHTTP
 
 // What comes into the store without a call that waits for it.
 
-extension Cache {
+extension Cache: LoginResponses {
     /// Fetches anew what has been answered from the store, with nobody waiting for it. Of a redirect the caller does not
     /// hear: it leads to what it wants.
     func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
@@ -22,7 +22,8 @@ extension Cache {
             own.isDecided = true
             own.isRefresh = true
             let isRedirect = 300..<400 ~= stored.status
-            if !call.refresh(plain, own, isHeard: !isRedirect) { refreshing.remove(progress.key) }
+            let begins = call.refresh(plain, isHeard: !isRedirect) { $0.states[states] = own }
+            if !begins { refreshing.remove(progress.key) }
         } catch {
             refreshing.remove(progress.key)
         }
@@ -34,6 +35,8 @@ extension Cache {
 
     /// What goes with the client's token is another's from now on.
     func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
+
+    var persistentStorage: CacheStorage? { storage.isPersistent ? storage : nil }
 
     /// Puts an answer here that no server has sent.
     func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {

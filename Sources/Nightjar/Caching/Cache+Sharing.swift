@@ -10,7 +10,7 @@ extension Cache {
         if progress.leads { members[progress.member] = nil }
         progress.leads = false
         for member in released {
-            guard let call = members.removeValue(forKey: member), let waiter = call.caching, waiter.member == member,
+            guard let call = members.removeValue(forKey: member), let waiter = call.states[states], waiter.member == member,
                 waiter.isInLine
             else { continue }
             waiter.isInLine = false
@@ -28,9 +28,9 @@ extension Cache {
 
     /// The call has an end, or another exchange.
     func leave(_ call: Call) {
-        call.uncachedSince = nil
-        if !posts.isEmpty { posts[ObjectIdentifier(call)] = nil }
-        guard let progress = call.caching.take() else { return }
+        forgetUnstorable(call)
+        call.states[posts] = nil
+        guard let progress = call.states[states].take() else { return }
         if progress.isRefresh { refreshing.remove(progress.key) }
         progress.fill?.discard()
         if progress.isInLine || progress.leads { stepOut(progress) }
@@ -42,7 +42,7 @@ extension Cache {
         progress.hasWaited = true
         members[progress.member] = nil
         guard let next = fetches.left(progress.key, progress.member), let call = members[next],
-            let heir = call.caching
+            let heir = call.states[states]
         else { return }
         heir.isInLine = false
         heir.leads = true

@@ -5,10 +5,11 @@ import NightjarStorage
 
 extension Cache {
     /// A POST request in flight.
-    struct Post {
+    final class Post: CallState {
         /// The changes that were known when the request was sent.
         var began: CacheMoment
-        let number: SharedFetches.Member
+
+        init(began: CacheMoment) { self.began = began }
     }
 
     /// Notes a POST request that is about to be sent.
@@ -17,14 +18,13 @@ extension Cache {
     ///   so that later changes by other processes are detected before the response is stored.
     func noteWrite(_ call: Call) -> Verdict {
         guard call.request.method == .post else { return .proceed }
-        let number = newMember()
-        let began = storage.moment
-        posts[ObjectIdentifier(call)] = Post(began: began, number: number)
-        guard let disk = storage.disk, began.index == 0, !hasReadIndex else { return .proceed }
+        let post = Post(began: storage.moment)
+        call.states[posts] = post
+        guard let disk = storage.disk, post.began.index == 0, !hasReadIndex else { return .proceed }
         hasReadIndex = true
         let noted = OnLoop { [weak self, weak call] (_: Void) in
-            guard let self, let call, posts[ObjectIdentifier(call)]?.number == number else { return }
-            posts[ObjectIdentifier(call)]?.began = storage.moment
+            guard let self, let call, call.states[posts] === post else { return }
+            post.began = storage.moment
             call.goOn(.proceed)
         }
         let isRun = disk.run(
@@ -33,29 +33,29 @@ extension Cache {
     }
 
     /// Handles the head of the response to an unsafe request. RFC 9111 section 4.4.
-    func wrote(_ head: ResponseHead, _ call: Call) {
-        let stored = posted(head, call)
+    func wrote(_ head: inout ResponseHead, _ call: Call) {
+        let stored = posted(&head, call)
         for url in Invalidation.urls(call.request.method, call.request.url, head) {
             storage.invalidate(url.cacheAddress)
         }
         guard let stored else { return }
         // The invalidation by the request itself does not apply to its response.
         stored.began = storage.moment
-        call.caching = stored
+        call.states[states] = stored
     }
 
     /// Prepares to store the response to a POST request. RFC 9110 section 9.3.3.
     ///
     /// - Returns: nil if it must not be stored, or if the resource has been written to since the request was sent.
-    private func posted(_ head: ResponseHead, _ call: Call) -> Progress? {
-        guard let began = posts.removeValue(forKey: ObjectIdentifier(call))?.began, let policy = call.options.cache,
+    private func posted(_ head: inout ResponseHead, _ call: Call) -> Progress? {
+        guard let began = call.states[posts].take()?.began, let policy = call.options.cache,
             head.headers.firstIndex(of: "Content-Location") != nil
         else { return nil }
         let facts = call.request.cacheFacts(loginCookies)
-        let key = storage.heirs.resolve(facts.key(login: call.login?.partition), call.request.url.origin)
+        let key = storage.heirs.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
         guard storage.writes.verdict(key.url, since: began) == .asIs else { return nil }
         let progress = Progress(
-            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.login?.partition,
+            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.loginPartition,
             newMember(), call.request, began: began, entries: [], in: storage)
         progress.note(call)
         guard
@@ -63,8 +63,8 @@ extension Cache {
                 ofPosted: head, to: call.request.url, isDecoded: call.decoding != nil, requested: progress.requested,
                 received: progress.received)
         else { return nil }
-        progress.reading = .storable(stored)
         progress.announced = call.decoding == nil ? head.contentLength : nil
+        willStore(stored, &head, progress)
         return progress
     }
 }

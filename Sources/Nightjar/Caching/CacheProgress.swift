@@ -4,7 +4,7 @@ import NightjarStorage
 
 extension Cache {
     /// What one exchange of a call has to do with the cache.
-    final class Progress {
+    final class Progress: CallState {
         let asked: CacheRequest
         let key: CacheKey
         /// Of the login whose token the request carries; nil: of none.
@@ -77,16 +77,6 @@ extension Cache {
         var fallback: Int? {
             guard let fallback = fetch?.fallback, fallback.until > WallClock.now() else { return nil }
             return fallback.index
-        }
-
-        /// The head of an answer as the caller sees it: with the cache's part in it, where it is being stored.
-        func marked(_ head: ResponseHead) -> ResponseHead? {
-            guard case .storable = reading, let fetch else { return nil }
-            var status = CacheStatus(fetch)
-            status.isStored = true
-            var marked = head
-            marked.headers = head.headers.adding(status)
-            return marked
         }
 
         /// Content that has gone on to the caller.

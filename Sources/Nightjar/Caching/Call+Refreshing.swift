@@ -5,9 +5,11 @@ extension Call {
     /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
     /// who wants to hear of it, once this one has its answer.
     ///
-    /// - Parameter isHeard: the caller hears of it, if it wants to and of no other.
+    /// - Parameters:
+    ///   - isHeard: the caller hears of it, if it wants to and of no other.
+    ///   - prepare: runs before the new call begins.
     /// - Returns: false when it cannot begin.
-    func refresh(_ request: PreparedRequest, _ caching: Cache.Progress, isHeard: Bool) -> Bool {
+    func refresh(_ request: PreparedRequest, isHeard: Bool, prepare: (Call) -> Void) -> Bool {
         let expected = options.expectedStatuses
         let caller = task
         let isHeard = isHeard && !caller.isRefreshing
@@ -28,7 +30,7 @@ extension Call {
         if let queue, !queue.register(task) { return false }
         if isHeard { caller.isRefreshing = true }
         let call = Call(task, on: loop, chain: chain, below: asked - 1)
-        call.caching = caching
+        prepare(call)
         if refreshed != nil { call.refreshes = self }
         let total = options.timeouts.total ?? Call.longestRefresh
         call.limits.total = .now() + .nanoseconds(total.nanosecondsClamped)

@@ -6,6 +6,8 @@ import NightjarTransport
 /// A stored answer, given to a call as an exchange with a server would: what is large a part at a time, read from the disk
 /// while the call goes on taking it. On the loop.
 final class StoredExchange: Exchange, @unchecked Sendable {
+    /// The source that the response reports.
+    let source: ResponseSource
     private let head: ResponseHead
     private let trailers: Headers
     private let body: Content
@@ -23,7 +25,11 @@ final class StoredExchange: Exchange, @unchecked Sendable {
     }
 
     /// - Parameter count: bytes of content.
-    init(_ head: ResponseHead, _ trailers: Headers, _ body: Content, count: Int, readBy workers: WorkerThreads) {
+    init(
+        _ head: ResponseHead, _ trailers: Headers, _ body: Content, count: Int, from source: ResponseSource,
+        readBy workers: WorkerThreads
+    ) {
+        self.source = source
         self.head = head
         self.trailers = trailers
         self.body = body

@@ -5,6 +5,7 @@ import NightjarHTTP
 /// is used unasked, so that only the first call is sent twice.
 final class AnswerChallenge: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed] }
+    private let states = CallStateKey<Progress>()
     private let origin: Origin
     private let login: Int
     private var machine: DigestAuthentication
@@ -19,21 +20,21 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     }
 
     /// How often a call was challenged.
-    final class Progress {
-        fileprivate var answers = 0
-        /// Of the answer that is being read.
-        fileprivate var challenges: [Challenge]?
-        /// The next attempt answers.
-        fileprivate var isAsked = false
-        fileprivate var isSigned = false
+    private final class Progress: CallState {
+        var answers = 0
+        /// The challenges of the response that is being received.
+        var challenges: [Challenge]?
+        /// Whether the next attempt responds to a challenge.
+        var isAsked = false
+        var isSigned = false
     }
 
     override func outgoing(_ call: Call) -> Verdict {
         guard call.options.login == login, call.request.origin == origin, !call.credentialsAreDropped else {
             return .proceed
         }
-        let progress = call.challenge ?? Progress()
-        call.challenge = progress
+        let progress = call.states[states] ?? Progress()
+        call.states[states] = progress
         let (request, random) = (call.request, SecureRandom.bytes(DigestAuthentication.randomByteCount))
         let field =
             progress.isAsked
@@ -50,8 +51,8 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard call.options.login == login, let progress = call.challenge else { return .proceed }
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
+        guard call.options.login == login, let progress = call.states[states] else { return .proceed }
         // Of an attempt that went on to fail.
         progress.challenges = nil
         guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
@@ -79,7 +80,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard call.options.login == login, let progress = call.challenge, let challenges = progress.challenges.take()
+        guard call.options.login == login, let progress = call.states[states], let challenges = progress.challenges.take()
         else { return nil }
         let verdict = machine.challenged(
             challenges, for: call.request.url, body: call.request.body, answered: progress.answers)

@@ -15,16 +15,16 @@ final class Authenticate: Stage, @unchecked Sendable {
             !call.credentialsAreDropped
         else { return .proceed }
         // What is stored may do, also where no new token can be had; a server that is asked after all refuses the old one.
-        if call.options.cache?.ignoresAge == true, call.login == nil, let verdict = keeper.attachHeld(call) {
+        if call.options.cache?.ignoresAge == true, !keeper.concerns(call), let verdict = keeper.attachHeld(call) {
             return verdict
         }
         return keeper.wants(call)
     }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        guard call.login != nil else { return .proceed }
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
+        guard let keeper = call.loop.tokens(call.options.login), keeper.concerns(call) else { return .proceed }
         let isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
-        call.login?.isRefused = isRefused
+        keeper.note(isRefused: isRefused, call)
         if isRefused { call.collectsBody = true }
         return .proceed
     }
@@ -39,19 +39,18 @@ final class Authenticate: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard call.login?.isRefused == true else { return nil }
-        call.login?.isRefused = false
+        guard let keeper = call.loop.tokens(call.options.login), keeper.takeRefusal(call) else { return nil }
         guard call.bodyIsReplayable else {
             let cause = "the server refused the token (401)"
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
-            call.loop.tokens(call.options.login)?.refusedForGood(call)
+            keeper.refusedForGood(call)
             return .proceed
         }
         call.wasTurnedAway = true
-        return call.loop.tokens(call.options.login)?.refused(call)
+        return keeper.refused(call)
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        if call.login != nil { call.loop.tokens(call.options.login)?.ended(call) }
+        call.loop.tokens(call.options.login)?.ended(call)
     }
 }

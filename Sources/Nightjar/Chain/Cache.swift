@@ -10,7 +10,9 @@ import NightjarStorage
 ///
 /// Of those that want the same at the same time one asks the server; the others wait for what it stores.
 final class Cache: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .expired, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .answered, .failed, .expired, .ended] }
+    let states = CallStateKey<Progress>()
+    private let unstorable = CallStateKey<Unstorable>()
     let storage: CacheStorage
     /// Nil where those above would have a say in what is given.
     let fresh: FreshAnswers?
@@ -21,9 +23,17 @@ final class Cache: Stage, @unchecked Sendable {
     /// What is fetched with nobody waiting.
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
-    var posts: [ObjectIdentifier: Post] = [:]
+    let posts = CallStateKey<Post>()
     /// Whether a POST has made the cache read the index on disk. A disk that fails delays only one call.
     var hasReadIndex = false
+
+    /// The state of a call whose response is not expected to be stored; see ``Cache/outgoing(_:)``.
+    private final class Unstorable: CallState {
+        /// When the request was sent.
+        let began: CacheMoment
+
+        init(_ began: CacheMoment) { self.began = began }
+    }
 
     init(_ storage: CacheStorage, _ fresh: FreshAnswers?, _ loginCookies: LoginCookies) {
         self.storage = storage
@@ -34,7 +44,7 @@ final class Cache: Stage, @unchecked Sendable {
     // MARK: Down
 
     override func outgoing(_ call: Call) -> Verdict {
-        if let progress = call.caching, progress.isDecided {
+        if let progress = call.states[states], progress.isDecided {
             progress.isDecided = false
             return send(progress, call)
         }
@@ -56,16 +66,16 @@ final class Cache: Stage, @unchecked Sendable {
             guard call.options.planted == nil else { return refuse(.request) }
             return .proceed
         }
-        let key = storage.heirs.resolve(facts.key(login: call.login?.partition), call.request.url.origin)
+        let key = storage.heirs.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
         if expectsNothing(key, asked, call) {
-            call.uncachedSince = storage.moment
+            call.states[unstorable] = Unstorable(storage.moment)
             return .proceed
         }
         let isCurrent = storage.isCurrent
         let progress = Progress(
-            asked, key, login: call.login?.partition, newMember(), call.request, began: storage.moment,
+            asked, key, login: call.loginPartition, newMember(), call.request, began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
-        call.caching = progress
+        call.states[states] = progress
         // The look-up on disk reads the changes that others have made.
         if !isCurrent, lookOnDisk(progress, call) { return .wait }
         return begin(progress, call)
@@ -116,7 +126,7 @@ final class Cache: Stage, @unchecked Sendable {
         guard storage.isPersistent else { return false }
         progress.hasAskedDisk = true
         let asking = OnLoop { [weak self, weak call] (found: (entries: [CachedEntry], isCurrent: Bool)) in
-            guard let self, let call, call.caching === progress else { return }
+            guard let self, let call, call.states[states] === progress else { return }
             progress.began = storage.moment
             let inMemory = found.isCurrent ? storage.memory.find(progress.key).map { CachedEntry.memory($0) } : []
             progress.entries = found.entries.joined(by: inMemory)
@@ -142,7 +152,7 @@ final class Cache: Stage, @unchecked Sendable {
             progress.isInLine = true
             members[progress.member] = call
             let leaving = OnLoop { [weak self, weak call] (_: Void) in
-                guard let self, let call, call.caching === progress, progress.isInLine else { return }
+                guard let self, let call, call.states[states] === progress, progress.isInLine else { return }
                 stepOut(progress)
                 call.goOn(send(progress, call))
             }
@@ -174,11 +184,13 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
+    func forgetUnstorable(_ call: Call) { call.states[unstorable] = nil }
+
     // MARK: Up
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         if Invalidation.clearsOrigin(head) { storage.remove(origin: call.request.url.origin.description) }
-        if let began = call.uncachedSince.take() {
+        if let began = call.states[unstorable].take()?.began {
             if CacheRequest.forbidsStoring(head) {
                 storage.counts.missed()
                 call.decide(.cache(.notStored(.noStore), key: call.request.url))
@@ -186,8 +198,8 @@ final class Cache: Stage, @unchecked Sendable {
             }
             resume(call, began)
         }
-        guard let progress = call.caching else {
-            if !call.request.method.isSafe { wrote(head, call) }
+        guard let progress = call.states[states] else {
+            if !call.request.method.isSafe { wrote(&head, call) }
             return .proceed
         }
         call.request = progress.plain
@@ -216,23 +228,34 @@ final class Cache: Stage, @unchecked Sendable {
             if progress.fetch?.because == .uriMiss {
                 call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
             }
-            progress.reading = .storable(stored)
             progress.announced = call.decoding == nil ? head.contentLength : nil
+            willStore(stored, &head, progress)
         case .refuse(let refusal): refuse(refusal, head, progress, call)
         }
         return .proceed
     }
 
+    /// Marks the response that is being received as one to store, and adds the cache's part in it to its head.
+    func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
+        progress.reading = .storable(stored)
+        guard let fetch = progress.fetch else { return }
+        var status = CacheStatus(fetch)
+        status.isStored = true
+        head.headers = head.headers.adding(status)
+    }
+
+    override func streamed(_ content: ByteBuffer, _ call: Call) { call.states[states]?.passed(content) }
+
     /// Resumes caching for a response that may be stored although the last response of its URL could not be stored.
     private func resume(_ call: Call, _ began: CacheMoment) {
         guard let policy = call.options.cache else { return }
         let facts = call.request.cacheFacts(loginCookies)
-        let key = storage.heirs.resolve(facts.key(login: call.login?.partition), call.request.url.origin)
+        let key = storage.heirs.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
         let progress = Progress(
-            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.login?.partition,
+            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.loginPartition,
             newMember(), call.request, began: began, entries: [], in: storage)
         progress.fetch = CacheFetch(because: .uriMiss)
-        call.caching = progress
+        call.states[states] = progress
     }
 
     private func mayReplace(_ head: ResponseHead, _ progress: Progress) -> Bool {
@@ -289,7 +312,7 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
-        guard let progress = call.caching else { return .proceed }
+        guard let progress = call.states[states] else { return .proceed }
         if case .nothing = progress.reading { return .proceed }
         let reading = progress.reading
         progress.reading = .nothing
@@ -329,10 +352,10 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        if call.uncachedSince.take() != nil {
+        if call.states[unstorable].take() != nil {
             call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
         }
-        guard let progress = call.caching else { return .proceed }
+        guard let progress = call.states[states] else { return .proceed }
         call.request = progress.plain
         if case .replay = progress.reading {
             call.note(.warning, "a stored answer could not be read: \(error.message)")
@@ -357,7 +380,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// RFC 5861 section 4: a server that does not respond in time has failed, too.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let progress = call.caching ?? call.takeOverCaching() else { return .proceed }
+        guard let progress = call.states[states] ?? takeOver(call) else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
         // While the call waits for a stage above, that stage may still return its verdict.
@@ -369,6 +392,19 @@ final class Cache: Stage, @unchecked Sendable {
         return giveInstead(index, progress, call)
     }
 
+    /// Copies the cache entries that the exchange which the call shares has found. The exchange continues for the other calls.
+    ///
+    /// - Returns: nil if the call shares no exchange, or if the exchange does not wait for the server.
+    private func takeOver(_ call: Call) -> Progress? {
+        guard let exchange = call.sharedExchange, let progress = exchange.states[states],
+            exchange.isExchanging(below: call.asked) || progress.isInLine
+        else { return nil }
+        call.adopt(exchange)
+        let copy = progress.copy
+        call.states[states] = copy
+        return copy
+    }
+
     /// The stale answer, in place of a failure. RFC 5861 section 4.
     private func giveInstead(_ index: Int, _ progress: Progress, _ call: Call) -> Verdict {
         release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
@@ -378,7 +414,7 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        if let fresh, let entry = call.caching?.plainHit, case .success(let response) = result {
+        if let fresh, let entry = call.states[states]?.plainHit, case .success(let response) = result {
             fresh.keep(response, for: call.task.request, fresh.options(of: call.options), of: entry)
         }
         leave(call)

@@ -39,28 +39,18 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private(set) var attempts = 0
     /// Nil for a body that is what it is.
     var decoding: BodyDecoding?
-    /// Nil until there has been one.
-    var redirects: Redirect.Progress?
-    /// Nil where nobody observes.
-    var trace: Trace.Progress?
-    /// Nil until an attempt has failed.
-    var retry: Retry.Progress?
-    /// Nil until it has been given a token, or waits for one.
-    var login: TokenKeeper.Progress?
-    /// Nil where no challenge is to be answered.
-    var challenge: AnswerChallenge.Progress?
-    /// Nil while no limit is asked.
-    var limit: Limit.Progress?
-    /// Nil unless the call waits for the end of a resource's pause.
-    var held: HeldCalls.Place?
-    /// Nil where the cache has no say, or has not been asked yet.
-    var caching: Cache.Progress?
-    /// When the request was sent, if its response is not expected to be stored; see ``Cache/outgoing(_:)``. Nil otherwise.
-    var uncachedSince: CacheMoment?
+    /// The states that the stages keep for this call.
+    var states = CallStates()
+    /// The redirects so far, in order.
+    var redirects: [RedirectPolicy.Visit] = []
+    /// The errors of the attempts that were followed by another attempt.
+    var failures: [NightjarError] = []
+    /// The cache partition of the login whose token the request carries; nil: it carries none, or the token has no partition.
+    var loginPartition: CachePartition?
     /// Nil where nobody hears how far it has come.
     private var progressWatch: ProgressWatch?
-    /// Where it waits for an exchange that others wait for too.
-    var seat: Coalesce.Seat?
+    /// The exchange whose response this call waits for together with other calls; nil: none.
+    var sharedExchange: Call?
     /// The call that this exchange was begun for, while it lasts.
     private(set) var branchedFrom: Call?
     /// The call whose stored answer this one fetches anew, for its caller to hear; while this one lasts.
@@ -77,6 +67,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var completed: (response: Response, decisions: Int)?
     /// What a stage waits for, and which: nil where none does.
     private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
+    /// The decision that the call waits for from its caller; nil: none.
+    private var pendingDecision: DecisionRequest?
     /// The stage that is asked now.
     private(set) var asked = -1
     /// What a stage has said before it could be asked for it.
@@ -99,6 +91,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var exchange: (any Exchange)?
     /// The place in the chain that the present exchange comes from: the stage that replays what it has kept, or the bottom.
     private var spring: Int
+    /// The source that the response reports.
+    private var source = ResponseSource.network
     private var head: ResponseHead?
     private var content = ByteBuffer()
     private(set) var timing = Timing()
@@ -181,6 +175,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             receivedBytes = 0
         }
         spring = chain.bottom
+        source = .network
         beginExchange {
             loop.transport.begin(request, connectTimeout: options.timeouts.connect, receiver: self)
         }
@@ -207,6 +202,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         decoding = nil
         receivedBytes = 0
         spring = stage
+        source = stored.source
         beginExchange {
             stored.begin(for: self)
             return stored
@@ -326,6 +322,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         dropExchange()
         state = .finished
         question = nil
+        pendingDecision = nil
         early = nil
         let told = explained(result)
         for link in chain.ended where link.position > above { link.ask { $0.ended(told, self) } }
@@ -353,7 +350,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             guard known < decisions.count else { return result }
             return .success(response.explained(response.decisions + decisions[known...]))
         case .failure(var error):
-            error = error.of(request, attempts: attempts).after(retry?.failures ?? [], decisions)
+            error = error.of(request, attempts: attempts).after(failures, decisions)
             return .failure(wasSentBefore ? error.mayHaveBeenProcessed : error)
         }
     }
@@ -399,7 +396,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// An answer that was collected while it was not known whose it is turns out to be the caller's: its redirects are
     /// those before it, and its content goes where the caller wants it, an error's to the error.
     func settle(_ collected: Response) -> Response {
-        let response = collected.after(redirects?.history ?? [])
+        let response = collected.after(redirects)
         guard task.handlers.body != nil, Validate.isExpected(response.status, options.expectedStatuses) else {
             return response
         }
@@ -440,15 +437,18 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let error = Deadline.error(.total, self)
         if !hasExpired, !answerIsGone {
             hasExpired = true
+            var response: (verdict: Verdict, stage: Int)?
             for link in chain.expired where link.position > above {
                 asked = link.position
                 let verdict = link.ask { $0.expired(error, self) }
-                if case .proceed = verdict { continue }
+                if response == nil, !verdict.isProceed { response = (verdict, link.position) }
+            }
+            if let (verdict, stage) = response {
                 limits.total = now + Call.momentAfterExpiry
                 endAttempt()
-                seat.take()?.leave(error)
                 question = nil
-                carryOut(verdict, from: link.position)
+                pendingDecision = nil
+                carryOut(verdict, from: stage)
                 return state == .finished ? nil : limits.total
             }
         }
@@ -456,20 +456,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         return nil
     }
 
-    /// Copies the cache entries that the shared exchange of this call has found. The exchange continues for the other
-    /// calls.
-    ///
-    /// - Returns: nil if the call shares no exchange, or if the exchange does not wait for the server.
-    func takeOverCaching() -> Cache.Progress? {
-        guard let exchange = seat?.exchange, let progress = exchange.caching,
-            exchange.isExchanging(below: asked) || progress.isInLine
-        else { return nil }
-        request = progress.plain
+    /// Continues on its own where the exchange is that this call has shared.
+    func adopt(_ exchange: Call) {
+        request = exchange.request
         redirects = exchange.redirects
         credentialsAreDropped = exchange.credentialsAreDropped
         attempts = exchange.attempts
-        caching = progress.copy
-        return caching
     }
 
     /// For a response from the disk, after the total timeout.
@@ -495,17 +487,17 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(informational: ResponseHead) {}
 
-    func exchangeReceived(head: consuming ResponseHead) {
+    func exchangeReceived(head received: consuming ResponseHead) {
+        var head = received
         state = .receiving
         progressWatch?.note(sent: exchange?.sentBytes ?? 0)
         timing.firstByte = elapsed(until: limits.lastProgress)
         for link in chain.incoming where link.position > above && link.position < spring {
-            switch link.ask({ $0.incoming(head, self) }) {
+            switch link.ask({ $0.incoming(&head, self) }) {
             case .proceed: continue
             case let verdict: return carryOut(verdict, from: link.position)
             }
         }
-        if let marked = caching?.marked(head) { head = marked }
         if collectsBody {
             do throws(NightjarError) {
                 try reserve(head)
@@ -514,7 +506,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             }
         } else if task.handlers.head != nil {
             answerIsGone = true
-            loop.post(.head(task, copy head), to: task.queue)
+            loop.post(.head(task, head), to: task.queue)
         }
         self.head = head
     }
@@ -570,7 +562,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     private func stream(_ body: ByteBuffer) {
         answerIsGone = true
-        caching?.passed(body)
+        for link in chain.streamed where link.position > above { link.ask { $0.streamed(body, self) } }
         loop.post(.body(task, body), to: task.queue)
         if task.holdsBack(afterAdding: body.readableBytes) {
             isPaused = true
@@ -594,8 +586,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
-            source: spring == chain.bottom ? .network : caching?.source ?? .cache,
-            redirects: redirects?.history ?? [], decisions: decisions, sent: request, hold: task.hold)
+            source: source, redirects: redirects, decisions: decisions, sent: request, hold: task.hold)
         completed = (response, decisions.count)
         ascend(response, from: spring)
     }
@@ -633,15 +624,18 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private(set) lazy var usesCookies =
         options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 
-    /// The caller's code has looked at the request.
-    func hooked(_ result: Result<PreparedRequest, NightjarError>) {
-        guard question != nil else { return }
-        switch result {
-        case .success(let changed):
-            request = changed
-            goOn(.proceed)
-        case .failure(let error): goOn(.fail(error))
-        }
+    /// Asks the caller for a decision. The stage that is asked now continues with the verdict of `request`.
+    func request(_ request: DecisionRequest) -> Verdict {
+        pendingDecision = request
+        loop.post(.decision(task, request), to: task.queue)
+        return .wait
+    }
+
+    /// Continues with the caller's decision. A decision that the call does not wait for is ignored.
+    func decided(_ decision: any Sendable) {
+        guard let request = pendingDecision, let verdict = request.verdict(for: decision, self) else { return }
+        pendingDecision = nil
+        goOn(verdict)
     }
 
     /// A line of the log about this call.

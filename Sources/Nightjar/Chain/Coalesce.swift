@@ -15,12 +15,13 @@ import NightjarHTTP
 ///   reason and names single URLs. A write to a member also changes its collection, and another exchange costs little,
 ///   so the rule applies to all exchanges of the origin.
 final class Coalesce: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .expired, .ended] }
+    private let places = CallStateKey<Place>()
     private var exchanges: [Key: Shared] = [:]
     /// The one that was joined last: who comes next is often like who came before.
     private var latest: Shared?
 
-    fileprivate struct Key: Hashable {
+    private struct Key: Hashable {
         let request: PreparedRequest
         let options: CallOptions
         /// Which login the exchange is made with: its token is not in the head yet.
@@ -33,9 +34,8 @@ final class Coalesce: Stage, @unchecked Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(request.fingerprint) }
     }
 
-    fileprivate final class Shared {
+    private final class Shared {
         let key: Key
-        fileprivate unowned let stage: Coalesce
         /// Of the call that joined last, which is often the next one's.
         var request: PreparedRequest
         var options: CallOptions
@@ -46,9 +46,8 @@ final class Coalesce: Stage, @unchecked Sendable {
         /// The timeout of a call that has left; nil: none has timed out.
         var timeout: NightjarError?
 
-        init(_ key: Key, _ stage: Coalesce) {
+        init(_ key: Key) {
             self.key = key
-            self.stage = stage
             request = key.request
             options = key.options
         }
@@ -65,18 +64,15 @@ final class Coalesce: Stage, @unchecked Sendable {
         }
     }
 
-    /// Where a call waits.
-    struct Seat {
-        fileprivate let shared: Shared
-        fileprivate let index: Int
+    /// The place of one call among those that wait for an exchange.
+    private final class Place: CallState {
+        let shared: Shared
+        let index: Int
 
-        /// Nil: it is over.
-        var exchange: Call? { shared.exchange }
-
-        /// Ends the call's wait for the exchange.
-        ///
-        /// - Parameter error: the reason, if the call has failed or its timeout has expired; otherwise nil.
-        func leave(_ error: NightjarError?) { shared.stage.leave(self, error) }
+        init(_ shared: Shared, _ index: Int) {
+            self.shared = shared
+            self.index = index
+        }
     }
 
     override func outgoing(_ call: Call) -> Verdict {
@@ -95,11 +91,12 @@ final class Coalesce: Stage, @unchecked Sendable {
             join(shared, call)
             return .wait
         }
-        let shared = Shared(key, self)
+        let shared = Shared(key)
         exchanges[key] = shared
         join(shared, call)
         let exchange = call.branch { [self] in conclude(shared, $0) }
         shared.exchange = exchange
+        call.sharedExchange = exchange
         exchange.waiters = { [weak shared] in shared?.waiters.compactMap { $0 } ?? [] }
         exchange.begin()
         return .wait
@@ -107,37 +104,49 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     private func join(_ shared: Shared, _ call: Call) {
         if latest !== shared { latest = shared }
-        call.seat = Seat(shared: shared, index: shared.waiters.count)
+        call.states[places] = Place(shared, shared.waiters.count)
+        call.sharedExchange = shared.exchange
         shared.waiters.append(call)
         shared.present += 1
         if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
     }
 
     /// A caller that receives the head before the end of the response may start to read the state that it has written.
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         if !exchanges.isEmpty, !call.task.handlers.isForWholeAnswers { retireBefore(call) }
         return .proceed
     }
 
+    /// A stage below may respond to the call, which then waits no longer for the exchange.
+    override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
+        leave(call, error)
+        return .proceed
+    }
+
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        guard let seat = call.seat.take() else {
+        guard call.states[places] != nil else {
             if !exchanges.isEmpty { retireBefore(call) }
             return
         }
-        if case .failure(let error) = result { seat.leave(error) } else { seat.leave(nil) }
+        if case .failure(let error) = result { leave(call, error) } else { leave(call, nil) }
     }
 
-    fileprivate func leave(_ seat: Seat, _ error: NightjarError?) {
-        let shared = seat.shared
-        // None is left there while they are told.
-        if seat.index < shared.waiters.count { shared.waiters[seat.index] = nil }
+    /// Ends the call's wait for its exchange.
+    ///
+    /// - Parameter error: the reason, if the call has failed or its timeout has expired; otherwise nil.
+    private func leave(_ call: Call, _ error: NightjarError?) {
+        guard let place = call.states[places].take() else { return }
+        call.sharedExchange = nil
+        let shared = place.shared
+        // The list is empty while its calls are resumed.
+        if place.index < shared.waiters.count { shared.waiters[place.index] = nil }
         shared.present -= 1
         if let error, error.kind == .timeout {
             shared.timeout = error
             retire(shared)
         }
         guard shared.present == 0 else { return }
-        // First, so that nobody joins an exchange that is about to end.
+        // Retired first, so that no call joins an exchange that is about to end.
         retire(shared)
         shared.end()
     }
@@ -172,7 +181,8 @@ final class Coalesce: Stage, @unchecked Sendable {
         for index in waiters.indices {
             // Taken out, so that each ends with its turn and not with the last's.
             guard let waiter = waiters[index].take() else { continue }
-            waiter.seat = nil
+            waiter.states[places] = nil
+            waiter.sharedExchange = nil
             waiter.receivedBytes = receivedBytes
             waiter.goOn(verdict)
             if case .answer(let response) = verdict, response.source == .network {

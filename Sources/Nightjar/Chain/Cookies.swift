@@ -26,7 +26,7 @@ final class Cookies: Stage, @unchecked Sendable {
         }
     }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         // What was stored with an answer of the cache was kept when it came.
         guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
             return .proceed
@@ -39,6 +39,6 @@ final class Cookies: Stage, @unchecked Sendable {
 
     /// The site that the program called, where a redirect has led elsewhere.
     private func firstParty(of call: Call) -> Origin? {
-        call.redirects == nil ? nil : call.task.request.origin
+        call.redirects.isEmpty ? nil : call.task.request.origin
     }
 }

@@ -6,7 +6,7 @@ import NightjarHTTP
 final class Decode: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .incoming }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         // A part of an encoded body (206) cannot be decoded by itself.
         guard call.options.decompresses, head.status != 206, head.headers.firstIndex(of: "Content-Encoding") != nil
         else { return .proceed }

@@ -4,6 +4,7 @@ import NightjarHTTP
 /// The calls that wait for the end of the pause that a server asked for (Retry-After) for one resource. `ResourcePauses`
 /// decides; ``Limit`` asks before it lets a call in. On the loop.
 final class HeldCalls: @unchecked Sendable {
+    private let places = CallStateKey<Place>()
     private let longestWait: Duration
     private let maximumCount: Int
     private var pauses = ResourcePauses()
@@ -11,12 +12,12 @@ final class HeldCalls: @unchecked Sendable {
     private var calls: [ResourcePauses.Resource: [Held]] = [:]
     private var lastID: UInt64 = 0
 
-    /// Where a call waits. A class, so that a call that waits for nothing spends a word on it.
-    final class Place {
-        fileprivate let resource: ResourcePauses.Resource
-        fileprivate let id: UInt64
+    /// The place of one call that waits.
+    private final class Place: CallState {
+        let resource: ResourcePauses.Resource
+        let id: UInt64
 
-        fileprivate init(_ resource: ResourcePauses.Resource, _ id: UInt64) {
+        init(_ resource: ResourcePauses.Resource, _ id: UInt64) {
             self.resource = resource
             self.id = id
         }
@@ -60,10 +61,10 @@ final class HeldCalls: @unchecked Sendable {
         }
         lastID += 1
         let id = lastID
-        call.held = Place(resource, id)
+        call.states[places] = Place(resource, id)
         calls[resource, default: []].append(Held(id: id, call: call, since: now, enter: enter))
         call.loop.after(wait) { [self, weak call] in
-            guard let call, call.held?.id == id, let held = remove(resource, id) else { return }
+            guard let call, call.states[places]?.id == id, let held = remove(resource, id) else { return }
             release(held)
         }
         return .wait
@@ -71,8 +72,7 @@ final class HeldCalls: @unchecked Sendable {
 
     /// A call has ended, or another of its attempts begins.
     func leave(_ call: Call) {
-        guard let place = call.held else { return }
-        call.held = nil
+        guard let place = call.states[places].take() else { return }
         _ = remove(place.resource, place.id)
     }
 
@@ -99,8 +99,8 @@ final class HeldCalls: @unchecked Sendable {
     private func release(_ held: Held) {
         let call = held.call
         // It has left since, by what those before it did.
-        guard call.held?.id == held.id else { return }
-        call.held = nil
+        guard call.states[places]?.id == held.id else { return }
+        call.states[places] = nil
         let wait = Duration.nanoseconds((call.loop.clock.now - held.since).nanoseconds)
         let name = call.request.url.redacted
         call.decide(.waited(wait, for: "the pause of \(name) that the server asked for (Retry-After)"))

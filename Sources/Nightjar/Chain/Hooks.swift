@@ -13,11 +13,17 @@ final class Hooks: Stage, @unchecked Sendable {
     init(_ code: CallHooks) { self.code = code }
 
     override func outgoing(_ call: Call) -> Verdict {
-        guard code.runOnLoop else {
-            call.loop.post(.before(call.task, code, call.request), to: call.task.queue)
-            return .wait
-        }
-        switch code.run(before: call.request) {
+        guard !code.runOnLoop else { return verdict(code.run(before: call.request), call) }
+        return call.request(
+            DecisionRequestOf { [code, request = call.request] _ in
+                code.run(before: request)
+            } resume: { [self] (result: Result<PreparedRequest, NightjarError>, call) in
+                verdict(result, call)
+            })
+    }
+
+    private func verdict(_ result: Result<PreparedRequest, NightjarError>, _ call: Call) -> Verdict {
+        switch result {
         case .success(let changed):
             call.request = changed
             return .proceed

@@ -9,6 +9,7 @@ import NightjarHTTP
 /// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
 final class Limit: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .expired, .ended] }
+    private let progressKey = CallStateKey<Progress>()
     private let settings: LimitSettings
     private let groups: ExactDictionary<LimitSettings>
     private let longestWait: Duration
@@ -67,23 +68,23 @@ final class Limit: Stage, @unchecked Sendable {
     }
 
     /// Where a call's present exchange stands.
-    struct Progress {
-        fileprivate let gate: Gate
-        fileprivate let id: LimitGate.ID
-        fileprivate var pass: LimitGate.Pass?
-        fileprivate var waitsSince: NIODeadline?
+    private final class Progress: CallState {
+        let gate: Gate
+        let id: LimitGate.ID
+        var pass: LimitGate.Pass?
+        var waitsSince: NIODeadline?
         /// The status of the response that has begun; nil: none has.
-        fileprivate var status: Int?
+        var status: Int?
         /// The total timeout expired during the exchange.
-        fileprivate var hasTimedOut = false
+        var hasTimedOut = false
 
-        fileprivate init(_ gate: Gate, _ id: LimitGate.ID) {
+        init(_ gate: Gate, _ id: LimitGate.ID) {
             self.gate = gate
             self.id = id
         }
 
         /// The verdict on the server of an exchange that is not read to its end.
-        fileprivate var ending: CircuitBreaker.Ending {
+        var ending: CircuitBreaker.Ending {
             hasTimedOut ? .failed : status.map(Limit.ending) ?? .withoutVerdict
         }
     }
@@ -91,7 +92,7 @@ final class Limit: Stage, @unchecked Sendable {
     // MARK: Calls
 
     override func outgoing(_ call: Call) -> Verdict {
-        assert(call.limit == nil, "the exchange before this one still holds its pass")
+        assert(call.states[progressKey] == nil, "the exchange before this one still holds its pass")
         leave(call, .withoutVerdict)
         if isUnlimited, gates.isEmpty, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, let verdict = pauses.hold(call, enter) { return verdict }
@@ -101,7 +102,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func enter(_ call: Call) -> Verdict {
         guard let gate = gate(for: call) else { return .proceed }
         lastID += 1
-        var progress = Progress(gate, lastID)
+        let progress = Progress(gate, lastID)
         let now = call.loop.clock.now
         let arrival = gate.machine.arrive(
             progress.id, deadline: call.limits.total?.uptimeNanoseconds,
@@ -109,11 +110,11 @@ final class Limit: Stage, @unchecked Sendable {
         switch arrival {
         case .enter(let pass):
             progress.pass = pass
-            call.limit = progress
+            call.states[progressKey] = progress
             return .proceed
         case .wait:
             progress.waitsSince = now
-            call.limit = progress
+            call.states[progressKey] = progress
             gate.waiting[progress.id] = call
             arm(gate, call.loop)
             return .wait
@@ -121,20 +122,21 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let asksForPause = head.status == 429 || head.status == 503
-        if call.limit == nil, !asksForPause, pauses.isEmpty { return .proceed }
+        let progress = call.states[progressKey]
+        if progress == nil, !asksForPause, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, head.status < 400 { pauses.succeeded(call) }
         let pause = asksForPause && call.options.respectsRetryAfter ? pauses.received(head, call) : nil
-        guard let gate = call.limit?.gate ?? (pause == .origin ? gate(of: scope(of: call)) : nil) else {
+        guard let gate = progress?.gate ?? (pause == .origin ? gate(of: scope(of: call)) : nil) else {
             return .proceed
         }
-        var pass = call.limit?.pass
+        var pass = progress?.pass
         let releases = gate.machine.received(
             &pass, status: head.status, head.headers, respectsRetryAfter: call.options.respectsRetryAfter,
             now: call.loop.clock.now.uptimeNanoseconds, wallClock: WallClock.secondsSince1970())
-        call.limit?.pass = pass
-        call.limit?.status = head.status
+        progress?.pass = pass
+        progress?.status = head.status
         carryOut(releases, gate, call.loop)
         return .proceed
     }
@@ -151,24 +153,24 @@ final class Limit: Stage, @unchecked Sendable {
 
     /// Before the next attempt waits for anything: another call may hold what it waits for, and wait for this pass.
     override func abandoned(_ call: Call) {
-        if let progress = call.limit { leave(call, progress.ending) }
+        if let progress = call.states[progressKey] { leave(call, progress.ending) }
     }
 
     /// Removes the call from the wait queue: it may still get a stored response. An exchange in progress counts as
     /// failed.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard call.limit?.pass != nil else {
+        guard let progress = call.states[progressKey], progress.pass != nil else {
             leave(call, .withoutVerdict)
             return .proceed
         }
-        call.limit?.hasTimedOut = true
+        progress.hasTimedOut = true
         return .proceed
     }
 
     /// A call that has timed out on a connection found a server that does not respond.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         pauses.leave(call)
-        guard let progress = call.limit else { return }
+        guard let progress = call.states[progressKey] else { return }
         if case .failure(let error) = result, error.kind == .timeout { return leave(call, .failed) }
         leave(call, progress.ending)
     }
@@ -177,7 +179,7 @@ final class Limit: Stage, @unchecked Sendable {
 
     private func leave(_ call: Call, _ ending: CircuitBreaker.Ending) {
         pauses.leave(call)
-        guard let progress = call.limit.take() else { return }
+        guard let progress = call.states[progressKey].take() else { return }
         let now = call.loop.clock.now.uptimeNanoseconds
         let gate = progress.gate
         if let pass = progress.pass {
@@ -258,15 +260,16 @@ final class Limit: Stage, @unchecked Sendable {
                 gate.due.append(contentsOf: gate.machine.left(pass, .withoutVerdict, now: now))
                 return
             }
-            call.limit?.pass = pass
-            if let since = call.limit?.waitsSince {
+            let progress = call.states[progressKey]
+            progress?.pass = pass
+            if let since = progress?.waitsSince {
                 let wait = Duration.nanoseconds((loop.clock.now - since).nanoseconds)
                 call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
             }
             call.goOn(.proceed)
         case .refuse(let id, let refusal):
             guard let call = gate.waiting.removeValue(forKey: id) else { return }
-            call.limit = nil
+            call.states[progressKey] = nil
             call.goOn(.fail(refusal.error(of: gate.scope.name)))
         }
     }

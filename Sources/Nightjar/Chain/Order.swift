@@ -91,3 +91,17 @@ enum StageKind: CaseIterable {
         }
     }
 }
+
+/// The stages of a client's calls, and those among them that the client addresses itself.
+struct ClientChain {
+    let chain: Chain
+    let limit: Limit?
+    let cache: Cache?
+
+    init(_ configuration: Configuration, base: Origin?) {
+        let stages = StageKind.standard.flatMap { $0.stages(for: configuration, base: base) }
+        chain = Chain(stages)
+        limit = stages.lazy.compactMap { $0 as? Limit }.first
+        cache = stages.lazy.compactMap { $0 as? Cache }.first
+    }
+}

@@ -8,6 +8,7 @@ import NightjarHTTP
 /// wherever the caller may want it.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .answered, .failed] }
+    private let states = CallStateKey<Progress>()
     private let settings: RedirectSettings
     private let keepsCookies: Bool
     private let longestWait: Duration
@@ -31,23 +32,20 @@ final class Redirect: Stage, @unchecked Sendable {
     }
 
     /// The redirects of one call.
-    final class Progress {
-        fileprivate var policy: RedirectPolicy
-        /// Where the answer that is being read leads.
-        fileprivate var hop: RedirectHop?
-        /// What the caller is asked about, and the answer that is the call's if the caller says so.
-        fileprivate var asked: (hop: RedirectHop, response: Response?, stage: Redirect)?
+    private final class Progress: CallState {
+        var policy: RedirectPolicy
+        /// The redirect of the response that is being received.
+        var hop: RedirectHop?
 
-        fileprivate init(_ policy: RedirectPolicy) { self.policy = policy }
-
-        var history: [RedirectPolicy.Visit] { policy.history }
+        init(_ policy: RedirectPolicy) { self.policy = policy }
     }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        // Of an attempt that went on to fail.
-        call.redirects?.hop = nil
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
+        let known = call.states[states]
+        // The previous attempt may have failed after its head.
+        known?.hop = nil
         guard 301...308 ~= head.status else { return .proceed }
-        let progress = call.redirects ?? begin(call)
+        let progress = known ?? begin(call)
         let verdict = progress.policy.received(
             head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.bodyIsReplayable,
             wallClock: WallClock.secondsSince1970())
@@ -55,9 +53,10 @@ final class Redirect: Stage, @unchecked Sendable {
         case .answer: return .proceed
         case .fail(let error): return .fail(error.mayHaveBeenProcessed)
         case .follow(let hop):
-            call.redirects = progress
+            if known == nil { call.states[states] = progress }
+            call.redirects = progress.policy.history
             let isNear = head.contentLength.map { $0 <= Redirect.largestDrained } ?? false
-            guard isNear || call.task.handlers.redirect != nil else { return follow(hop, call) }
+            guard isNear || call.task.handlers.redirect != nil else { return follow(hop, progress, call) }
             progress.hop = hop
             call.collectsBody = true
             return .proceed
@@ -73,46 +72,46 @@ final class Redirect: Stage, @unchecked Sendable {
     }
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
-        guard let progress = call.redirects, let hop = progress.hop.take() else { return .proceed }
+        guard let progress = call.states[states], let hop = progress.hop.take() else { return .proceed }
         return ask(hop, progress, response, call)
     }
 
     /// The answer that redirects has broken off: it has said what matters.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let progress = call.redirects, error.kind == .connectionLost || error.kind == .protocol,
+        guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
             let hop = progress.hop.take()
         else { return .proceed }
         return ask(hop, progress, nil, call)
     }
 
     private func ask(_ hop: RedirectHop, _ progress: Progress, _ response: Response?, _ call: Call) -> Verdict {
-        guard call.task.handlers.redirect != nil else { return follow(hop, call) }
-        progress.asked = (hop, response, self)
-        call.loop.post(.redirect(call.task, hop), to: call.task.queue)
-        return .wait
-    }
-
-    /// The caller has answered.
-    static func answered(_ answer: RedirectAnswer, _ call: Call) {
-        if case .later = answer { return }
-        guard let progress = call.redirects, let asked = progress.asked.take() else { return }
-        call.goOn(asked.stage.verdict(answer, asked.hop, asked.response, progress, call))
+        guard let handler = call.task.handlers.redirect else { return follow(hop, progress, call) }
+        return call.request(
+            DecisionRequestOf { task in
+                let decision = handler(task, hop)
+                if case .later = decision { return nil }
+                return decision
+            } resume: { [self] (decision: RedirectAnswer, call) in
+                verdict(decision, hop, response, progress, call)
+            })
     }
 
     private func verdict(
         _ answer: RedirectAnswer, _ hop: RedirectHop, _ response: Response?, _ progress: Progress, _ call: Call
     ) -> Verdict {
         switch answer {
-        case .follow: return follow(hop, call)
+        case .follow: return follow(hop, progress, call)
         case .followTo(let url):
             do throws(NightjarError) {
                 let isReplayable = call.bodyIsReplayable
-                return follow(try progress.policy.changed(hop, to: url, bodyIsReplayable: isReplayable), call)
+                let changed = try progress.policy.changed(hop, to: url, bodyIsReplayable: isReplayable)
+                return follow(changed, progress, call)
             } catch {
                 return .fail(error.mayHaveBeenProcessed)
             }
         case .stop:
             progress.policy.declined()
+            call.redirects = progress.policy.history
             // Without an answer there is the failure that was on its way.
             return response.map { .answer(call.settle($0)) } ?? .proceed
         case .refuse(let message):
@@ -125,8 +124,8 @@ final class Redirect: Stage, @unchecked Sendable {
         }
     }
 
-    private func follow(_ hop: RedirectHop, _ call: Call) -> Verdict {
-        call.redirects?.hop = nil
+    private func follow(_ hop: RedirectHop, _ progress: Progress, _ call: Call) -> Verdict {
+        progress.hop = nil
         if hop.wait > .zero, let total = call.limits.total,
             call.loop.clock.now + .nanoseconds(hop.wait.nanosecondsClamped) >= total
         {

@@ -6,6 +6,7 @@ import NightjarHTTP
 /// Only attempts that were made are judged. What a stage below refuses to send is a decision and not a failure.
 final class Retry: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.answered, .failed, .ended] }
+    private let states = CallStateKey<Progress>()
     private let settings: RetrySettings
     private var budget: RetryBudget
     private var random = SystemRandomNumberGenerator()
@@ -16,28 +17,25 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     /// The attempts of one call.
-    final class Progress {
-        fileprivate var policy: RetryPolicy
-        /// Attempts that were judged.
-        fileprivate var judged = 0
-        /// What the caller is asked about.
-        fileprivate var asked: (question: RetryQuestion, stage: Retry)?
-        /// The retries that were paid for from the budget.
-        fileprivate var charged = 0
-        /// The last of them has yet to begin.
-        fileprivate var isPending = false
-        /// What the attempts failed with that others followed.
-        fileprivate(set) var failures: [NightjarError] = []
+    private final class Progress: CallState {
+        var policy: RetryPolicy
+        /// The number of attempts that the policy has judged.
+        var judged = 0
+        /// The number of retries that the budget was charged for.
+        var charged = 0
+        /// Whether the last charged retry has yet to begin.
+        var isPending = false
 
-        fileprivate init(_ policy: RetryPolicy) { self.policy = policy }
+        init(_ policy: RetryPolicy) { self.policy = policy }
     }
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard RetryPolicy.Outcome.isTransient(response.status),
             !Validate.isExpected(response.status, call.options.expectedStatuses)
         else {
-            budget.succeeded(retries: call.retry?.charged ?? 0)
-            call.retry?.isPending = false
+            let progress = call.states[states]
+            budget.succeeded(retries: progress?.charged ?? 0)
+            progress?.isPending = false
             return .proceed
         }
         let error = Validate.error(of: response, to: call.request.method)
@@ -46,13 +44,13 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard error.kind != .cancelled, call.attempts > call.retry?.judged ?? 0 else { return .proceed }
+        guard error.kind != .cancelled, call.attempts > call.states[states]?.judged ?? 0 else { return .proceed }
         return judge(error, .init(error), call)
     }
 
     /// A call may end while its caller decides, while it waits, or before its turn has come.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        guard let progress = call.retry, progress.isPending, call.attempts == progress.judged else { return }
+        guard let progress = call.states[states], progress.isPending, call.attempts == progress.judged else { return }
         refund(progress)
     }
 
@@ -63,11 +61,7 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     private func judge(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
-        let progress =
-            call.retry
-            ?? Progress(
-                RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds))
-        call.retry = progress
+        let progress = call.states[states] ?? begin(call)
         progress.judged = call.attempts
         let attempt = RetryPolicy.Attempt(
             call.request.method,
@@ -84,22 +78,27 @@ final class Retry: Stage, @unchecked Sendable {
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
         call.wasTurnedAway = !outcome.mayHaveBeenProcessed
         // Twice half an answer is never right, whatever the caller says.
-        guard call.task.handlers.retry != nil, !call.answerIsGone else { return act(question, .asDecided, call) }
-        progress.asked = (question, self)
-        call.loop.post(.retry(call.task, question), to: call.task.queue)
-        return .wait
+        guard let handler = call.task.handlers.retry, !call.answerIsGone else { return act(question, .asDecided, call) }
+        return call.request(
+            DecisionRequestOf { task in
+                let decision = handler(task, question)
+                if case .later = decision { return nil }
+                return decision
+            } resume: { [self] (decision: RetryAnswer, call) in
+                act(question, decision, call)
+            })
     }
 
-    /// The caller has answered.
-    static func answered(_ answer: RetryAnswer, _ call: Call) {
-        if case .later = answer { return }
-        guard let asked = call.retry?.asked.take() else { return }
-        call.goOn(asked.stage.act(asked.question, answer, call))
+    private func begin(_ call: Call) -> Progress {
+        let policy = RetryPolicy(call.options.retry ?? settings, deadline: call.limits.total?.uptimeNanoseconds)
+        let progress = Progress(policy)
+        call.states[states] = progress
+        return progress
     }
 
     private func act(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
         let verdict = verdict(question, answer, call)
-        if case .proceed = verdict, let progress = call.retry, progress.isPending { refund(progress) }
+        if case .proceed = verdict, let progress = call.states[states], progress.isPending { refund(progress) }
         return verdict
     }
 
@@ -128,7 +127,7 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     private func again(_ question: RetryQuestion, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
-        call.retry?.failures.append(question.error.withoutBody)
+        call.failures.append(question.error.withoutBody)
         call.decide(.retried(cause: cause, after: wait))
         call.note(.info, "\(call.request.method) \(call.request.url.redacted) is tried again: \(cause)")
         return .again(after: wait)

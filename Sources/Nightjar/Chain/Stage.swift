@@ -1,3 +1,4 @@
+import NIOCore
 import NightjarHTTP
 
 /// One concern of a call. Synchronous and thin: sees the request on the way down, the head or the failure on the way up,
@@ -9,12 +10,14 @@ class Stage: @unchecked Sendable {
     var hooks: StageHooks { [] }
     /// The request on its way to the wire, each attempt.
     func outgoing(_ call: Call) -> Verdict { .proceed }
-    /// The final head of an answer, before its body.
-    func incoming(_ head: ResponseHead, _ call: Call) -> Verdict { .proceed }
+    /// The final head of a response, before its body. A stage may add fields for the stages above and the caller.
+    func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict { .proceed }
+    /// A part of the content that the caller receives while the response is being received, decoded.
+    func streamed(_ content: ByteBuffer, _ call: Call) {}
     /// A failure below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// The total limit has run out while a stage below, or the transport, was still at work: the last chance to respond.
-    /// The stages are asked from the bottom up until one responds. A stage that holds the call back releases it.
+    /// The total timeout has expired while a stage below, or the transport, was still working: the last chance to respond.
+    /// All stages are asked, from the bottom up, and the lowest verdict counts. A stage that holds the call back releases it.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// A whole answer.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
@@ -37,6 +40,8 @@ enum Verdict {
     case fail(NightjarError)
     /// The caller is asked; ``Call/goOn(_:)`` brings the verdict. Limits of time and cancelling work meanwhile.
     case wait
+
+    var isProceed: Bool { if case .proceed = self { true } else { false } }
 }
 
 /// The methods of a stage that do something.
@@ -49,6 +54,7 @@ struct StageHooks: OptionSet {
     static let ended = StageHooks(rawValue: 16)
     static let abandoned = StageHooks(rawValue: 32)
     static let expired = StageHooks(rawValue: 64)
+    static let streamed = StageHooks(rawValue: 128)
 }
 
 /// The stages of one client, sorted by what they do, so that a call asks only those who answer.
@@ -79,6 +85,7 @@ final class Chain: @unchecked Sendable {
     let failed: UnsafeBufferPointer<Link>
     let answered: UnsafeBufferPointer<Link>
     let expired: UnsafeBufferPointer<Link>
+    let streamed: UnsafeBufferPointer<Link>
     /// The position below the last stage, where the transport is.
     let bottom: Int
 
@@ -98,19 +105,14 @@ final class Chain: @unchecked Sendable {
         failed = kept(with(.failed).reversed())
         answered = kept(with(.answered).reversed())
         expired = kept(with(.expired).reversed())
+        streamed = kept(with(.streamed).reversed())
         bottom = stages.count
     }
 
     deinit {
-        for links in [outgoing, ended, abandoned, incoming, failed, answered, expired] { links.deallocate() }
+        for links in [outgoing, ended, abandoned, incoming, failed, answered, expired, streamed] { links.deallocate() }
     }
 
     /// Returns a chain of the same stages, except those for which `replacement` returns another stage.
     func replacing(_ replacement: (Stage) -> Stage?) -> Chain { Chain(stages.map { replacement($0) ?? $0 }) }
-
-    /// The one stage of a kind.
-    func stage<Kind: Stage>(_ kind: Kind.Type) -> Kind? {
-        for stage in stages { if let found = stage as? Kind { return found } }
-        return nil
-    }
 }

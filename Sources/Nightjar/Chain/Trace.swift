@@ -5,6 +5,7 @@ import Synchronization
 /// Tells observers of each call and of each exchange. The lowest stage: what it sees is what the wire saw.
 final class Trace: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
+    private let states = CallStateKey<Progress>()
     private let observers: [CallObserver]
     private static let calls = Atomic<Int>(0)
 
@@ -13,15 +14,15 @@ final class Trace: Stage, @unchecked Sendable {
         self.observers = observers
     }
 
-    /// What is known of one call so far.
-    final class Progress {
-        fileprivate let report: CallReport
-        fileprivate var exchange: Exchange?
+    /// The reports of one call.
+    private final class Progress: CallState {
+        let report: CallReport
+        var exchange: Exchange?
 
-        fileprivate init(_ report: CallReport) { self.report = report }
+        init(_ report: CallReport) { self.report = report }
 
-        /// The request that is on its way.
-        fileprivate struct Exchange {
+        /// The exchange in progress.
+        struct Exchange {
             let request: PreparedRequest
             let attempt: Int
             let began: NIODeadline
@@ -40,19 +41,19 @@ final class Trace: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
-        call.trace?.exchange?.head = head
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
+        call.states[states]?.exchange?.head = head
         return .proceed
     }
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
         let isShown = call.collectsBody && !call.bringsTokens
-        if let progress = call.trace { end(progress, call, body: isShown ? response.body : nil) }
+        if let progress = call.states[states] { end(progress, call, body: isShown ? response.body : nil) }
         return .proceed
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        if let progress = call.trace { end(progress, call, error: error) }
+        if let progress = call.states[states] { end(progress, call, error: error) }
         return .proceed
     }
 
@@ -66,17 +67,17 @@ final class Trace: Stage, @unchecked Sendable {
     }
 
     private func progress(of call: Call) -> Progress {
-        if let known = call.trace { return known }
+        if let known = call.states[states] { return known }
         if let owner = call.branchedFrom {
             let progress = Progress(progress(of: owner).report)
-            call.trace = progress
+            call.states[states] = progress
             return progress
         }
         let report = CallReport(
             number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
             request: call.bringsTokens ? call.task.request.withoutBody : call.task.request)
         let progress = Progress(report)
-        call.trace = progress
+        call.states[states] = progress
         tell(.began(report), call)
         return progress
     }

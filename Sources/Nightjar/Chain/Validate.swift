@@ -11,7 +11,7 @@ final class Validate: Stage, @unchecked Sendable {
 
     init(_ validation: ResponseValidation) { self.validation = validation }
 
-    override func incoming(_ head: ResponseHead, _ call: Call) -> Verdict {
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         // The body of an error belongs to the error, also when the caller streams.
         if !Validate.isExpected(head.status, call.options.expectedStatuses) { call.collectsBody = true }
         return .proceed

@@ -17,12 +17,8 @@ final class ClientLoop: @unchecked Sendable {
         case rewound(ClientTask)
         /// A line for the log.
         indirect case note(LogLevel, String)
-        indirect case redirect(ClientTask, RedirectAnswer)
-        indirect case retry(ClientTask, RetryAnswer)
-        indirect case hooked(ClientTask, Result<PreparedRequest, NightjarError>)
-        /// The program's answer to a ``TokenQuestion``, of this of the client's logins.
-        indirect case provided(Int, UInt64, Result<Token, NightjarError>)
-        indirect case signedIn(Int, Token)
+        /// The caller's decision that a ``DecisionRequest`` has asked for.
+        indirect case decided(ClientTask, any Sendable)
         /// A call that this stage carries out, in place of the chain.
         case standIn(ClientTask, Stage)
         /// Something to do on the loop.
@@ -46,6 +42,8 @@ final class ClientLoop: @unchecked Sendable {
 
     // On the loop:
     let chain: Chain
+    private let limit: Limit?
+    private let cache: Cache?
     /// For calls of the client's own, which wait for no token and follow nothing.
     private let innerChain: Chain
     private let innerTimeouts: Timeouts
@@ -78,8 +76,8 @@ final class ClientLoop: @unchecked Sendable {
 
     /// - Parameter innerTimeouts: those of the client's own calls.
     init(
-        thread: LoopThread, transport: any HTTPTransport, chain: Chain, innerChain: Chain, innerTimeouts: Timeouts,
-        log: LogSink?
+        thread: LoopThread, transport: any HTTPTransport, chain: ClientChain, innerChain: Chain,
+        innerTimeouts: Timeouts, log: LogSink?
     ) {
         self.log = log
         self.innerChain = innerChain
@@ -88,7 +86,9 @@ final class ClientLoop: @unchecked Sendable {
         clock = thread.clock
         gate = LoopGate(thread.loop)
         self.transport = transport
-        self.chain = chain
+        self.chain = chain.chain
+        limit = chain.limit
+        cache = chain.cache
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
         checkers = WorkerThreads(ClientLoop.checkerCount, for: thread.loop)
     }
@@ -132,7 +132,7 @@ final class ClientLoop: @unchecked Sendable {
     ///
     /// - Parameter login: nil: one without a token. They are numbered as they come.
     func keepTokens(_ login: TokenLogin?, _ issuer: TokenIssuer?) {
-        keepers.append(login.map { TokenKeeper($0, keepers.count, issuer: issuer, on: self) })
+        keepers.append(login.map { TokenKeeper($0, keepers.count, issuer: issuer, responses: cache, on: self) })
     }
 
     /// Those of a login; nil where it has none.
@@ -167,7 +167,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     /// On the loop.
-    func limitStates() -> [LimitState] { chain.stage(Limit.self)?.states() ?? [] }
+    func limitStates() -> [LimitState] { limit?.states() ?? [] }
 
     // MARK: Mail, on the loop
 
@@ -203,13 +203,7 @@ final class ClientLoop: @unchecked Sendable {
         case .bodyPart(let task, let part): task.call?.feed?.send(part)
         case .rewound(let task): task.call?.feed?.rewound()
         case .note(let level, let text): note(level, text)
-        case .redirect(let task, let answer):
-            if let call = task.call { Redirect.answered(answer, call) }
-        case .retry(let task, let answer):
-            if let call = task.call { Retry.answered(answer, call) }
-        case .hooked(let task, let result): task.call?.hooked(result)
-        case .provided(let login, let number, let token): tokens(login)?.provided(number, token)
-        case .signedIn(let login, let token): tokens(login)?.signIn(token)
+        case .decided(let task, let decision): task.call?.decided(decision)
         case .standIn(let task, let stage):
             let call = Call(task, on: self, chain: Chain([Deadline(), stage]))
             take(call)

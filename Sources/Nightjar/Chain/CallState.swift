@@ -1,0 +1,45 @@
+/// The state that a stage keeps for one call.
+///
+/// Stages live as long as their client and keep what they know of one call here. A state is stored and found by its
+/// ``CallStateKey``.
+class CallState {
+    fileprivate var key: ObjectIdentifier?
+    fileprivate var next: CallState?
+}
+
+/// Identifies one kind of state in all calls. A stage creates its keys once.
+final class CallStateKey<State: CallState>: Sendable {}
+
+/// The states of one call: a list, because most calls have at most two.
+struct CallStates {
+    private var first: CallState?
+
+    /// The state that is stored for `key`; nil: none. Setting nil removes it.
+    subscript<State>(key: CallStateKey<State>) -> State? {
+        get {
+            var state = first
+            while let found = state {
+                // Only a `State` is stored for this key.
+                if found.key == ObjectIdentifier(key) { return unsafeDowncast(found, to: State.self) }
+                state = found.next
+            }
+            return nil
+        }
+        set {
+            remove(ObjectIdentifier(key))
+            guard let newValue else { return }
+            newValue.key = ObjectIdentifier(key)
+            newValue.next = first
+            first = newValue
+        }
+    }
+
+    private mutating func remove(_ key: ObjectIdentifier) {
+        var previous: CallState?
+        var state = first
+        while let found = state, found.key != key { (previous, state) = (found, found.next) }
+        guard let found = state else { return }
+        if let previous { previous.next = found.next } else { first = found.next }
+        (found.key, found.next) = (nil, nil)
+    }
+}

@@ -1,0 +1,33 @@
+/// A decision that a call needs from its caller before it continues, for example whether to follow a redirect.
+///
+/// The caller's handler runs where the task's events are delivered. The call waits meanwhile: its timeouts run, and it can be
+/// cancelled.
+class DecisionRequest: @unchecked Sendable {
+    /// Calls the caller's handler, on the thread that delivers the task's events.
+    ///
+    /// - Returns: the decision; nil: the caller makes it later, by a method of ``ClientTask``.
+    func callHandler(of task: ClientTask) -> (any Sendable)? { nil }
+
+    /// Returns the verdict that follows from the caller's decision, on the client's loop; nil: the decision is of another kind.
+    func verdict(for decision: any Sendable, _ call: Call) -> Verdict? { nil }
+}
+
+/// A request for a decision of one type.
+final class DecisionRequestOf<Decision: Sendable>: DecisionRequest, @unchecked Sendable {
+    private let handler: @Sendable (ClientTask) -> Decision?
+    private let resume: (Decision, Call) -> Verdict
+
+    /// - Parameters:
+    ///   - handler: runs on the thread that delivers the task's events. Returns nil if the caller decides later.
+    ///   - resume: runs on the client's loop with the decision, once at most.
+    init(handler: @escaping @Sendable (ClientTask) -> Decision?, resume: @escaping (Decision, Call) -> Verdict) {
+        self.handler = handler
+        self.resume = resume
+    }
+
+    override func callHandler(of task: ClientTask) -> (any Sendable)? { handler(task) }
+
+    override func verdict(for decision: any Sendable, _ call: Call) -> Verdict? {
+        (decision as? Decision).map { resume($0, call) }
+    }
+}
