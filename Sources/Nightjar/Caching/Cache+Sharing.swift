@@ -10,7 +10,8 @@ extension Cache {
         if progress.leads { members[progress.member] = nil }
         progress.leads = false
         for member in released {
-            guard let call = members.removeValue(forKey: member), let waiter = call.states[states], waiter.member == member,
+            guard let call = members.removeValue(forKey: member), let waiter = call.states[states],
+                waiter.member == member,
                 waiter.isInLine
             else { continue }
             waiter.isInLine = false

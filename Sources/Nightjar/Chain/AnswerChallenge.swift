@@ -80,7 +80,8 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard call.options.login == login, let progress = call.states[states], let challenges = progress.challenges.take()
+        guard call.options.login == login, let progress = call.states[states],
+            let challenges = progress.challenges.take()
         else { return nil }
         let verdict = machine.challenged(
             challenges, for: call.request.url, body: call.request.body, answered: progress.answers)
