@@ -30,16 +30,17 @@ extension Client {
     ///   - scheme: the security scheme of the login, if the client has several logins; nil: the only login.
     ///   - queue: where `finished` is called, as for a call.
     /// - Throws: `invalid_request` if the client has no such login.
-    /// - Returns: a task. Cancelling it ends the wait and does not undo the logout.
+    /// - Returns: the operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func signOut(
         scheme: String? = nil, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
-    ) throws(NightjarError) -> ClientTask {
+    ) throws(NightjarError) -> ClientOperation {
         let (number, _) = try login(scheme)
-        let task = try standIn(Logout(number), on: queue, within: Client.logoutLimit, finished: finished)
+        let logout = Logout(number, on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
+        try start(logout)
         repeated.forget()
-        return task
+        return logout
     }
 
     /// Logs out as ``signOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
@@ -70,30 +71,18 @@ extension Client {
         scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
-    ) throws(NightjarError) -> ClientTask {
+    ) throws(NightjarError) -> ClientOperation {
         let (number, login) = try login(scheme)
-        let person = PersonalLogin(login, number, try login.issuer(anonymousTemplate), prompt: prompt)
-        return try standIn(person, on: queue, within: limit, finished: finished)
+        let operation = PersonalLogin(
+            login, number, try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit, prompt: prompt,
+            finished: finished)
+        try start(operation)
+        return operation
     }
 
-    /// Starts a call that has one stage and sends nothing itself.
-    private func standIn(
-        _ stage: Stage, on queue: CompletionQueue?, within limit: Duration,
-        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
-    ) throws(NightjarError) -> ClientTask {
+    func start(_ operation: ClientOperation) throws(NightjarError) {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        let request = try PreparedRequest(Request(.post, ""), anonymousTemplate)
-        let options = CallOptions(
-            timeouts: Timeouts(total: limit), maximumBody: 0, expectedStatuses: [], decompresses: false,
-            usesCookies: false)
-        let handlers = TaskHandlers { _, result in finished(result.map { _ in () }) }
-        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
-        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        guard loop.submit(.standIn(task, stage)) else {
-            queue?.forget(task)
-            throw NightjarError(.closed, "the client is closed")
-        }
-        return task
+        try operation.start()
     }
 
     /// The same, waiting on this thread, where `prompt` runs.

@@ -51,7 +51,7 @@ public enum BodyPart: Sendable {
 }
 
 /// One call, in progress or finished: what its caller holds. Any thread may use it.
-public final class ClientTask: @unchecked Sendable {
+public final class ClientTask: ClientWork, @unchecked Sendable {
     /// Bytes of a streamed response that may wait for their handler before reading pauses; each part counts
     /// ``partCost`` more.
     public static let window = 256 * 1024
@@ -105,13 +105,13 @@ public final class ClientTask: @unchecked Sendable {
     }
 
     /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
-    public func cancel() {
+    public override func cancel() {
         guard !isFinished, !wasCancelled.exchange(true, ordering: .relaxed) else { return }
         client.submit(.cancel(self))
     }
 
     /// Whether ``TaskHandlers/finished`` has been delivered, or is due at its queue.
-    public var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+    public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
     /// Whether the stored answer that ``TaskHandlers/finished`` was given is fetched anew by this call: what comes of that,
     /// ``TaskHandlers/refreshed`` is told.

@@ -126,7 +126,7 @@ public func nj_retry_question_set_after(_ question: OpaquePointer?, _ seconds: D
 @_cdecl("nj_task_retry") @implementation
 public func nj_task_retry(_ task: OpaquePointer?, _ answer: nj_retry, _ seconds: Double) -> nj_status {
     setting { () throws(NightjarError) in
-        let task = try required(Handle<ClientTask>.borrow(task), "task")
+        let task = try required(Handle<ClientWork>.borrow(task) as? ClientTask, "task")
         let wait = answer == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
         guard answer != NJ_RETRY_LATER, let answer = RetryAnswer(answer, after: wait) else {
             throw NightjarError(.invalidArgument, "answer is none that could be given now")

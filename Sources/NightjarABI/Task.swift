@@ -3,20 +3,20 @@ import Nightjar
 
 @_cdecl("nj_task_cancel") @implementation
 public func nj_task_cancel(_ task: OpaquePointer?) {
-    Handle<ClientTask>.borrow(task)?.cancel()
+    Handle<ClientWork>.borrow(task)?.cancel()
 }
 
 @_cdecl("nj_task_is_finished") @implementation
 public func nj_task_is_finished(_ task: OpaquePointer?) -> Bool {
-    Handle<ClientTask>.borrow(task)?.isFinished ?? true
+    Handle<ClientWork>.borrow(task)?.isFinished ?? true
 }
 
 @_cdecl("nj_task_retain") @implementation
 public func nj_task_retain(_ task: OpaquePointer?) -> OpaquePointer? {
-    Handle<ClientTask>.borrow(task).map { Handle.make($0) }
+    Handle<ClientWork>.borrow(task).map { Handle.make($0) }
 }
 
 @_cdecl("nj_task_release") @implementation
 public func nj_task_release(_ task: OpaquePointer?) {
-    _ = Handle<ClientTask>.take(task)
+    _ = Handle<ClientWork>.take(task)
 }

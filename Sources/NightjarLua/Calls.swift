@@ -82,6 +82,7 @@ public func njl_call_abandon(_ call: OpaquePointer?) {
     guard let outcome = Handle<Outcome>.borrow(call) else { return }
     outcome.wait = nil
     outcome.task?.cancel()
+    outcome.operation?.cancel()
     outcome.abandon?()
 }
 
@@ -107,6 +108,7 @@ public func njl_call_cancel(_ call: OpaquePointer?) {
     guard let outcome = Handle<Outcome>.borrow(call) else { return }
     outcome.incoming?.close()
     outcome.task?.cancel()
+    outcome.operation?.cancel()
 }
 
 @_cdecl("njl_call_attempt") @implementation

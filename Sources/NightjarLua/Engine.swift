@@ -199,7 +199,7 @@ final class Engine: @unchecked Sendable {
 
     func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.logIn(
+        outcome.operation = try client.logIn(
             scheme: scheme, on: queue,
             prompt: { [self] prompt in
                 outcome.show(prompt)
@@ -207,7 +207,7 @@ final class Engine: @unchecked Sendable {
             },
             finished: { [self] result in
                 forget(outcome)
-                outcome.task = nil
+                outcome.operation = nil
                 outcome.endLogin(result)
                 tell(outcome)
             })
@@ -217,9 +217,9 @@ final class Engine: @unchecked Sendable {
 
     func signOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
-        outcome.task = try client.signOut(scheme: scheme, on: queue) { [self] result in
+        outcome.operation = try client.signOut(scheme: scheme, on: queue) { [self] result in
             forget(outcome)
-            outcome.task = nil
+            outcome.operation = nil
             outcome.endLogin(result)
             tell(outcome)
         }
@@ -235,9 +235,9 @@ final class Engine: @unchecked Sendable {
     ) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         let sender = ScriptSender(self, client, for: caller)
-        outcome.task = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
+        outcome.operation = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
             forget(outcome)
-            outcome.task = nil
+            outcome.operation = nil
             switch result {
             case .success(let catalog): outcome.catalog = catalog
             case .failure(let error): outcome.result = .failure(error)

@@ -13,6 +13,8 @@ final class Outcome: @unchecked Sendable {
     var place = 0
     /// While the call is under way.
     var task: ClientTask?
+    /// The login, logout or loading that this is, while it is in progress.
+    var operation: ClientOperation?
     /// Nil while the call is under way; of a streamed answer, until its head is there.
     var result: Result<Response, NightjarError>?
     /// It stands for what comes of a refresh, which no task of its own brings.

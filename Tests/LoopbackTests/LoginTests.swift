@@ -250,7 +250,7 @@ import Testing
             )
             let queue = CompletionQueue()
             let ended = Mutex<NightjarError?>(nil)
-            let task = Mutex<ClientTask?>(nil)
+            let task = Mutex<ClientOperation?>(nil)
             let started = try api.logIn(on: queue, prompt: { _ in task.withLock { $0 }?.cancel() }) { result in
                 if case .failure(let error) = result { ended.withLock { $0 = error } }
             }

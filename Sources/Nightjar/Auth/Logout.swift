@@ -1,24 +1,21 @@
-import NIOCore
 import NightjarHTTP
 
-/// Logs a client out, in a call that sends no request. The client is logged out when the call begins. The call ends
-/// when the credential store and the cache on disk have been changed, or when a change has failed.
-///
-/// Each instance belongs to one call.
-final class Logout: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { .outgoing }
-    private let number: Int
+/// Logs a client out. The client is logged out when the operation begins. The operation ends when the credential store and the
+/// cache on disk have been changed, or when a change has failed.
+final class Logout: ClientOperation, @unchecked Sendable {
+    private let login: Int
 
-    /// - Parameter number: the login's number among the client's logins.
-    init(_ number: Int) { self.number = number }
+    /// - Parameter login: the login's number among the client's logins.
+    init(
+        _ login: Int, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration,
+        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) {
+        self.login = login
+        super.init("the logout", on: loop, queue: queue, timeout: timeout, finished: finished)
+    }
 
-    override func outgoing(_ call: Call) -> Verdict {
-        guard let keeper = call.loop.tokens(number) else { return .proceed }
-        keeper.signOut { [weak call] error in
-            guard let call else { return }
-            if let error { return call.goOn(.fail(error)) }
-            call.goOn(.answer(Response(head: ResponseHead(status: 200), body: ByteBuffer(), url: call.request.url)))
-        }
-        return .wait
+    override func begin() {
+        guard let keeper = loop.tokens(login) else { return end(.success(())) }
+        keeper.signOut { [weak self] error in self?.end(error.map(Result.failure) ?? .success(())) }
     }
 }

@@ -11,57 +11,51 @@ public enum LoginPrompt: Sendable, Equatable {
     case browser(url: String)
 }
 
-/// Logs a client in, where needed with a person's help: the one stage of a call that sends nothing itself. Deadline and
-/// cancel of that call are those of the login.
-///
-/// Made for one call and used by it alone.
-final class PersonalLogin: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .ended] }
+/// Logs a client in, with a person's help if the grant needs it.
+final class PersonalLogin: ClientOperation, @unchecked Sendable {
     private let login: TokenLogin
     private let number: Int
     private let issuer: TokenIssuer?
     private let prompt: @Sendable (LoginPrompt) -> Void
-    private weak var call: Call?
     private var device: DeviceFlow?
     private var browser: AuthorizationCode?
     private var listener: LoopbackListener?
 
     /// - Parameter number: of the login among the client's.
     init(
-        _ login: TokenLogin, _ number: Int, _ issuer: TokenIssuer?, prompt: @escaping @Sendable (LoginPrompt) -> Void
+        _ login: TokenLogin, _ number: Int, _ issuer: TokenIssuer?, on loop: ClientLoop, queue: CompletionQueue?,
+        timeout: Duration, prompt: @escaping @Sendable (LoginPrompt) -> Void,
+        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {
         self.login = login
         self.number = number
         self.issuer = issuer
         self.prompt = prompt
+        super.init("the login", on: loop, queue: queue, timeout: timeout, finished: finished)
     }
 
-    override func outgoing(_ call: Call) -> Verdict {
-        self.call = call
-        guard let issuer, case .oauth2(let server) = login.source else { return askKeeper(call) }
+    override func begin() {
+        guard let issuer, case .oauth2(let server) = login.source else { return renew() }
         switch server.grant {
-        case .refreshToken, .clientCredentials: return askKeeper(call)
+        case .refreshToken, .clientCredentials: renew()
         case .deviceCode: askForDeviceCode(server, issuer)
         case .authorizationCode: listen(server, issuer)
         }
-        return .wait
     }
 
-    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+    override func released() {
         listener?.close()
         listener = nil
-        self.call = nil
         device = nil
         browser = nil
     }
 
     // MARK: Without a person
 
-    /// The token that a call would wait for.
-    private func askKeeper(_ call: Call) -> Verdict {
-        guard let keeper = call.loop.tokens(number) else { return .proceed }
+    /// Obtains the token that a call would wait for.
+    private func renew() {
+        guard let keeper = loop.tokens(number) else { return end(.success(())) }
         keeper.renewNow { [weak self] result in self?.end(result) }
-        return .wait
     }
 
     // MARK: With another device
@@ -85,7 +79,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
             case .show(let code, let page, let complete):
                 show(.device(userCode: code, page: page, completePage: complete))
             case .startTimer(let wait):
-                call?.loop.after(wait) { [weak self] in
+                loop.after(wait) { [weak self] in
                     guard let self, let actions = device?.timerFired(now: now) else { return }
                     carryOut(actions, server, issuer)
                 }
@@ -101,7 +95,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         attempt(OAuthRequest.deviceCode(code, client: server.client), to: nil, issuer) { [weak self] result in
             guard let self else { return }
             let answer = Result { () throws(NightjarError) -> TokenResponse in
-                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent, for: call?.loop)
+                try TokenAnswer.oauth2.read(try result.get(), replacing: nil, sent: sent, for: loop)
             }
             guard let actions = device?.answered(answer, now: now) else { return }
             carryOut(actions, server, issuer)
@@ -111,9 +105,8 @@ final class PersonalLogin: Stage, @unchecked Sendable {
     // MARK: With a browser
 
     private func listen(_ server: OAuth2, _ issuer: TokenIssuer) {
-        guard let call else { return }
         LoopbackListener.open(
-            on: call.loop.eventLoop,
+            on: loop.eventLoop,
             { [weak self] method, target in
                 guard let self else { return LoopbackListener.Reply(ByteBuffer()) }
                 return requested(method, target, server, issuer)
@@ -127,7 +120,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
     }
 
     private func listens(_ listener: LoopbackListener, _ server: OAuth2, _ issuer: TokenIssuer) {
-        guard call != nil else { return listener.close() }
+        guard !hasEnded else { return listener.close() }
         self.listener = listener
         do throws(NightjarError) {
             let random = SecureRandom.bytes(ProofKey.randomByteCount)
@@ -162,7 +155,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         guard let browser else { return }
         let sent = WallClock.now()
         send(browser.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
-            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent, for: call?.loop) {
+            switch try TokenAnswer.oauth2.read(response, replacing: nil, sent: sent, for: loop) {
             case .token(let token): signIn(token)
             case .refused(let refusal): throw refusal.error
             }
@@ -177,7 +170,7 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         then next: @escaping (Response) throws(NightjarError) -> Void
     ) {
         attempt(request, to: target, issuer) { [weak self] result in
-            guard let self, call != nil else { return }
+            guard let self, !hasEnded else { return }
             do throws(NightjarError) {
                 try next(try result.get())
             } catch {
@@ -190,19 +183,18 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         _ request: OAuthRequest, to target: String?, _ issuer: TokenIssuer,
         then next: @escaping (Result<Response, NightjarError>) -> Void
     ) {
-        guard let call else { return }
+        guard !hasEnded else { return }
         do throws(NightjarError) {
             let prepared = try issuer.prepared(request, to: target, key: nil)
-            call.loop.send(prepared, within: PersonalLogin.exchangeLimit, conclude: next)
+            loop.send(prepared, within: PersonalLogin.exchangeLimit, conclude: next)
         } catch {
             next(.failure(error))
         }
     }
 
     private func show(_ prompt: LoginPrompt) {
-        guard let call else { return }
-        let (show, task) = (self.prompt, call.task)
-        call.loop.post(.run { if !task.isCancelled { show(prompt) } }, to: task.queue)
+        guard !hasEnded else { return }
+        loop.post(.run { [self] in if !isCancelled { self.prompt(prompt) } }, to: queue)
     }
 
     /// Kept before it is used.
@@ -210,17 +202,8 @@ final class PersonalLogin: Stage, @unchecked Sendable {
         guard token.authorization != nil else {
             return end(.failure(NightjarError(.decoding, "the server's token cannot stand in a header")))
         }
-        call?.loop.tokens(number)?.signIn(token) { [weak self] error in
+        loop.tokens(number)?.signIn(token) { [weak self] error in
             self?.end(error.map(Result.failure) ?? .success(()))
-        }
-    }
-
-    private func end(_ result: Result<Void, NightjarError>) {
-        guard let call else { return }
-        switch result {
-        case .success:
-            call.goOn(.answer(Response(head: ResponseHead(status: 200), body: ByteBuffer(), url: call.request.url)))
-        case .failure(let error): call.goOn(.fail(error))
         }
     }
 

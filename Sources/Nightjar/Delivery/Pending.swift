@@ -6,7 +6,7 @@ protocol Cancellable: AnyObject, Sendable {
     func cancel()
 }
 
-extension ClientTask: Cancellable {}
+extension ClientWork: Cancellable {}
 extension Batch: Cancellable {}
 extension PageAsk: Cancellable {}
 

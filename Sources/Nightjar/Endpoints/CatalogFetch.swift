@@ -14,7 +14,7 @@ extension Client {
     /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read; what a
     ///   call throws.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
-        let pending = Pending<ClientTask>()
+        let pending = Pending<ClientOperation>()
         let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 do throws(NightjarError) {
@@ -52,7 +52,7 @@ extension Client {
     public func startLoadingCatalog(
         from location: String, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
-    ) throws(NightjarError) -> ClientTask {
+    ) throws(NightjarError) -> ClientOperation {
         try startLoadingCatalog(from: location, on: queue, sender: nil, finished: finished)
     }
 
@@ -60,26 +60,10 @@ extension Client {
     package func startLoadingCatalog(
         from location: String, on queue: CompletionQueue?, sender: (any RequestSender)?,
         finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
-    ) throws(NightjarError) -> ClientTask {
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
-        let fetch = CatalogFetch(self, try catalogLocation(location), sender)
-        // Of the call that stands for it; it is never sent.
-        let request = try PreparedRequest(Request(.get, "http://localhost/"), anonymousTemplate)
-        let options = CallOptions(
-            timeouts: Timeouts(), maximumBody: 0, expectedStatuses: [], decompresses: false, usesCookies: false)
-        let handlers = TaskHandlers { _, result in
-            switch result {
-            case .success: finished(.success(fetch.catalog))
-            case .failure(let error): finished(.failure(error))
-            }
-        }
-        let task = ClientTask(request, options, handlers: handlers, queue: queue, client: loop)
-        if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        guard loop.submit(.standIn(task, fetch)) else {
-            queue?.forget(task)
-            throw NightjarError(.closed, "the client is closed")
-        }
-        return task
+    ) throws(NightjarError) -> ClientOperation {
+        let fetch = CatalogFetch(self, try catalogLocation(location), sender, on: queue, finished: finished)
+        try start(fetch)
+        return fetch
     }
 
     /// As the loader wants it: an absolute path, or an absolute URL.
@@ -118,18 +102,11 @@ extension RequestURL {
 }
 
 /// Drives a ``CatalogLoader``: files are read and documents parsed on threads of their own, URLs are asked for by the client.
-/// The one stage of a call that sends nothing itself; deadline and cancel of that call are those of the loading.
-///
-/// Made for one call and used by it alone, on the client's loop.
-final class CatalogFetch: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .ended] }
+final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private weak var client: Client?
-    private weak var call: Call?
     private let first: String
     /// Asks for what lies behind URLs; nil: the client does.
     private let sender: (any RequestSender)?
-    /// Of the call: the program's own code runs there, also that of what is asked for.
-    private var queue: CompletionQueue?
     private var loader: CatalogLoader
     /// Give up the calls of this round.
     private var cancels: [@Sendable () -> Void] = []
@@ -138,8 +115,12 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     private var arrived: [Document] = []
     /// Bytes of all documents so far.
     private var size = 0
-    /// Written before the call ends, and read behind that.
-    private(set) var catalog = Catalog()
+    /// Set before the operation ends successfully, and read after that.
+    private let catalog: Loaded
+
+    private final class Loaded: Sendable {
+        let catalog = Mutex(Catalog())
+    }
 
     private struct Document: Sendable {
         let location: String
@@ -154,37 +135,39 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         case file
     }
 
-    init(_ client: Client, _ location: String, _ sender: (any RequestSender)?) {
+    init(
+        _ client: Client, _ location: String, _ sender: (any RequestSender)?, on queue: CompletionQueue?,
+        finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
+    ) {
         self.client = client
         self.sender = sender
         first = location
         loader = CatalogLoader(location)
+        let loaded = Loaded()
+        catalog = loaded
+        super.init("loading the API description", on: client.loop, queue: queue, timeout: nil) { result in
+            finished(result.map { loaded.catalog.withLock { $0 } })
+        }
     }
 
-    override func outgoing(_ call: Call) -> Verdict {
-        self.call = call
-        queue = call.task.queue
-        next()
-        return .wait
-    }
+    override func begin() { next() }
 
-    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        self.call = nil
+    override func released() {
         for cancel in cancels { cancel() }
         cancels = []
     }
 
     /// Asks for what is wanted, or is done.
     private func next() {
-        guard let call else { return }
+        guard !hasEnded else { return }
         let wanted = loader.wanted
         guard !wanted.isEmpty else {
             let loader = loader
-            return call.loop.workers.run(
+            return loop.workers.run(
                 "reading the API description",
                 { () throws(NightjarError) in try loader.catalog().readingExtensions() }
             ) { [weak self] in
-                self?.end($0)
+                self?.loaded($0)
             }
         }
         arrived = wanted.filter { !$0.isURL }.map {
@@ -197,7 +180,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
     }
 
     private func fetch() {
-        guard call != nil, let location = waiting.popLast() else { return }
+        guard !hasEnded, let location = waiting.popLast() else { return }
         inFlight += 1
         do throws(NightjarError) {
             guard let client else { throw NightjarError(.closed, "the client is closed") }
@@ -227,16 +210,16 @@ final class CatalogFetch: Stage, @unchecked Sendable {
 
     private func fetched(_ location: String, _ result: Result<Content, NightjarError>) {
         inFlight -= 1
-        guard call != nil else { return }
+        guard !hasEnded else { return }
         if case .failure(let error) = result, CatalogFetch.endsAll(error) {
-            return end(.failure(error))
+            return loaded(.failure(error))
         }
         arrived.append(Document(location: location, content: result))
         if case .success(.bytes(let bytes, _)) = result { size += bytes.readableBytes }
         // The loader refuses so much, too, but not before all of it is there.
         guard size <= CatalogLoader.maximumBytes else {
             let bound = CatalogLoader.maximumBytes >> 20
-            return end(.failure(NightjarError(.tooLarge, "the API's documents have more than \(bound) MiB")))
+            return loaded(.failure(NightjarError(.tooLarge, "the API's documents have more than \(bound) MiB")))
         }
         if !waiting.isEmpty {
             fetch()
@@ -255,11 +238,11 @@ final class CatalogFetch: Stage, @unchecked Sendable {
 
     /// Gives the documents to the loader, behind which others may be wanted.
     private func read() {
-        guard let call else { return }
+        guard !hasEnded else { return }
         let (loader, documents) = (loader, arrived)
         arrived = []
         let (first, folder) = (first, client?.openAPIFolder)
-        call.loop.workers.run(
+        loop.workers.run(
             "reading the API description",
             { () throws(NightjarError) in try CatalogFetch.read(documents, into: loader, first, folder) }
         ) { [weak self] result in
@@ -267,7 +250,7 @@ final class CatalogFetch: Stage, @unchecked Sendable {
             case .success(let loader):
                 self?.loader = loader
                 self?.next()
-            case .failure(let error): self?.end(.failure(error))
+            case .failure(let error): self?.loaded(.failure(error))
             }
         }
     }
@@ -307,14 +290,13 @@ final class CatalogFetch: Stage, @unchecked Sendable {
         return loader
     }
 
-    private func end(_ result: Result<Catalog, NightjarError>) {
-        guard let call else { return }
-        switch result {
-        case .success(let catalog):
-            self.catalog = client?.template.base == nil ? catalog.atItsServer : catalog
-            call.goOn(.answer(Response(head: ResponseHead(status: 200), body: ByteBuffer(), url: call.request.url)))
-        case .failure(let error): call.goOn(.fail(error))
+    private func loaded(_ result: Result<Catalog, NightjarError>) {
+        guard !hasEnded else { return }
+        if case .success(let loaded) = result {
+            let placed = client?.template.base == nil ? loaded.atItsServer : loaded
+            catalog.catalog.withLock { $0 = placed }
         }
+        end(result.map { _ in () })
     }
 
     /// Documents asked for at the same time, as browsers ask an origin of HTTP/1.

@@ -19,8 +19,6 @@ final class ClientLoop: @unchecked Sendable {
         indirect case note(LogLevel, String)
         /// The caller's decision that a ``DecisionRequest`` has asked for.
         indirect case decided(ClientTask, any Sendable)
-        /// A call that this stage carries out, in place of the chain.
-        case standIn(ClientTask, Stage)
         /// Something to do on the loop.
         case run(@Sendable () -> Void)
         case close
@@ -204,10 +202,6 @@ final class ClientLoop: @unchecked Sendable {
         case .rewound(let task): task.call?.feed?.rewound()
         case .note(let level, let text): note(level, text)
         case .decided(let task, let decision): task.call?.decided(decision)
-        case .standIn(let task, let stage):
-            let call = Call(task, on: self, chain: Chain([Deadline(), stage]))
-            take(call)
-            if task.isCancelled { call.cancel() } else { call.begin() }
         case .run(let body): body()
         case .close: close()
         case .nothing: break

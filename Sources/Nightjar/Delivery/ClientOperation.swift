@@ -1,0 +1,104 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+
+/// Work of a client in progress that any thread can cancel: a call (``ClientTask``) or an operation (``ClientOperation``).
+public class ClientWork: @unchecked Sendable {
+    init() {}
+
+    /// Ends the work with the error `cancelled`. Does nothing if the work has ended or was cancelled before.
+    public func cancel() {}
+
+    /// Whether the completion handler has been called, or is about to be called by the queue.
+    public var isFinished: Bool { true }
+}
+
+/// Work of a client that is not one HTTP call: a login, a logout, or loading an API description.
+///
+/// A subclass does its work on the client's loop, between ``begin()`` and ``end(_:)``. The operation ends once: when the
+/// subclass ends it, when its timeout expires, when it is cancelled, or when the client is closed.
+public class ClientOperation: ClientWork, @unchecked Sendable {
+    let loop: ClientLoop
+    /// Where the caller's code runs; nil: on the loop.
+    let queue: CompletionQueue?
+    private let name: String
+    private let timeout: Duration?
+    private let finished: @Sendable (Result<Void, NightjarError>) -> Void
+    private let wasCancelled = Atomic<Bool>(false)
+    private let hasFinished = Atomic<Bool>(false)
+    /// On the loop.
+    private(set) var hasEnded = false
+
+    /// - Parameters:
+    ///   - name: for errors: `the login`.
+    ///   - timeout: nil: unlimited.
+    ///   - finished: called once, where the caller's code runs.
+    init(
+        _ name: String, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration?,
+        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+    ) {
+        self.name = name
+        self.loop = loop
+        self.queue = queue
+        self.timeout = timeout
+        self.finished = finished
+    }
+
+    /// Starts the work, on the loop.
+    func begin() {}
+
+    /// Releases what the work uses, on the loop. Called once, when the operation ends.
+    func released() {}
+
+    // MARK: Any thread
+
+    public override func cancel() {
+        guard !isFinished, !wasCancelled.exchange(true, ordering: .relaxed) else { return }
+        loop.submit(.run { [self] in end(.failure(NightjarError(.cancelled, "\(name) was cancelled"))) })
+    }
+
+    public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+
+    var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
+
+    /// - Throws: `closed` if the queue or the client is closed.
+    func start() throws(NightjarError) {
+        if let queue, !queue.register(self) { throw NightjarError(.closed, "the queue is closed") }
+        guard loop.submit(.run { [self] in started() }) else {
+            queue?.forget(self)
+            throw NightjarError(.closed, "the client is closed")
+        }
+    }
+
+    // MARK: On the loop
+
+    private func started() {
+        guard !hasEnded else { return }
+        loop.tellOfClose(self) { [self] in
+            end(.failure(NightjarError(.cancelled, "the client was closed during \(name)")))
+        }
+        if let timeout { loop.after(timeout) { [weak self] in self?.expired(timeout) } }
+        begin()
+    }
+
+    private func expired(_ timeout: Duration) {
+        end(
+            .failure(
+                NightjarError(
+                    .timeout, "\(name) did not end within \(timeout.rounded) s; allow more time", phase: .total)))
+    }
+
+    /// Ends the operation. The result of a second call is discarded.
+    final func end(_ result: Result<Void, NightjarError>) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        loop.stopTelling(self)
+        released()
+        hasFinished.store(true, ordering: .releasing)
+        loop.post(
+            .run { [self] in
+                queue?.forget(self)
+                finished(result)
+            }, to: queue)
+    }
+}
