@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
@@ -45,7 +46,9 @@ import Testing
 
     @Test func moreThanTheSystemHasIsAnError() throws {
         var buffer = ByteBuffer(string: "kept")
-        for size in [Int(UInt32.max), CheckedMemoryTests.tooMuch] {
+        // The sanitizers report an allocation of this size as an error of the program.
+        let sizes = isSanitized ? [Int(UInt32.max)] : [Int(UInt32.max), CheckedMemoryTests.tooMuch]
+        for size in sizes {
             do throws(NightjarError) {
                 try buffer.reserve(size, for: "the response's body")
                 Issue.record("no error")
@@ -55,7 +58,7 @@ import Testing
             }
         }
         #expect(String(buffer: buffer) == "kept")
-        #expect(!CheckedMemory.isAvailable(CheckedMemoryTests.tooMuch))
+        #expect(isSanitized || !CheckedMemory.isAvailable(CheckedMemoryTests.tooMuch))
         #expect(CheckedMemory.isAvailable(1 << 20))
     }
 }
