@@ -128,15 +128,17 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                "Nightjar", "NightjarHandles", "NightjarCrypto", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
+        // Shared by the two native boundaries.
+        .target(name: "NightjarHandles"),
         .target(
             name: "NightjarABI",
             dependencies: [
-                "CNightjar", "Nightjar", "NightjarLua",
+                "CNightjar", "Nightjar", "NightjarHandles", "NightjarLua",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -210,7 +212,7 @@ let package = Package(
             path: "Tests/Support"
         ),
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
-        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarTestSupport"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
         .testTarget(
             name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 @_cdecl("nj_config_set_bearer") @implementation
 public func nj_config_set_bearer(_ config: OpaquePointer?, _ token: UnsafePointer<CChar>?) -> nj_status {

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// What C handed over as an array of requests.

@@ -1,6 +1,7 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// Whether the answer of a blocking call is fetched anew, from where that is told to where it is given to C.

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// A catalog that C fills and reads, with the texts that were given out.

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 @_cdecl("nj_client_new") @implementation
 public func nj_client_new(

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// A configuration that C fills step by step.
 final class ConfigBox {

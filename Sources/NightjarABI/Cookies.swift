@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// The cookies of a moment, with their texts as C borrows them.
 private final class CookieListBox: Sendable {

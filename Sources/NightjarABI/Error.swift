@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// A failure with its texts as C strings.
 final class ErrorBox: Sendable {

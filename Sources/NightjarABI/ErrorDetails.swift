@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// What a server says about an error, as C strings.
 final class DetailsBox: Sendable {

@@ -1,6 +1,7 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// What C is told about the course of a call, made when it is first asked for.

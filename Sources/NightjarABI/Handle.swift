@@ -1,28 +1,7 @@
 import CNightjar
 import Glibc
 import Nightjar
-
-/// A C handle is a retained object of the core; this is the only place where pointers turn into objects and back.
-enum Handle<Object: AnyObject> {
-    /// Gives a new handle to the caller, who owns it.
-    static func make(_ object: Object) -> OpaquePointer {
-        OpaquePointer(Unmanaged.passRetained(object).toOpaque())
-    }
-
-    /// The handle of an object that the caller may use until we return.
-    static func lend(_ object: Object) -> OpaquePointer {
-        OpaquePointer(Unmanaged.passUnretained(object).toOpaque())
-    }
-
-    static func borrow(_ handle: OpaquePointer?) -> Object? {
-        handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeUnretainedValue() }
-    }
-
-    /// Takes the caller's share of the object back.
-    static func take(_ handle: OpaquePointer?) -> Object? {
-        handle.map { Unmanaged<Object>.fromOpaque(UnsafeRawPointer($0)).takeRetainedValue() }
-    }
-}
+import NightjarHandles
 
 /// Text that came as a C string.
 ///
@@ -63,6 +42,7 @@ extension nj_status {
 func reporting<Result>(
     to outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Result
 ) -> Result? {
+    outError?.pointee = nil
     do throws(NightjarError) {
         return try body()
     } catch {
@@ -96,6 +76,7 @@ func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
 func setting(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Void
 ) -> nj_status {
+    outError?.pointee = nil
     do throws(NightjarError) {
         try body()
         return NJ_OK

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// A request as C sees it in a hook. Belongs to the thread that runs the hook.
 final class OutgoingBox {

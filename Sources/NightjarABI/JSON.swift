@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// The JSON of one answer as C asks for it: read once, with the texts that were given out kept.

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// What a person is to be shown, as C strings.
 final class LoginPromptBox: Sendable {

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 @_cdecl("nj_config_set_mock") @implementation
 public func nj_config_set_mock(

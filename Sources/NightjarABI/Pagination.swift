@@ -2,6 +2,7 @@ import CNightjar
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// How a list goes on, as C fills it step by step.

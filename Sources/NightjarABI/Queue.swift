@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 @_cdecl("nj_queue_new") @implementation
 public func nj_queue_new() -> OpaquePointer! { Handle.make(CompletionQueue()) }

@@ -1,6 +1,7 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 /// A request that C fills step by step, and the callbacks that go with its calls.
 final class RequestBox {

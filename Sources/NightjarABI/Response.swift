@@ -1,6 +1,7 @@
 import CNightjar
 import NIOCore
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// An answer as C holds it.

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 /// A failed attempt as C sees it. Belongs to the thread that runs the callback.
 final class RetryQuestionBox {

@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 import NightjarLua
 import Synchronization
 
@@ -75,6 +76,7 @@ private func use(
     _ script: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (Script) throws(NightjarError) -> Void
 ) -> nj_status {
+    outError?.pointee = nil
     do throws(NightjarError) {
         try body(required(Handle<ScriptBox>.borrow(script), "script").prepared())
         return NJ_OK

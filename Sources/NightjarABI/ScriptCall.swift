@@ -1,4 +1,5 @@
 import CNightjar
+import NightjarHandles
 import NightjarLua
 
 @_cdecl("nj_script_call_count") @implementation

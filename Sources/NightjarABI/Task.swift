@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 
 @_cdecl("nj_task_cancel") @implementation
 public func nj_task_cancel(_ task: OpaquePointer?) {

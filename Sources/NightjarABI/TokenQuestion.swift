@@ -1,5 +1,6 @@
 import CNightjar
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 /// A question that C answers once, or lets go.

@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 /// The body of an answer on its way to a script: parts wait here until the script asks. How much waits is bounded by the
 /// window of the task. Belongs to the thread that runs the Lua state.
@@ -182,7 +183,7 @@ public func njl_stream_next(
     case .end:
         return NJL_PART_END
     case .failed(let failure):
-        error?.pointee = Handle<Outcome>.own(Outcome(.failure(failure)))
+        error?.pointee = Handle<Outcome>.make(Outcome(.failure(failure)))
         return NJL_PART_FAILED
     }
 }

@@ -1,11 +1,12 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 // The cache of a client, as scripts look into it and change it.
 
 @_cdecl("njl_client_cache") @implementation
 public func njl_client_cache(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.cache.map(Handle.own)
+    Handle<Client>.borrow(client)?.cache.map(Handle.make)
 }
 
 @_cdecl("njl_cache_release") @implementation
@@ -75,5 +76,5 @@ public func njl_cache_count(_ cache: OpaquePointer?) -> njl_cache_statistics {
 @_cdecl("njl_call_refresh") @implementation
 public func njl_call_refresh(_ engine: OpaquePointer?, _ call: OpaquePointer?) -> OpaquePointer? {
     guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Outcome>.borrow(call) else { return nil }
-    return engine.refresh(of: call).map(Handle<Outcome>.own)
+    return engine.refresh(of: call).map(Handle<Outcome>.make)
 }

@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 // Clients and the calls that scripts make on them. Every function catches what goes wrong as an outcome.
 
@@ -21,7 +22,7 @@ public func njl_client_new(
             try configuration.tell(engine.questions, of: listener)
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
-        return Handle<Client>.own(try Client(configuration))
+        return Handle<Client>.make(try Client(configuration))
     }
 }
 
@@ -50,15 +51,15 @@ public func njl_call_start(
             let request = request?.pointee, let wait
         else { throw NightjarError(.invalidArgument, "the client is closed") }
         if let planted = request.planted?.pointee {
-            return Handle<Outcome>.own(try engine.plant(planted, for: try Request(request), on: client, for: wait))
+            return Handle<Outcome>.make(try engine.plant(planted, for: try Request(request), on: client, for: wait))
         }
         if request.is_bare,
             let again = try engine.startAgain(request.method.buffer, request.target.buffer, on: client, for: wait)
         {
-            return Handle<Outcome>.own(again)
+            return Handle<Outcome>.make(again)
         }
         if request.is_look_up {
-            return Handle<Outcome>.own(try engine.lookUp(try Request(request), on: client, for: wait))
+            return Handle<Outcome>.make(try engine.lookUp(try Request(request), on: client, for: wait))
         }
         // Changed in place and handed on: a copy of a request costs as much as a stage of a call.
         var asked = try Request(methodAndTarget: request)
@@ -73,7 +74,7 @@ public func njl_call_start(
                 hearsOfRefresh: request.hears_of_refresh, hearsOfProgress: request.hears_of_progress,
                 isFollowed: request.is_followed))
         errand?.call = outcome
-        return Handle<Outcome>.own(outcome)
+        return Handle<Outcome>.make(outcome)
     }
 }
 
@@ -133,7 +134,7 @@ public func njl_call_progress(_ call: OpaquePointer?, _ told: UnsafeMutablePoint
 public func njl_call_attempt_error(_ call: OpaquePointer?) -> OpaquePointer? {
     let call = Handle<Outcome>.borrow(call)
     guard let error = call?.retry?.error else { return nil }
-    return Handle<Outcome>.own(Outcome(.failure(error), of: call))
+    return Handle<Outcome>.make(Outcome(.failure(error), of: call))
 }
 
 @_cdecl("njl_call_retry") @implementation
@@ -163,7 +164,7 @@ func refusing(
     do throws(NightjarError) {
         return try body()
     } catch let failure {
-        error?.pointee = Handle<Outcome>.own(Outcome(.failure(failure)))
+        error?.pointee = Handle<Outcome>.make(Outcome(.failure(failure)))
         return nil
     }
 }

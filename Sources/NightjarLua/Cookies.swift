@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 // The cookies of a client, as scripts list and change them.
 
@@ -52,7 +53,7 @@ private final class CookieList: @unchecked Sendable {
 
 @_cdecl("njl_client_cookies") @implementation
 public func njl_client_cookies(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.cookies.map(Handle.own)
+    Handle<Client>.borrow(client)?.cookies.map(Handle.make)
 }
 
 @_cdecl("njl_cookies_release") @implementation
@@ -64,7 +65,7 @@ public func njl_cookies_release(_ cookies: OpaquePointer?) {
 
 @_cdecl("njl_cookies_list") @implementation
 public func njl_cookies_list(_ cookies: OpaquePointer?) -> OpaquePointer? {
-    Handle<CookieStorage>.borrow(cookies).map { Handle.own(CookieList($0.all)) }
+    Handle<CookieStorage>.borrow(cookies).map { Handle.make(CookieList($0.all)) }
 }
 
 @_cdecl("njl_cookie_list_at") @implementation
@@ -178,7 +179,7 @@ final class LentText: Sendable {
 
 @_cdecl("njl_cookies_text") @implementation
 public func njl_cookies_text(_ cookies: OpaquePointer?) -> OpaquePointer? {
-    Handle<CookieStorage>.borrow(cookies).map { Handle.own(LentText($0.exportText())) }
+    Handle<CookieStorage>.borrow(cookies).map { Handle.make(LentText($0.exportText())) }
 }
 
 @_cdecl("njl_text_bytes") @implementation

@@ -2,6 +2,7 @@ import CLinux
 import CLua
 import Glibc
 import Nightjar
+import NightjarHandles
 import NightjarTransport
 import Synchronization
 
@@ -195,6 +196,6 @@ public func njl_descriptor_await(
         guard let engine = Handle<Engine>.borrow(engine), let wait else {
             throw NightjarError(.closed, "the Lua state is closed")
         }
-        return Handle<Outcome>.own(try engine.readiness(of: descriptor, writes: writes, for: wait))
+        return Handle<Outcome>.make(try engine.readiness(of: descriptor, writes: writes, for: wait))
     }
 }

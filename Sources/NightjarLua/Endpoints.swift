@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 // What an API can do, as scripts call it by name.
 
@@ -17,7 +18,7 @@ private final class ScriptCatalog: Sendable {
 
 @_cdecl("njl_client_catalog") @implementation
 public func njl_client_catalog(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<ScriptCatalog>.own(ScriptCatalog(Handle<Client>.borrow(client)?.catalog ?? Catalog()))
+    Handle<ScriptCatalog>.make(ScriptCatalog(Handle<Client>.borrow(client)?.catalog ?? Catalog()))
 }
 
 @_cdecl("njl_catalog_release") @implementation
@@ -34,12 +35,12 @@ public func njl_catalog_count(_ catalog: OpaquePointer?) -> Int {
 public func njl_catalog_name(_ catalog: OpaquePointer?, _ index: Int) -> OpaquePointer? {
     guard let operations = Handle<ScriptCatalog>.borrow(catalog)?.catalog.operations, operations.indices.contains(index)
     else { return nil }
-    return Handle<LentText>.own(LentText(operations[index].name))
+    return Handle<LentText>.make(LentText(operations[index].name))
 }
 
 @_cdecl("njl_catalog_help") @implementation
 public func njl_catalog_help(_ catalog: OpaquePointer?, _ name: njl_bytes) -> OpaquePointer? {
-    Handle<ScriptCatalog>.borrow(catalog)?[name].map { Handle<LentText>.own(LentText($0.help)) }
+    Handle<ScriptCatalog>.borrow(catalog)?[name].map { Handle<LentText>.make(LentText($0.help)) }
 }
 
 @_cdecl("njl_catalog_endpoint") @implementation
@@ -47,7 +48,7 @@ public func njl_catalog_endpoint(_ catalog: OpaquePointer?, _ name: njl_bytes) -
     guard let operation = Handle<ScriptCatalog>.borrow(catalog)?[name], let json = try? operation.json.encoded() else {
         return nil
     }
-    return Handle<LentText>.own(LentText(String(buffer: json)))
+    return Handle<LentText>.make(LentText(String(buffer: json)))
 }
 
 @_cdecl("njl_catalog_check") @implementation
@@ -132,7 +133,7 @@ public func njl_catalog_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.own(
+        return Handle<Outcome>.make(
             try engine.loadCatalog(
                 from: try location.text("the location"), client, caller: caller, for: wait))
     }
@@ -142,9 +143,9 @@ public func njl_catalog_start(
 public func njl_outcome_catalog(_ outcome: OpaquePointer?, _ former: OpaquePointer?) -> OpaquePointer? {
     guard let loaded = Handle<Outcome>.borrow(outcome)?.catalog else { return nil }
     guard let former = Handle<ScriptCatalog>.borrow(former)?.catalog, !former.operations.isEmpty else {
-        return Handle<ScriptCatalog>.own(ScriptCatalog(loaded))
+        return Handle<ScriptCatalog>.make(ScriptCatalog(loaded))
     }
     var all = former
     for operation in loaded.operations { all.set(operation) }
-    return Handle<ScriptCatalog>.own(ScriptCatalog(all))
+    return Handle<ScriptCatalog>.make(ScriptCatalog(all))
 }

@@ -3,6 +3,7 @@ import DequeModule
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 /// The client side of one Lua state: where its calls complete. Belongs to the thread that runs the state, save for
 /// ``wake()``.
@@ -412,7 +413,7 @@ public func njl_keep_signals() { HostSignals.keepSIGPIPE() }
 
 @_cdecl("njl_engine_new") @implementation
 public func njl_engine_new() -> OpaquePointer? {
-    Handle<Engine>.own(Engine())
+    Handle<Engine>.make(Engine())
 }
 
 @_cdecl("njl_engine_free") @implementation

@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 // Calls that lists and documents need of a script whose client has hooks: they are made on its thread, between those.
@@ -177,7 +178,7 @@ extension Client {
 public func njl_engine_next_errand(_ engine: OpaquePointer?, _ caller: UnsafeMutablePointer<Int64>?) -> OpaquePointer? {
     guard let errand = Handle<Engine>.borrow(engine)?.errands.next() else { return nil }
     caller?.pointee = errand.caller
-    return Handle<Errand>.own(errand)
+    return Handle<Errand>.make(errand)
 }
 
 @_cdecl("njl_engine_next_cancelled") @implementation
@@ -192,7 +193,7 @@ public func njl_engine_next_cancelled(_ engine: OpaquePointer?) -> OpaquePointer
 @_cdecl("njl_errand_request") @implementation
 public func njl_errand_request(_ errand: OpaquePointer?) -> OpaquePointer? {
     guard let json = try? Handle<Errand>.borrow(errand)?.json.encoded() else { return nil }
-    return Handle<LentText>.own(LentText(String(buffer: json)))
+    return Handle<LentText>.make(LentText(String(buffer: json)))
 }
 
 @_cdecl("njl_errand_begin") @implementation

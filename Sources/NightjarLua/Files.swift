@@ -1,6 +1,7 @@
 import CLua
 import Glibc
 import Nightjar
+import NightjarHandles
 
 /// The work on files by name, as modules/fs.lua asks for it. Each runs on a worker, where blocking is right, and every signal is
 /// blocked, so no call of the system is interrupted.
@@ -83,7 +84,7 @@ public func njl_work_start(
         else {
             throw NightjarError(.invalidArgument, "there is no work \(quoted(name)) with these arguments")
         }
-        return Handle<Outcome>.own(try engine.work(for: wait, work))
+        return Handle<Outcome>.make(try engine.work(for: wait, work))
     }
 }
 
@@ -97,7 +98,7 @@ public func njl_resource_read(
             let file = Handle<Resource>.borrow(resource) as? OpenFile
         else { throw NightjarError(.invalidArgument, "this is no open file") }
         let most = Int(clamping: max(1, min(most, OpenFile.largestRead)))
-        return Handle<Outcome>.own(
+        return Handle<Outcome>.make(
             try engine.work(for: wait) { () throws(NightjarError) in
                 let bytes = try file.read(most)
                 return bytes.isEmpty ? .nothing : .one(.string(bytes))
@@ -153,7 +154,7 @@ public func njl_work_take_resource(_ outcome: OpaquePointer?) -> OpaquePointer? 
         return nil
     }
     outcome.value = .nothing
-    return Handle<Resource>.own(resource)
+    return Handle<Resource>.make(resource)
 }
 
 extension ScriptValue {

@@ -1,6 +1,7 @@
 import CLua
 import Nightjar
 import NightjarCrypto
+import NightjarHandles
 
 // Digests, message authentication codes and random bytes, for scripts.
 
@@ -13,7 +14,7 @@ private final class ScriptHash {
 @_cdecl("njl_hash_new") @implementation
 public func njl_hash_new(_ function: njl_hash_function, _ key: UnsafePointer<njl_bytes>?) -> OpaquePointer? {
     guard let kind = HashFunction(rawValue: Int32(bitPattern: function.rawValue)) else { return nil }
-    return RunningHash(kind, key: key?.pointee.buffer).map { Handle.own(ScriptHash($0)) }
+    return RunningHash(kind, key: key?.pointee.buffer).map { Handle.make(ScriptHash($0)) }
 }
 
 @_cdecl("njl_hash_update") @implementation

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 /// A value that a script and its host exchange. Tables and functions stay inside.
 public enum ScriptValue: Sendable, Equatable {
@@ -127,7 +128,7 @@ public func njl_function_call(
     call.end()
     returned?.pointee = call.failure == nil ? call.results.count : 0
     failure?.pointee = call.failure?.value ?? njl_value()
-    return Handle<ScriptCall>.own(call)
+    return Handle<ScriptCall>.make(call)
 }
 
 @_cdecl("njl_results_value") @implementation

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 /// The interpreter of the `nightjar` command: all of Lua's libraries, `arg`, warnings, and Ctrl-C ends what runs.
 /// Code and names are bytes, without a NUL in names and arguments.

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 // How a client stands with its limits, for scripts.
 
@@ -7,5 +8,5 @@ import Nightjar
 public func njl_client_limits(_ client: OpaquePointer?) -> OpaquePointer? {
     let states = Handle<Client>.borrow(client)?.limitStates() ?? []
     let text = (try? JSONValue.array(states.map(\.json)).encoded()).map { String(buffer: $0) }
-    return Handle.own(LentText(text ?? "[]"))
+    return Handle.make(LentText(text ?? "[]"))
 }

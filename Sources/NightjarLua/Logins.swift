@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 import Synchronization
 
 // The logins of clients, where the script provides their tokens, hears of their end, or brings them.
@@ -129,7 +130,7 @@ public func njl_engine_next_question(
     guard let question = Handle<Engine>.borrow(engine)?.questions.next() else { return nil }
     client?.pointee = question.client
     kind?.pointee = question.kind
-    return Handle<Question>.own(question)
+    return Handle<Question>.make(question)
 }
 
 @_cdecl("njl_question_provide") @implementation
@@ -183,7 +184,7 @@ public func njl_login_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.own(try engine.logIn(client, try scheme.optionalText("the scheme"), for: wait))
+        return Handle<Outcome>.make(try engine.logIn(client, try scheme.optionalText("the scheme"), for: wait))
     }
 }
 
@@ -196,7 +197,7 @@ public func njl_logout_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.own(try engine.signOut(client, try scheme.optionalText("the scheme"), for: wait))
+        return Handle<Outcome>.make(try engine.signOut(client, try scheme.optionalText("the scheme"), for: wait))
     }
 }
 

@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 // Mocks of scripts: their routes, their functions' answers, and what was asked of them.
 
@@ -39,7 +40,7 @@ public func njl_mock_new(
             throw NightjarError(.closed, "the script is over")
         }
         let questions = engine.questions
-        return Handle<Mock>.own(
+        return Handle<Mock>.make(
             try Mock(json: routes.buffer) { questions.ask(Question(number, mocked: $0)) })
     }
 }
@@ -77,7 +78,7 @@ public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
         let name = routes[index].name ?? routes[index].pattern.summary
         return call.request.described([.init("route", .string(name))])
     }
-    return Handle.own(LentText((try? JSONValue.array(calls).encoded()).map { String(buffer: $0) } ?? "[]"))
+    return Handle.make(LentText((try? JSONValue.array(calls).encoded()).map { String(buffer: $0) } ?? "[]"))
 }
 
 // MARK: Functions that answer
@@ -89,13 +90,13 @@ public func njl_question_function(_ question: OpaquePointer?) -> Int64 {
 
 @_cdecl("njl_question_request") @implementation
 public func njl_question_request(_ question: OpaquePointer?) -> OpaquePointer? {
-    (Handle<Question>.borrow(question)?.mocked?.text).map { Handle.own($0) }
+    (Handle<Question>.borrow(question)?.mocked?.text).map { Handle.make($0) }
 }
 
 @_cdecl("njl_question_body") @implementation
 public func njl_question_body(_ question: OpaquePointer?) -> OpaquePointer? {
     guard let body = Handle<Question>.borrow(question)?.mocked?.request.body else { return nil }
-    return Handle.own(LentText(body))
+    return Handle.make(LentText(body))
 }
 
 @_cdecl("njl_question_answer") @implementation

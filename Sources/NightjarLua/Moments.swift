@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 // Moments as text, for scripts.
 
@@ -40,5 +41,5 @@ public func njl_timestamp_format(
         form == NJL_HTTP_DATE
         ? moment.httpDate
         : moment.iso8601(minutesEast: Int(minutesEast), fractionDigits: digits < 0 ? nil : Int(digits))
-    return text.map { Handle.own(LentText($0)) }
+    return text.map { Handle.make(LentText($0)) }
 }

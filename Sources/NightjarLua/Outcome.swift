@@ -2,6 +2,7 @@ import CLua
 import Glibc
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 /// One call and, once it has ended, its response or error; also a response or an error of another origin.
 ///
@@ -276,21 +277,21 @@ public func njl_outcome_failed(
     let kind = ErrorKind(rawValue: Int32(bitPattern: kind.rawValue)) ?? .script
     let phase = ErrorPhase(rawValue: phase)
     let error = NightjarError(kind, String(decoding: message.buffer, as: UTF8.self), phase: phase)
-    return Handle<Outcome>.own(Outcome(.failure(error)))
+    return Handle<Outcome>.make(Outcome(.failure(error)))
 }
 
 @_cdecl("njl_outcome_error_response") @implementation
 public func njl_outcome_error_response(_ outcome: OpaquePointer?) -> OpaquePointer? {
     let outcome = Handle<Outcome>.borrow(outcome)
     guard let response = outcome?.error?.response else { return nil }
-    return Handle<Outcome>.own(Outcome(.success(response), of: outcome))
+    return Handle<Outcome>.make(Outcome(.success(response), of: outcome))
 }
 
 @_cdecl("njl_outcome_earlier") @implementation
 public func njl_outcome_earlier(_ outcome: OpaquePointer?, _ index: Int) -> OpaquePointer? {
     let outcome = Handle<Outcome>.borrow(outcome)
     guard let earlier = outcome?.error?.earlier, earlier.indices.contains(index) else { return nil }
-    return Handle<Outcome>.own(Outcome(.failure(earlier[index]), of: outcome))
+    return Handle<Outcome>.make(Outcome(.failure(earlier[index]), of: outcome))
 }
 
 // MARK: Reading

@@ -1,6 +1,7 @@
 import CLua
 import NIOCore
 import Nightjar
+import NightjarHandles
 
 /// A list that a server gives in pages, as a script walks through it. Belongs to the thread that runs the Lua state.
 ///
@@ -142,7 +143,7 @@ public func njl_pages_new(
         var pagination = (operation?.pagination ?? Pagination()).guessing(by: operation)
         try pagination.merge(json: options.buffer)
         let state = state.data == nil ? nil : try state.text("the state")
-        return Handle<Pages>.own(
+        return Handle<Pages>.make(
             try Pages(
                 engine, client, try Request(request, for: client), pagination, resuming: state,
                 timeout: Duration(seconds: seconds), caller: caller))
@@ -163,12 +164,12 @@ public func njl_pages_take(
     guard let pages = Handle<Pages>.borrow(pages) else { return NJL_PAGE_END }
     switch pages.take(keepsError: error == nil) {
     case .ready(let ready):
-        page?.pointee = Handle<Page>.own(ready)
+        page?.pointee = Handle<Page>.make(ready)
         return NJL_PAGE_READY
     case .later: return NJL_PAGE_LATER
     case .end: return NJL_PAGE_END
     case .failed(let failure):
-        error?.pointee = Handle<Outcome>.own(Outcome(.failure(failure)))
+        error?.pointee = Handle<Outcome>.make(Outcome(.failure(failure)))
         return NJL_PAGE_FAILED
     }
 }
@@ -176,7 +177,7 @@ public func njl_pages_take(
 @_cdecl("njl_pages_await") @implementation
 public func njl_pages_await(_ pages: OpaquePointer?, _ wait: OpaquePointer?) -> OpaquePointer? {
     guard let pages = Handle<Pages>.borrow(pages), let wait else { return nil }
-    return Handle<Outcome>.own(pages.await(by: wait))
+    return Handle<Outcome>.make(pages.await(by: wait))
 }
 
 @_cdecl("njl_pages_go_on") @implementation
@@ -218,12 +219,12 @@ public func njl_pages_begin(
 @_cdecl("njl_pages_state") @implementation
 public func njl_pages_state(_ pages: OpaquePointer?, _ consumed: Int) -> OpaquePointer? {
     guard let pages = Handle<Pages>.borrow(pages) else { return nil }
-    return Handle<LentText>.own(LentText(pages.state(consumed: max(consumed, 0))))
+    return Handle<LentText>.make(LentText(pages.state(consumed: max(consumed, 0))))
 }
 
 @_cdecl("njl_pages_explanation") @implementation
 public func njl_pages_explanation(_ pages: OpaquePointer?) -> OpaquePointer? {
-    Handle<Pages>.borrow(pages).map { Handle<LentText>.own(LentText($0.pager.explanation)) }
+    Handle<Pages>.borrow(pages).map { Handle<LentText>.make(LentText($0.pager.explanation)) }
 }
 
 // MARK: Pages
@@ -243,7 +244,7 @@ public func njl_page_item(_ page: OpaquePointer?, _ index: Int) -> njl_bytes {
 
 @_cdecl("njl_page_response") @implementation
 public func njl_page_response(_ page: OpaquePointer?) -> OpaquePointer? {
-    Handle<Page>.borrow(page).map { Handle<Outcome>.own(Outcome(.success($0.response))) }
+    Handle<Page>.borrow(page).map { Handle<Outcome>.make(Outcome(.success($0.response))) }
 }
 
 @_cdecl("njl_page_release") @implementation

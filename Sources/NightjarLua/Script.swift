@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 /// A Lua interpreter with `nightjar` in it, for hosts that run scripts.
 ///
@@ -55,7 +56,7 @@ public final class Script: @unchecked Sendable {
                 let engine = Handle<Engine>.borrow(njl_script_engine(state))
                 engine?.confinement = try confinement(client, origins, pathScope, limits)
             }
-            njl_script_set_client(state, Handle<Client>.own(client))
+            njl_script_set_client(state, Handle<Client>.make(client))
         }
     }
 

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 // The log of a script itself, and what is kept out of it.
 
@@ -8,7 +9,7 @@ public func njl_is_secret_name(_ name: njl_bytes) -> Bool { isNameOfSecret(name.
 
 @_cdecl("njl_redacted") @implementation
 public func njl_redacted(_ text: njl_bytes) -> OpaquePointer? {
-    Handle.own(LentText(Masking.text(String(decoding: text.buffer, as: UTF8.self))))
+    Handle.make(LentText(Masking.text(String(decoding: text.buffer, as: UTF8.self))))
 }
 
 @_cdecl("njl_client_log_level") @implementation
@@ -28,6 +29,6 @@ public func njl_url_canonical(
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         let url = try RequestURL(try url.text("the URL"))
-        return Handle.own(LentText(showsSecrets ? url.origin.description + url.target : url.redacted))
+        return Handle.make(LentText(showsSecrets ? url.origin.description + url.target : url.redacted))
     }
 }

@@ -1,5 +1,6 @@
 import CLua
 import Nightjar
+import NightjarHandles
 
 // What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test; and how far its calls
 // have come.
@@ -30,7 +31,7 @@ public func njl_session_cassettes(
         }
         let saved = recording.cassettes(
             of: steps, secrets: CassetteSecrets(further: asked.texts("names")), literals: asked.texts("secrets"))
-        return Handle.own(LentText(String(buffer: try saved.told().encoded())))
+        return Handle.make(LentText(String(buffer: try saved.told().encoded())))
     }
 }
 

@@ -1,6 +1,7 @@
 import CLua
 import Glibc
 import Nightjar
+import NightjarHandles
 import Testing
 
 @testable import NightjarLua

@@ -47,13 +47,37 @@ extension Cache: LoginResponses {
                 return .fail(
                     NightjarError(.invalidArgument, "the answer's Content-Length is not the length of its content"))
             }
-            storage.store(progress.key, whole, planted.body, shown: call.request.url.redacted, since: progress.began)
-            return .answer(
-                Response(
-                    head: planted.head, body: planted.body, url: call.request.url, attempts: 0, source: .cache,
-                    sent: call.request))
+            return insert(planted, whole, progress, call)
         case .refuse(let refusal): return refuse(refusal)
         }
+    }
+
+    private func insert(
+        _ planted: PlantedAnswer, _ response: StoredResponse, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        let inserted = OnLoop { [weak self, weak call] (isStored: Bool) in
+            guard let self, let call, call.states[states] === progress else { return }
+            call.goOn(verdict(of: planted, isStored: isStored, call))
+        }
+        let isStored = storage.insert(
+            progress.key, response, planted.body, shown: call.request.url.redacted, since: progress.began,
+            on: call.loop.gate, then: { inserted.body($0) })
+        return isStored.map { verdict(of: planted, isStored: $0, call) } ?? .wait
+    }
+
+    private func verdict(of planted: PlantedAnswer, isStored: Bool, _ call: Call) -> Verdict {
+        guard isStored else {
+            let size = planted.body.readableBytes
+            return .fail(
+                NightjarError(
+                    .tooLarge,
+                    "the response was not stored: its body of \(size) bytes is larger than an eighth of the cache (and 1 MiB in "
+                        + "memory), or the disk has no room; raise the cache's limits"))
+        }
+        return .answer(
+            Response(
+                head: planted.head, body: planted.body, url: call.request.url, attempts: 0, source: .cache,
+                sent: call.request))
     }
 
     func refuse(_ refusal: Storability.Refusal) -> Verdict {

@@ -29,6 +29,25 @@ extension CacheStorage {
         }
     }
 
+    /// Stores a response that the program supplies.
+    ///
+    /// - Parameter stored: called on the loop of `gate` with whether the response is stored, after this function has returned.
+    /// - Returns: whether the response is stored; nil: `stored` is called.
+    func insert(
+        _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: String, since moment: CacheMoment,
+        on gate: LoopGate, then stored: @escaping @Sendable (Bool) -> Void
+    ) -> Bool? {
+        let isInMemory = storeInMemory(key, response, body, since: moment) != nil
+        guard let disk else { return isInMemory }
+        let isRun = disk.run(
+            { cache in
+                let entry = cache.store(key, response, displayURL: shown, body: body, since: moment)
+                cache.evict(now: WallClock.now())
+                return isInMemory || entry != nil
+            }, on: gate, then: stored)
+        return isRun ? nil : isInMemory
+    }
+
     /// - Returns: the entry, invalidated where the resource has been written to since `moment`; nil: there is none.
     @discardableResult
     func storeInMemory(

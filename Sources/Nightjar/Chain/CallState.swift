@@ -4,7 +4,11 @@
 /// ``CallStateKey``.
 class CallState {
     fileprivate var key: ObjectIdentifier?
-    fileprivate var next: CallState?
+    fileprivate var next: CallState? {
+        didSet { following = next.map(Unmanaged.passUnretained) }
+    }
+    /// The same as ``next``: a search that counts no references takes a fifth of the time.
+    fileprivate private(set) var following: Unmanaged<CallState>?
 }
 
 /// Identifies one kind of state in all calls. A stage creates its keys once.
@@ -17,13 +21,17 @@ struct CallStates {
     /// The state that is stored for `key`; nil: none. Setting nil removes it.
     subscript<State>(key: CallStateKey<State>) -> State? {
         get {
-            var state = first
-            while let found = state {
+            guard let first else { return nil }
+            var state = Unmanaged.passUnretained(first)
+            while true {
+                let (isFound, following) = state._withUnsafeGuaranteedRef {
+                    ($0.key == ObjectIdentifier(key), $0.following)
+                }
                 // Only a `State` is stored for this key.
-                if found.key == ObjectIdentifier(key) { return unsafeDowncast(found, to: State.self) }
-                state = found.next
+                if isFound { return unsafeDowncast(state.takeUnretainedValue(), to: State.self) }
+                guard let following else { return nil }
+                state = following
             }
-            return nil
         }
         set {
             remove(ObjectIdentifier(key))

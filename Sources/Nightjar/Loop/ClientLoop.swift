@@ -326,14 +326,16 @@ final class ClientLoop: @unchecked Sendable {
     /// A line of the log.
     func note(_ level: LogLevel, _ message: String) {
         guard let log, log.level >= level else { return }
-        post(.log(log, LogLine(level: level, message: message)), to: log.queue)
+        let line = LogLine(level: level, message: message)
+        if log.admits(line) { post(.log(log, line), to: log.queue) }
     }
 
     /// Writes to the log what only the end of the client has shown, on the thread that closes it.
     func noteAtEnd(_ level: LogLevel, _ message: String) {
         guard let log, log.level >= level else { return }
         let line = LogLine(level: level, message: message)
-        guard let queue = log.queue else { return log.write(line) }
+        guard log.admits(line) else { return }
+        guard let queue = log.queue else { return log.deliver(line) }
         var events: [QueueEvent] = [.log(log, line)]
         queue.post(&events)
     }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// How much is told, from least to most.
 public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     case off = 0
@@ -27,12 +29,15 @@ public struct LogLine: Sendable {
     public let message: String
 }
 
-/// Where log lines go: through a queue, so that the caller's code runs on the caller's thread, or straight from the
-/// client's loop for Swift callers that only pass the line on.
+/// The receiver of a client's log lines.
+///
+/// A queue that is not polled holds at most 1,024 lines, of 1 MiB together, of each sink. The sink drops further lines, and
+/// writes a warning with their number before the next line that it delivers.
 public struct LogSink: Sendable {
     public var level: LogLevel
-    public var queue: CompletionQueue?
-    public var write: @Sendable (LogLine) -> Void
+    public let queue: CompletionQueue?
+    private let write: @Sendable (LogLine) -> Void
+    private let backlog = LogBacklog()
 
     /// - Parameter queue: runs `write` inside `CompletionQueue.poll`; nil: on the client's loop thread, where it must
     ///   not block.
@@ -41,4 +46,53 @@ public struct LogSink: Sendable {
         self.queue = queue
         self.write = write
     }
+
+    /// Counts a line that is about to be delivered to the queue.
+    ///
+    /// - Returns: false if the queue holds too many lines; the line is dropped.
+    func admits(_ line: LogLine) -> Bool { queue == nil || backlog.admit(line.message.utf8.count) }
+
+    /// Writes a line that was admitted.
+    func deliver(_ line: LogLine) {
+        let dropped = queue == nil ? 0 : backlog.remove(line.message.utf8.count)
+        if dropped > 0 {
+            write(LogLine(level: .warning, message: "\(dropped) log lines were dropped: the queue was not polled"))
+        }
+        write(line)
+    }
+}
+
+/// The log lines of one sink that wait in its queue.
+private final class LogBacklog: Sendable {
+    private struct State {
+        var lines = 0
+        var bytes = 0
+        var dropped = 0
+    }
+
+    private let state = Mutex(State())
+
+    func admit(_ bytes: Int) -> Bool {
+        state.withLock { state in
+            guard state.lines < LogBacklog.mostLines, state.bytes + bytes <= LogBacklog.mostBytes else {
+                state.dropped += 1
+                return false
+            }
+            state.lines += 1
+            state.bytes += bytes
+            return true
+        }
+    }
+
+    /// - Returns: the number of lines that were dropped since the last call.
+    func remove(_ bytes: Int) -> Int {
+        state.withLock { state in
+            state.lines -= 1
+            state.bytes -= bytes
+            return exchange(&state.dropped, with: 0)
+        }
+    }
+
+    private static let mostLines = 1024
+    private static let mostBytes = 1 << 20
 }
