@@ -9,7 +9,7 @@
  * comment says otherwise. Every _free and _release accepts NULL.
  *
  * Results. A function that fails returns NULL or a status other than NJ_OK and, where it takes an `out_error` that is
- * not NULL, leaves an error there that you free. A getter that is given NULL returns 0 or NULL. Nothing sets errno,
+ * not NULL, leaves an error there that you free. On success it sets *out_error to NULL. A getter that is given NULL returns 0 or NULL. Nothing sets errno,
  * prints, or ends the process, except as the next paragraph says.
  *
  * Memory. Bodies, JSON documents and files that need more memory than the process has fail with NJ_NO_MEMORY. Allocations of up to
@@ -155,6 +155,9 @@ typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message
 
 /**
  * Sends the log of clients made from `config` to `log`, inside nj_queue_poll of `queue`.
+ *
+ * A queue that is not polled holds at most 1,024 lines of this log, of 1 MiB together. Further lines are dropped. The next line
+ * that is delivered follows a warning with the number of dropped lines.
  *
  * @param queue   retained by the clients
  * @param context passed to `log`, never read; must live until the clients and the queue are freed
@@ -627,7 +630,8 @@ NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *reques
  * @param headers name, value, name, value, and NULL behind the last; NULL: there are none
  * @param body    copied; may be NULL when `length` is 0
  * @return NJ_INVALID_ARGUMENT when the rules do not allow to keep it (RFC 9111 section 3; the error says why), or its status is
- *         not from 100 to 999; NJ_INVALID_REQUEST for a client without a cache and for what cannot stand in a header
+ *         not from 100 to 999; NJ_INVALID_REQUEST for a client without a cache and for what cannot stand in a header;
+ *         NJ_TOO_LARGE if the cache cannot store a body of this size, or has no room on disk
  */
 NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, int status, const char *const *headers,
                                   const void *body, size_t length, nj_error **out_error);
@@ -1770,8 +1774,11 @@ NJ_API void nj_queue_free(nj_queue *queue);
 NJ_API int nj_queue_fd(nj_queue *queue);
 
 /**
- * Runs due callbacks on this thread, waiting up to `timeout` seconds for the first (0: do not wait; negative: no
- * bound). One thread runs a queue's callbacks at a time.
+ * Runs due callbacks on this thread, in the order of their events, and waits up to `timeout` seconds for the first one (0: does
+ * not wait; negative: waits without limit). One thread runs a queue's callbacks at a time.
+ *
+ * The function starts no callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays readable, and the
+ * next nj_queue_poll returns without waiting.
  *
  * @return events handled; 0 from inside a callback of the same queue
  */

@@ -1,0 +1,244 @@
+/* Every function with an out_error sets it to NULL on success. Tests/ABI/run checks that none of them is missing here.
+ *
+ *   out_error DIRECTORY */
+#include "check.h"
+#include <nightjar.h>
+#include <stdint.h>
+
+static nj_error *const poison = (nj_error *)(uintptr_t)1;
+static nj_error *error;
+
+/* A call that must succeed, and leave NULL. */
+#define SUCCEEDS(call)              \
+  do {                              \
+    error = poison;                 \
+    bool is_ok_ = (call);           \
+    CHECK(is_ok_);                  \
+    CHECK(error == NULL);           \
+    if (error != NULL && error != poison) fprintf(stderr, "%s\n", nj_error_message(error)); \
+  } while (0)
+
+static const char routes[] =
+    "[{\"path\": \"/a\", \"answer\": {\"json\": {\"flag\": true, \"n\": 7, \"x\": 1.5, \"text\": \"t\", \"list\": [1, 2]}}},"
+    " {\"path\": \"/list\", \"answer\": {\"json\": {\"items\": [1, 2], \"next_cursor\": null}}},"
+    " {\"path\": \"/api.json\", \"answer\": {\"json\": {\"openapi\": \"3.1.0\", \"info\": {\"title\": \"t\", \"version\": \"1\"},"
+    "   \"paths\": {\"/a\": {\"get\": {\"operationId\": \"getA\", \"responses\": {\"200\": {\"description\": \"ok\"}}}}}}}},"
+    " {\"path\": \"/login\", \"method\": \"POST\", \"optional\": true,"
+    "  \"answer\": {\"json\": {\"access_token\": \"new\", \"expires_in\": 3600}}}]";
+
+static const char auth[] = "{\"type\": \"login\", \"url\": \"/login\", \"json\": {\"user\": \"u\"}}";
+
+static char place[4096];
+
+static const char *file(const char *directory, const char *name) {
+  snprintf(place, sizeof place, "%s/%s", directory, name);
+  return place;
+}
+
+static void done(void *context, nj_task *task, const nj_response *response, const nj_error *failure) {
+  (void)task;
+  CHECK(response != NULL && failure == NULL);
+  *(int *)context += 1;
+}
+
+static void login_done(void *context, const nj_error *failure) {
+  CHECK(failure == NULL);
+  *(int *)context += 1;
+}
+
+static void batch_finished(void *context, nj_batch *batch, const nj_error *failure) {
+  (void)batch;
+  CHECK(failure == NULL);
+  *(int *)context += 1;
+}
+
+static void prompt(void *context, const nj_login_prompt *shown) {
+  (void)context;
+  (void)shown;
+}
+
+static void function(void *context, nj_script_call *call) {
+  (void)context;
+  (void)call;
+}
+
+static void wait_for(nj_queue *queue, const int *count, int expected) {
+  while (*count < expected) nj_queue_poll(queue, 1);
+}
+
+static nj_client *client_of(void) {
+  static const char options[] = "{\"base_url\": \"http://api.test\", \"retry\": {\"attempts\": 1}, \"cache\": true}";
+  nj_config *config = nj_config_new();
+  SUCCEEDS(nj_config_merge_json(config, options, sizeof options - 1, &error) == NJ_OK);
+  SUCCEEDS(nj_config_set_mock(config, routes, &error) == NJ_OK);
+  SUCCEEDS(nj_config_set_auth_json(config, auth, sizeof auth - 1, &error) == NJ_OK);
+  nj_client *client = NULL;
+  SUCCEEDS((client = nj_client_new(config, &error)) != NULL);
+  nj_config_free(config);
+  return client;
+}
+
+static void logins(nj_client *client, nj_queue *queue) {
+  static const char token[] = "{\"access_token\": \"t\"}";
+  SUCCEEDS(nj_client_sign_in(client, token, sizeof token - 1, &error) == NJ_OK);
+  SUCCEEDS(nj_client_sign_in_to(client, NULL, token, sizeof token - 1, &error) == NJ_OK);
+  SUCCEEDS(nj_client_sign_out(client, &error) == NJ_OK);
+  SUCCEEDS(nj_client_sign_out_of(client, NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_client_log_in(client, 10, prompt, NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_client_log_in_to(client, NULL, 10, prompt, NULL, &error) == NJ_OK);
+  int count = 0;
+  nj_task *task = NULL;
+  SUCCEEDS((task = nj_client_start_log_in(client, 10, queue, prompt, login_done, &count, &error)) != NULL);
+  nj_task_release(task);
+  wait_for(queue, &count, 1);
+  SUCCEEDS((task = nj_client_start_sign_out(client, NULL, queue, login_done, &count, &error)) != NULL);
+  nj_task_release(task);
+  wait_for(queue, &count, 2);
+  SUCCEEDS((task = nj_client_start_log_in_to(client, NULL, 10, queue, prompt, login_done, &count, &error)) != NULL);
+  nj_task_release(task);
+  wait_for(queue, &count, 3);
+}
+
+static void responses(nj_client *client, nj_queue *queue) {
+  nj_request *request = nj_request_new("GET", "/a");
+  static const char schema[] = "{\"type\": \"object\"}", options[] = "{\"timeout\": 5}";
+  SUCCEEDS(nj_request_set_schema(request, schema, sizeof schema - 1, &error) == NJ_OK);
+  SUCCEEDS(nj_request_merge_json(request, options, sizeof options - 1, &error) == NJ_OK);
+  nj_response *response = NULL;
+  SUCCEEDS((response = nj_client_send(client, request, &error)) != NULL);
+  bool flag;
+  int64_t number;
+  uint64_t unsigned_number;
+  double real;
+  const char *text;
+  size_t length, count;
+  SUCCEEDS(nj_response_json_bool(response, "/flag", &flag, &error) == NJ_OK);
+  SUCCEEDS(nj_response_json_int64(response, "/n", &number, &error) == NJ_OK);
+  SUCCEEDS(nj_response_json_uint64(response, "/n", &unsigned_number, &error) == NJ_OK);
+  SUCCEEDS(nj_response_json_double(response, "/x", &real, &error) == NJ_OK);
+  SUCCEEDS(nj_response_json_string(response, "/text", &text, &length, &error) == NJ_OK);
+  SUCCEEDS(nj_response_json_count(response, "/list", &count, &error) == NJ_OK);
+  SUCCEEDS(nj_response_json_text(response, "/list", &text, &length, &error) == NJ_OK);
+  nj_response_release(response);
+
+  int ended = 0;
+  nj_task *task = NULL;
+  SUCCEEDS((task = nj_client_start(client, request, queue, done, &ended, &error)) != NULL);
+  nj_task_release(task);
+  wait_for(queue, &ended, 1);
+  const nj_request *requests[] = {request};
+  nj_response *found[1];
+  nj_error *failures[1];
+  SUCCEEDS(nj_client_send_batch(client, requests, 1, 1, true, found, failures, &error) == NJ_OK);
+  nj_response_release(found[0]);
+  nj_batch *batch = NULL;
+  SUCCEEDS((batch = nj_client_start_batch(client, requests, 1, 1, true, queue, NULL, batch_finished, &ended, &error)) !=
+           NULL);
+  wait_for(queue, &ended, 2);
+  nj_batch_release(batch);
+  nj_request_free(request);
+
+  request = nj_request_new("POST", "/a");
+  nj_form *form = nj_form_new();
+  SUCCEEDS(nj_request_set_body_form(request, form, &error) == NJ_OK);
+  nj_form_free(form);
+  nj_request_free(request);
+}
+
+static void caches(nj_client *client, const char *directory) {
+  nj_request *request = nj_request_new("GET", "/stored");
+  const char *headers[] = {"Cache-Control", "max-age=60", NULL};
+  SUCCEEDS(nj_client_insert(client, request, 200, headers, "x", 1, &error) == NJ_OK);
+  nj_response *response = NULL;
+  SUCCEEDS((response = nj_client_cached(client, request, &error)) != NULL);
+  nj_response_release(response);
+  nj_request_free(request);
+  request = nj_request_new("GET", "/absent");
+  SUCCEEDS((response = nj_client_cached(client, request, &error)) == NULL);
+  nj_request_free(request);
+  nj_cache *cache = NULL;
+  size_t count;
+  SUCCEEDS((cache = nj_cache_open(1 << 20, file(directory, "cache"), 1 << 20, &error)) != NULL);
+  SUCCEEDS(nj_cache_remove(cache, "http://api.test/a", &count, &error) == NJ_OK);
+  SUCCEEDS(nj_cache_remove_prefix(cache, "http://api.test/", &count, &error) == NJ_OK);
+  SUCCEEDS(nj_cache_clear(cache, &count, &error) == NJ_OK);
+  nj_cache_free(cache);
+}
+
+static void cookies(const char *directory) {
+  nj_cookies *jar = NULL;
+  size_t skipped;
+  SUCCEEDS((jar = nj_cookies_open(file(directory, "jar"), NJ_COOKIES_ALL, &error)) != NULL);
+  SUCCEEDS(nj_cookies_set(jar, "http://api.test/", "a=1", &error) == NJ_OK);
+  SUCCEEDS(nj_cookies_flush(jar, &error) == NJ_OK);
+  SUCCEEDS(nj_cookies_export(jar, file(directory, "cookies.txt"), &error) == NJ_OK);
+  SUCCEEDS(nj_cookies_import(jar, file(directory, "cookies.txt"), &skipped, &error) == NJ_OK);
+  nj_cookies_free(jar);
+}
+
+static void catalogs(nj_client *client, const char *directory) {
+  static const char endpoint[] =
+      "{\"path\": \"/a/{id}\", \"method\": \"POST\", \"parameters\": {\"id\": \"integer\"}, \"body\": {\"type\": \"object\"}}";
+  nj_catalog *catalog = NULL;
+  SUCCEEDS((catalog = nj_client_load_catalog(client, "url:/api.json", &error)) != NULL);
+  SUCCEEDS(nj_catalog_add_json(catalog, "make", endpoint, sizeof endpoint - 1, &error) == NJ_OK);
+  nj_request *request = NULL;
+  SUCCEEDS((request = nj_request_from_endpoint(catalog, "make", &error)) != NULL);
+  SUCCEEDS(nj_request_set_argument_json(request, "id", "1", 1, &error) == NJ_OK);
+  SUCCEEDS(nj_request_set_argument_body_json(request, "{}", 2, &error) == NJ_OK);
+  nj_request_free(request);
+  nj_catalog_free(catalog);
+  FILE *stream = fopen(file(directory, "api.json"), "w");
+  if (stream == NULL) return;
+  fputs("{\"openapi\": \"3.1.0\", \"info\": {\"title\": \"t\", \"version\": \"1\"}, \"paths\": {}}", stream);
+  fclose(stream);
+  SUCCEEDS((catalog = nj_catalog_load_file(file(directory, "api.json"), &error)) != NULL);
+  nj_catalog_free(catalog);
+}
+
+static void pages(nj_client *client) {
+  static const char options[] = "{\"prefetch\": 0}";
+  nj_request *request = nj_request_new("GET", "/list");
+  nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_CURSOR);
+  SUCCEEDS(nj_pagination_merge_json(pagination, options, sizeof options - 1, &error) == NJ_OK);
+  nj_pager *pager = NULL;
+  SUCCEEDS((pager = nj_pager_new(client, request, pagination, NULL, &error)) != NULL);
+  const char *json;
+  size_t length;
+  SUCCEEDS(nj_pager_next_item(pager, &json, &length, &error) == NJ_NEXT_FOUND);
+  nj_page *page;
+  SUCCEEDS(nj_pager_next_page(pager, &page, &error) == NJ_NEXT_END);
+  nj_pager_free(pager);
+  nj_pagination_free(pagination);
+  nj_request_free(request);
+}
+
+static void scripts(nj_client *client, const char *directory) {
+  nj_script *script = nj_script_new(client);
+  SUCCEEDS(nj_script_run(script, "x = 1", 5, "test", &error) == NJ_OK);
+  SUCCEEDS(nj_script_register(script, "f", function, NULL, &error) == NJ_OK);
+  FILE *stream = fopen(file(directory, "x.lua"), "w");
+  if (stream == NULL) return;
+  fputs("x = 2", stream);
+  fclose(stream);
+  SUCCEEDS(nj_script_run_file(script, file(directory, "x.lua"), &error) == NJ_OK);
+  nj_script_free(script);
+}
+
+int main(int count, char **arguments) {
+  if (count != 2) return 2;
+  nj_client *client = client_of();
+  if (client == NULL) return 1;
+  nj_queue *queue = nj_queue_new();
+  logins(client, queue);
+  responses(client, queue);
+  pages(client);
+  catalogs(client, arguments[1]);
+  SUCCEEDS(nj_client_mock_verify(client, &error) == NJ_OK);
+  caches(client, arguments[1]);
+  cookies(arguments[1]);
+  scripts(client, arguments[1]);
+  nj_queue_free(queue);
+  nj_client_free(client);
+  FINISH();
+}
