@@ -1,0 +1,43 @@
+-- Compares what a program prints with what a document expects. "..." in an expected line stands for any text, "..." as a line for any
+-- lines.
+local output = {}
+
+local function line_pattern(line)
+  local pieces, from = {}, 1
+  while true do
+    local first, last = line:find("...", from, true)
+    pieces[#pieces + 1] = line:sub(from, (first or 0) - 1):gsub("%W", "%%%0")
+    if not first then break end
+    pieces[#pieces + 1] = ".*"
+    from = last + 1
+  end
+  return "^" .. table.concat(pieces) .. "$"
+end
+
+-- The lines of a text, without white space at their ends and without empty lines at the end of the text.
+function output.lines(text)
+  local lines = {}
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = (line:gsub("%s+$", "")) end
+  while lines[#lines] == "" do lines[#lines] = nil end
+  return lines
+end
+
+-- nil if the output is as expected, otherwise the first expected line that has no match, and the line in its place.
+function output.difference(actual, expected)
+  local furthest, instead = 1, actual[1]
+  local function matches(i, j)
+    if j > furthest then furthest, instead = j, actual[i] end
+    if j > #expected then return i > #actual end
+    if expected[j] == "..." then
+      for next = i, #actual + 1 do
+        if matches(next, j + 1) then return true end
+      end
+      return false
+    end
+    return i <= #actual and actual[i]:find(line_pattern(expected[j])) ~= nil and matches(i + 1, j + 1)
+  end
+  if matches(1, 1) then return nil end
+  return furthest, instead
+end
+
+return output
