@@ -15,7 +15,7 @@ extension Client {
                 .invalidArgument, "the token is empty, or has a character that cannot stand in a header")
         }
         let number = try login(scheme).number
-        try submit(.run { [loop] in loop.tokens(number)?.signIn(token) })
+        try submit(.run { [sessions] in sessions[number]?.signIn(token) })
         repeated.forget()
     }
 
@@ -37,7 +37,7 @@ extension Client {
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
         let (number, _) = try login(scheme)
-        let logout = Logout(number, on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
+        let logout = Logout(sessions[number], on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
         try start(logout)
         repeated.forget()
         return logout
@@ -74,7 +74,7 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let (number, login) = try login(scheme)
         let operation = PersonalLogin(
-            login, number, try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit, prompt: prompt,
+            login, sessions[number], try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit, prompt: prompt,
             finished: finished)
         try start(operation)
         return operation
@@ -101,9 +101,10 @@ extension Client {
     /// How each origin and group stands with its limits, as of now; those of which there is nothing to say are left out.
     public func limitStates() -> [LimitState] {
         guard !Fork.hasHappened(since: birth) else { return [] }
-        if loop.isOnLoop { return loop.limitStates() }
+        guard let limit else { return [] }
+        if loop.isOnLoop { return limit.states() }
         let answer = LimitAnswer()
-        guard loop.submit(.run { [loop] in answer.give(loop.limitStates()) }) else { return [] }
+        guard loop.submit(.run { answer.give(limit.states()) }) else { return [] }
         return answer.wait()
     }
 

@@ -49,6 +49,8 @@ public final class Client: Sendable {
     /// Where its answers are kept; nil: they are not.
     public let cache: CacheStorage?
     let cachePolicy: CachePolicy
+    let sessions: TokenSessions
+    let limit: Limit?
     private let fresh: FreshAnswers?
     /// The same for the cache on disk.
     private let cacheListener: Int?
@@ -72,6 +74,9 @@ public final class Client: Sendable {
         openAPIFolder = configuration.openAPIFolder
         responseValidation = configuration.responseValidation
         attachedKey = configuration.attachedKey
+        let sessions = TokenSessions()
+        configuration.sessions = sessions
+        self.sessions = sessions
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
         template = try configuration.template(base)
         anonymousTemplate = try configuration.anonymousTemplate(base)
@@ -114,15 +119,19 @@ public final class Client: Sendable {
                 carrier = try NetworkTransport(loop: thread.loop, clock: thread.clock, configuration: network)
             }
             carrier = configuration.staged(carrier, cassette, on: thread.loop, base: base)
+            let chain = ClientChain(configuration, base: base?.origin)
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
-                chain: ClientChain(configuration, base: base?.origin),
+                chain: chain.chain,
                 innerChain: Chain(StageKind.inner.flatMap { $0.stages(for: configuration, base: nil) }),
                 innerTimeouts: configuration.timeouts, log: configuration.log)
             self.loop = loop
+            limit = chain.limit
             for login in logins {
-                loop.keepTokens(login.tokenLogin, try login.tokenLogin?.issuer(anonymousTemplate))
+                let issuer = try login.tokenLogin?.issuer(anonymousTemplate)
+                sessions.add(login.tokenLogin, issuer, responses: chain.cache, on: loop)
             }
+            loop.residents = [sessions]
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
             cassette?.listen { [weak loop] in loop?.note($0, $1) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }

@@ -289,7 +289,7 @@ final class CallOptions: Sendable {
         self.login = login
         self.hooks = hooks
         self.confinement = confinement
-        chain = (confinement?.space as? SandboxSpace)?.chain
+        chain = (confinement?.space as? any ChainOwner)?.chain
     }
 
     /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.

@@ -65,6 +65,8 @@ public struct Configuration: Sendable {
     public var cacheSettings: CacheStorage.Settings?
     /// Made by `Client.init`.
     var freshAnswers: FreshAnswers?
+    /// The tokens of the client that is made.
+    var sessions = TokenSessions()
     /// How calls use the cache that do not say it themselves.
     public var cachePolicy = CachePolicy.protocol
     /// The cookies that identify a login: the cache stores the responses for different ones apart.

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// The separate cookies and cache of one sandboxed script's calls, so that the script neither reads nor changes those
 /// of its host. All other stages are the client's: its limits apply to the calls of both together.
-final class SandboxSpace: Sendable {
+final class SandboxSpace: ChainOwner {
     let chain: Chain
 
     /// - Parameter cacheBytes: the size of the script's cache.

@@ -113,9 +113,7 @@ public final class TokenProvider: Sendable {
 public final class TokenQuestion: Sendable {
     /// Whether the server has refused the last one, rather than its time being over.
     public let wasRefused: Bool
-    private let loop: ClientLoop
-    /// Of the client's logins.
-    private let login: Int
+    private let submit: @Sendable (Result<Token, NightjarError>) -> Void
     let number: UInt64
     private let birth = Fork.generation
     private let wasTaken = Atomic<Bool>(false)
@@ -123,11 +121,13 @@ public final class TokenQuestion: Sendable {
     /// Whether the client that asks belongs to the parent of this forked process. An answer then reaches nobody.
     public var isOfParentProcess: Bool { Fork.hasHappened(since: birth) }
 
-    init(_ number: UInt64, of login: Int, wasRefused: Bool, _ loop: ClientLoop) {
+    /// - Parameter submit: submits the program's token to the client's loop.
+    init(
+        _ number: UInt64, wasRefused: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void
+    ) {
         self.number = number
-        self.login = login
         self.wasRefused = wasRefused
-        self.loop = loop
+        self.submit = submit
     }
 
     /// Whoever gets true, and no other, puts it to the program. Any thread.
@@ -137,9 +137,7 @@ public final class TokenQuestion: Sendable {
 
     /// From any thread; what comes behind the first is dropped. A failure of kind `unauthorized` ends the login, any other
     /// keeps it.
-    public func answer(_ token: Result<Token, NightjarError>) {
-        loop.submit(.run { [loop, login, number] in loop.tokens(login)?.provided(number, token) })
-    }
+    public func answer(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 
 /// Told that somebody has to log in.

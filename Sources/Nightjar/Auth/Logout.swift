@@ -3,19 +3,18 @@ import NightjarHTTP
 /// Logs a client out. The client is logged out when the operation begins. The operation ends when the credential store and the
 /// cache on disk have been changed, or when a change has failed.
 final class Logout: ClientOperation, @unchecked Sendable {
-    private let login: Int
+    private let session: TokenKeeper?
 
-    /// - Parameter login: the login's number among the client's logins.
     init(
-        _ login: Int, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration,
+        _ session: TokenKeeper?, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {
-        self.login = login
+        self.session = session
         super.init("the logout", on: loop, queue: queue, timeout: timeout, finished: finished)
     }
 
     override func begin() {
-        guard let keeper = loop.tokens(login) else { return end(.success(())) }
-        keeper.signOut { [weak self] error in self?.end(error.map(Result.failure) ?? .success(())) }
+        guard let session else { return end(.success(())) }
+        session.signOut { [weak self] error in self?.end(error.map(Result.failure) ?? .success(())) }
     }
 }

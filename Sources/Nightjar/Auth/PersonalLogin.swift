@@ -14,21 +14,20 @@ public enum LoginPrompt: Sendable, Equatable {
 /// Logs a client in, with a person's help if the grant needs it.
 final class PersonalLogin: ClientOperation, @unchecked Sendable {
     private let login: TokenLogin
-    private let number: Int
+    private let session: TokenKeeper?
     private let issuer: TokenIssuer?
     private let prompt: @Sendable (LoginPrompt) -> Void
     private var device: DeviceFlow?
     private var browser: AuthorizationCode?
     private var listener: LoopbackListener?
 
-    /// - Parameter number: of the login among the client's.
     init(
-        _ login: TokenLogin, _ number: Int, _ issuer: TokenIssuer?, on loop: ClientLoop, queue: CompletionQueue?,
+        _ login: TokenLogin, _ session: TokenKeeper?, _ issuer: TokenIssuer?, on loop: ClientLoop, queue: CompletionQueue?,
         timeout: Duration, prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {
         self.login = login
-        self.number = number
+        self.session = session
         self.issuer = issuer
         self.prompt = prompt
         super.init("the login", on: loop, queue: queue, timeout: timeout, finished: finished)
@@ -54,8 +53,8 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
 
     /// Obtains the token that a call would wait for.
     private func renew() {
-        guard let keeper = loop.tokens(number) else { return end(.success(())) }
-        keeper.renewNow { [weak self] result in self?.end(result) }
+        guard let session else { return end(.success(())) }
+        session.renewNow { [weak self] result in self?.end(result) }
     }
 
     // MARK: With another device
@@ -202,7 +201,7 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
         guard token.authorization != nil else {
             return end(.failure(NightjarError(.decoding, "the server's token cannot stand in a header")))
         }
-        loop.tokens(number)?.signIn(token) { [weak self] error in
+        session?.signIn(token) { [weak self] error in
             self?.end(error.map(Result.failure) ?? .success(()))
         }
     }

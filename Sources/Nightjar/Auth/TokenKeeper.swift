@@ -9,8 +9,8 @@ protocol LoginResponses: AnyObject {
     func loginChanged()
     /// Removes the responses to the calls of a login that has ended.
     func forget(_ partition: CachePartition)
-    /// Where the responses are stored, if on disk; nil otherwise.
-    var persistentStorage: CacheStorage? { get }
+    /// Calls `told` when all changes are on disk, or with the error of a change that failed.
+    func flush(on loop: ClientLoop, then told: @escaping (NightjarError?) -> Void)
 }
 
 /// Keeps the token of one login of a client, on its loop: who may go, who waits, and when a new one is got,
@@ -18,8 +18,6 @@ protocol LoginResponses: AnyObject {
 final class TokenKeeper: @unchecked Sendable {
     private let states = CallStateKey<Progress>()
     private let login: TokenLogin
-    /// Of the client's logins.
-    private let number: Int
     private let store: any TokenStore
     private let issuer: TokenIssuer?
     private let responses: (any LoginResponses)?
@@ -58,11 +56,10 @@ final class TokenKeeper: @unchecked Sendable {
 
     /// - Parameter responses: the cache; nil: the client has none.
     init(
-        _ login: TokenLogin, _ number: Int, issuer: TokenIssuer?, responses: (any LoginResponses)?, on loop: ClientLoop
+        _ login: TokenLogin, issuer: TokenIssuer?, responses: (any LoginResponses)?, on loop: ClientLoop
     ) {
         self.responses = responses
         self.login = login
-        self.number = number
         self.issuer = issuer
         self.loop = loop
         store = login.store ?? MemoryTokenStore()
@@ -304,7 +301,7 @@ final class TokenKeeper: @unchecked Sendable {
                     overtaken()
                 }
                 beginNext()
-                loop.renewalEnded()
+                loop.residentProgressed()
             }
         }
         beginNext()
@@ -403,7 +400,9 @@ final class TokenKeeper: @unchecked Sendable {
         guard case .provider(let provider) = login.source else { return }
         inquiry?.withdraw()
         lastQuestion += 1
-        let question = TokenQuestion(lastQuestion, of: number, wasRefused: wasRefused, loop)
+        let question = TokenQuestion(lastQuestion, wasRefused: wasRefused) { [weak self, loop, lastQuestion] token in
+            loop.submit(.run { [weak self] in self?.provided(lastQuestion, token) })
+        }
         inquiry = TokenInquiry(question, to: provider, for: refresh, on: loop)
         if let asker { inquiry?.put(to: asker) }
     }
@@ -495,19 +494,9 @@ final class TokenKeeper: @unchecked Sendable {
         perform(machine.signedOut())
     }
 
-    /// Calls `told` when the responses to the ended login have been removed from the cache on disk, or with the error.
     private func flush(_ cache: (any LoginResponses)?, then told: @escaping (NightjarError?) -> Void) {
-        guard let storage = cache?.persistentStorage else { return told(nil) }
-        let after = OnLoop { (result: Result<Void, NightjarError>) in
-            guard case .failure(let error) = result else { return told(nil) }
-            told(
-                NightjarError(
-                    .storage, "this client is logged out, but the cache still has its responses: \(error.message)",
-                    code: error.code))
-        }
-        loop.workers.run("writing the cache on disk", { () throws(NightjarError) in try storage.flush() }) {
-            after.body($0)
-        }
+        guard let cache else { return told(nil) }
+        cache.flush(on: loop, then: told)
     }
 
     private static let lookInterval = TimeAmount.seconds(1)

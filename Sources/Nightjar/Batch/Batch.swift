@@ -5,7 +5,7 @@ import Synchronization
 /// thread may use it; letting go of it does not cancel.
 ///
 /// Of each call only what is under way is kept beside its request: answers go to the handlers at once.
-public final class Batch: Sendable {
+public final class Batch: Cancellable {
     private struct State {
         var schedule: BatchSchedule
         /// Under way, by index.

@@ -36,7 +36,19 @@ extension Cache: LoginResponses {
     /// What goes with the client's token is another's from now on.
     func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
 
-    var persistentStorage: CacheStorage? { storage.isPersistent ? storage : nil }
+    func flush(on loop: ClientLoop, then told: @escaping (NightjarError?) -> Void) {
+        guard storage.isPersistent else { return told(nil) }
+        let after = OnLoop { (result: Result<Void, NightjarError>) in
+            guard case .failure(let error) = result else { return told(nil) }
+            told(
+                NightjarError(
+                    .storage, "this client is logged out, but the cache still has its responses: \(error.message)",
+                    code: error.code))
+        }
+        loop.workers.run("writing the cache on disk", { [storage] () throws(NightjarError) in try storage.flush() }) {
+            after.body($0)
+        }
+    }
 
     /// Puts an answer here that no server has sent.
     func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {

@@ -18,8 +18,8 @@ extension Call {
             guard let refreshed, caller.isRefreshing else { return }
             refreshed(
                 result.flatMap { response in
-                    Validate.isExpected(response.status, expected)
-                        ? result : .failure(Validate.error(of: response, to: request.method))
+                    expected.expects(response.status)
+                        ? result : .failure(NightjarError(unexpected: response, to: request.method))
                 })
         }
         // What nobody wants to have is not collected.

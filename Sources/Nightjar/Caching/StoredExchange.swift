@@ -5,8 +5,7 @@ import NightjarTransport
 
 /// A stored answer, given to a call as an exchange with a server would: what is large a part at a time, read from the disk
 /// while the call goes on taking it. On the loop.
-final class StoredExchange: Exchange, @unchecked Sendable {
-    /// The source that the response reports.
+final class StoredExchange: ReplayedExchange, @unchecked Sendable {
     let source: ResponseSource
     private let head: ResponseHead
     private let trailers: Headers

@@ -7,11 +7,15 @@ import NightjarHTTP
 final class Authenticate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     private let origin: Origin
+    private let sessions: TokenSessions
 
-    init(_ origin: Origin) { self.origin = origin }
+    init(_ origin: Origin, _ sessions: TokenSessions) {
+        self.origin = origin
+        self.sessions = sessions
+    }
 
     override func outgoing(_ call: Call) -> Verdict {
-        guard let keeper = call.loop.tokens(call.options.login), call.request.origin == origin,
+        guard let keeper = sessions[call.options.login], call.request.origin == origin,
             !call.credentialsAreDropped
         else { return .proceed }
         // What is stored may do, also where no new token can be had; a server that is asked after all refuses the old one.
@@ -22,7 +26,7 @@ final class Authenticate: Stage, @unchecked Sendable {
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        guard let keeper = call.loop.tokens(call.options.login), keeper.concerns(call) else { return .proceed }
+        guard let keeper = sessions[call.options.login], keeper.concerns(call) else { return .proceed }
         let isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
         keeper.note(isRefused: isRefused, call)
         if isRefused { call.collectsBody = true }
@@ -39,7 +43,7 @@ final class Authenticate: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard let keeper = call.loop.tokens(call.options.login), keeper.takeRefusal(call) else { return nil }
+        guard let keeper = sessions[call.options.login], keeper.takeRefusal(call) else { return nil }
         guard call.bodyIsReplayable else {
             let cause = "the server refused the token (401)"
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
@@ -51,6 +55,6 @@ final class Authenticate: Stage, @unchecked Sendable {
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        call.loop.tokens(call.options.login)?.ended(call)
+        sessions[call.options.login]?.ended(call)
     }
 }

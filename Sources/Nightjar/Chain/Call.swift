@@ -193,7 +193,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// Gives an answer that a stage has kept, as if it came from a server.
-    private func replay(_ stored: StoredExchange, from stage: Int) {
+    private func replay(_ stored: any ReplayedExchange, from stage: Int) {
         endAttempt()
         // Of an exchange that failed, there may be a part of the content.
         head = nil
@@ -397,7 +397,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// those before it, and its content goes where the caller wants it, an error's to the error.
     func settle(_ collected: Response) -> Response {
         let response = collected.after(redirects)
-        guard task.handlers.body != nil, Validate.isExpected(response.status, options.expectedStatuses) else {
+        guard task.handlers.body != nil, options.expectedStatuses.expects(response.status) else {
             return response
         }
         answerIsGone = true
@@ -426,7 +426,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .running(let next): return next
         case .totalExpired: return expire(now)
         case .idleExpired:
-            ascend(Deadline.error(.idle, self), from: spring)
+            ascend(timeoutError(.idle), from: spring)
             // If the attempt is retried, the call and its total timeout continue.
             return state == .finished ? nil : limits.next(waitsForPeer: waitsForPeer)
         }
@@ -434,7 +434,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// The total timeout has expired. A stage may respond with what it has stored: it gets a moment to deliver it.
     private func expire(_ now: NIODeadline) -> NIODeadline? {
-        let error = Deadline.error(.total, self)
+        let error = timeoutError(.total)
         if !hasExpired, !answerIsGone {
             hasExpired = true
             var response: (verdict: Verdict, stage: Int)?
@@ -462,6 +462,17 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         redirects = exchange.redirects
         credentialsAreDropped = exchange.credentialsAreDropped
         attempts = exchange.attempts
+    }
+
+    private func timeoutError(_ phase: ErrorPhase) -> NightjarError {
+        let limit = phase == .idle ? options.timeouts.idle : options.timeouts.total
+        let seconds = limit.map { "\(Double($0.nanosecondsClamped / 1_000_000) / 1000) s" } ?? "the limit"
+        let awaited = isReceiving ? "the rest of the response" : "a response"
+        let message =
+            phase == .idle
+            ? "nothing moved on the connection for \(seconds) while waiting for \(awaited); raise timeout.idle, or set it to 0"
+            : "no complete response within \(seconds); raise timeout.total, or set it to 0"
+        return NightjarError(.timeout, message, phase: phase, requestMayHaveBeenProcessed: isOnConnection)
     }
 
     /// For a response from the disk, after the total timeout.

@@ -16,6 +16,7 @@ import NightjarHTTP
 ///   so the rule applies to all exchanges of the origin.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .expired, .ended] }
+    private let sessions: TokenSessions
     private let places = CallStateKey<Place>()
     private var exchanges: [Key: Shared] = [:]
     /// The one that was joined last: who comes next is often like who came before.
@@ -75,11 +76,13 @@ final class Coalesce: Stage, @unchecked Sendable {
         }
     }
 
+    init(_ sessions: TokenSessions) { self.sessions = sessions }
+
     override func outgoing(_ call: Call) -> Verdict {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
             call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
         else { return .proceed }
-        let login = call.loop.tokens(call.options.login)?.logins ?? 0
+        let login = sessions[call.options.login]?.logins ?? 0
         if let latest, latest.request === call.request, latest.options === call.options, latest.key.login == login {
             join(latest, call)
             return .wait
@@ -108,7 +111,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         call.sharedExchange = shared.exchange
         shared.waiters.append(call)
         shared.present += 1
-        if let exchange = shared.exchange { call.loop.tokens(call.options.login)?.joined(call, exchange) }
+        if let exchange = shared.exchange { sessions[call.options.login]?.joined(call, exchange) }
     }
 
     /// A caller that receives the head before the end of the response may start to read the state that it has written.

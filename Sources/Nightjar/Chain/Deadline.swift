@@ -12,17 +12,4 @@ final class Deadline: Stage, @unchecked Sendable {
         call.watchLimits()
         return .proceed
     }
-
-    /// What ran out, said in a sentence.
-    static func error(_ phase: ErrorPhase, _ call: Call) -> NightjarError {
-        let limit = phase == .idle ? call.options.timeouts.idle : call.options.timeouts.total
-        let seconds = limit.map { "\(Double($0.nanosecondsClamped / 1_000_000) / 1000) s" } ?? "the limit"
-        let awaited = call.isReceiving ? "the rest of the response" : "a response"
-        let message =
-            phase == .idle
-            ? "nothing moved on the connection for \(seconds) while waiting for \(awaited); raise timeout.idle, or set it to 0"
-            : "no complete response within \(seconds); raise timeout.total, or set it to 0"
-        return NightjarError(
-            .timeout, message, phase: phase, requestMayHaveBeenProcessed: call.isOnConnection)
-    }
 }

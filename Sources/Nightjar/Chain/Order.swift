@@ -70,10 +70,10 @@ enum StageKind: CaseIterable {
         case .observe: configuration.log.flatMap(Observe.init)
         case .hooks: configuration.hooks.map(Hooks.init)
         case .validate: Validate(configuration.responseValidation)
-        case .coalesce: Coalesce()
+        case .coalesce: Coalesce(configuration.sessions)
         case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
         case .authenticate:
-            configuration.logins.contains { $0.tokenLogin != nil } ? base.map(Authenticate.init) : nil
+            configuration.logins.contains { $0.tokenLogin != nil } ? base.map { Authenticate($0, configuration.sessions) } : nil
         case .challenge: nil
         case .redirect:
             Redirect(

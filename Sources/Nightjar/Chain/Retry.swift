@@ -31,14 +31,14 @@ final class Retry: Stage, @unchecked Sendable {
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
         guard RetryPolicy.Outcome.isTransient(response.status),
-            !Validate.isExpected(response.status, call.options.expectedStatuses)
+            !call.options.expectedStatuses.expects(response.status)
         else {
             let progress = call.states[states]
             budget.succeeded(retries: progress?.charged ?? 0)
             progress?.isPending = false
             return .proceed
         }
-        let error = Validate.error(of: response, to: call.request.method)
+        let error = NightjarError(unexpected: response, to: call.request.method)
         let wait = call.options.respectsRetryAfter ? error.retryAfter : nil
         return judge(error, .init(status: response.status, retryAfter: wait), call)
     }

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTransport
 
 /// One concern of a call. Synchronous and thin: sees the request on the way down, the head or the failure on the way up,
 /// and returns what is to be done; `Call` does it. Lives on the client's loop, one for all calls of the client.
@@ -36,12 +37,24 @@ enum Verdict {
     /// Another attempt, from this stage downwards, after a while.
     case again(after: Duration)
     /// The answer comes from here; nothing below is asked, and nothing below sees it.
-    case replay(StoredExchange)
+    case replay(any ReplayedExchange)
     case fail(NightjarError)
     /// The caller is asked; ``Call/goOn(_:)`` brings the verdict. Limits of time and cancelling work meanwhile.
     case wait
 
     var isProceed: Bool { if case .proceed = self { true } else { false } }
+}
+
+/// The owner of a chain that calls pass in place of their client's.
+protocol ChainOwner: AnyObject, Sendable {
+    var chain: Chain { get }
+}
+
+/// A stored response, which is given to a call as an exchange with a server would be.
+protocol ReplayedExchange: Exchange {
+    /// The source that the response reports.
+    var source: ResponseSource { get }
+    func begin(for receiver: any ExchangeReceiver)
 }
 
 /// The methods of a stage that do something.

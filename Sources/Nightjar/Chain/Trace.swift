@@ -98,7 +98,7 @@ final class Trace: Stage, @unchecked Sendable {
     }
 
     private func tell(_ event: CallEvent, _ call: Call) {
-        for observer in observers { call.loop.post(.observed(observer, event), to: observer.queue) }
+        for observer in observers { call.loop.post(.run { observer.observe(event) }, to: observer.queue) }
     }
 
 }

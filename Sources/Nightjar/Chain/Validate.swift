@@ -13,13 +13,13 @@ final class Validate: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         // The body of an error belongs to the error, also when the caller streams.
-        if !Validate.isExpected(head.status, call.options.expectedStatuses) { call.collectsBody = true }
+        if !call.options.expectedStatuses.expects(head.status) { call.collectsBody = true }
         return .proceed
     }
 
     override func answered(_ response: Response, _ call: Call) -> Verdict {
-        guard Validate.isExpected(response.status, call.options.expectedStatuses) else {
-            return .fail(Validate.error(of: response, to: call.request.method))
+        guard call.options.expectedStatuses.expects(response.status) else {
+            return .fail(NightjarError(unexpected: response, to: call.request.method))
         }
         let contract = call.options.contract
         if let contract { warnOnce(contract, call) }
@@ -68,26 +68,4 @@ final class Validate: Stage, @unchecked Sendable {
 
     /// Names remembered: more endpoints than any known API has deprecated.
     private static let maximumWarnings = 10_000
-
-    static func error(of response: Response, to method: Method) -> NightjarError {
-        let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
-        let details = ErrorBody(response)
-        let summary = details?.summary(besides: response.head.reason) ?? ""
-        var told = summary.isEmpty ? "" : ": " + quoted(summary, limit: maximumSummary)
-        if let challenge = ErrorBody.challenge(of: response) { told += "; the server asks for \(challenge)" }
-        return NightjarError(
-            ErrorKind(unexpectedStatus: response.status), "\(method) answered \(response.status)\(reason)\(told)",
-            phase: .receive, response: response, details: details, attempts: response.attempts,
-            requestMayHaveBeenProcessed: true,
-            retryAfter: RetryAfter.duration(response.headers, now: WallClock.secondsSince1970()))
-    }
-
-    /// Code points of what the server says that a message has room for; the rest is in the details.
-    private static let maximumSummary = 200
-
-    /// Without the caller's word: success, and 304, which only a caller's own condition can bring about.
-    static func isExpected(_ status: Int, _ expected: [StatusRange]) -> Bool {
-        if expected.isEmpty { return 200...299 ~= status || status == 304 }
-        return expected.contains { $0.contains(status) }
-    }
 }

@@ -299,8 +299,6 @@ enum QueueEvent: Sendable {
     case finished(ClientTask, Result<Response, NightjarError>)
     case decision(ClientTask, DecisionRequest)
     case run(@Sendable () -> Void)
-    indirect case log(LogSink, LogLine)
-    indirect case observed(CallObserver, CallEvent)
     case wake
 
     /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.
@@ -316,8 +314,6 @@ enum QueueEvent: Sendable {
         case .rewindBody(let task): task.deliverRewind()
         case .decision(let task, let request): task.deliver(request)
         case .run(let body): body()
-        case .log(let sink, let line): sink.deliver(line)
-        case .observed(let observer, let event): observer.observe(event)
         case .wake: break
         }
     }

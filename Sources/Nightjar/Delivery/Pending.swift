@@ -7,8 +7,6 @@ protocol Cancellable: AnyObject, Sendable {
 }
 
 extension ClientWork: Cancellable {}
-extension Batch: Cancellable {}
-extension PageAsk: Cancellable {}
 
 /// Work that may be cancelled before what begins it has returned it.
 final class Pending<Work: Cancellable>: Sendable {

@@ -4,6 +4,14 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
+/// State that lives on a client's loop, whose work may have to end before the loop does.
+protocol LoopResident: AnyObject {
+    /// Called when the client is closed: stops the work that would not be lost. Returns whether other work is in progress.
+    func mustNotBeCut() -> Bool
+    /// Called once, when the loop ends.
+    func shutDown()
+}
+
 /// The client's side of the thread boundary: callers submit messages, the loop carries them out and sends events back.
 ///
 /// What is not `submit` or `stop` lives on the loop and is touched by nothing else.
@@ -40,13 +48,11 @@ final class ClientLoop: @unchecked Sendable {
 
     // On the loop:
     let chain: Chain
-    private let limit: Limit?
-    private let cache: Cache?
     /// For calls of the client's own, which wait for no token and follow nothing.
     private let innerChain: Chain
     private let innerTimeouts: Timeouts
-    /// By the numbers of the client's logins; nil for one that has no token.
-    private var keepers: [TokenKeeper?] = []
+    /// Set before the first call.
+    var residents: [any LoopResident] = []
     private(set) var isClosing = false
     private var hasShutDown = false
     /// Nobody waits for the thread's end.
@@ -74,7 +80,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// - Parameter innerTimeouts: those of the client's own calls.
     init(
-        thread: LoopThread, transport: any HTTPTransport, chain: ClientChain, innerChain: Chain,
+        thread: LoopThread, transport: any HTTPTransport, chain: Chain, innerChain: Chain,
         innerTimeouts: Timeouts, log: LogSink?
     ) {
         self.log = log
@@ -84,9 +90,7 @@ final class ClientLoop: @unchecked Sendable {
         clock = thread.clock
         gate = LoopGate(thread.loop)
         self.transport = transport
-        self.chain = chain.chain
-        limit = chain.limit
-        cache = chain.cache
+        self.chain = chain
         workers = WorkerThreads(ClientLoop.workerCount, for: thread.loop)
         checkers = WorkerThreads(ClientLoop.checkerCount, for: thread.loop)
     }
@@ -126,23 +130,10 @@ final class ClientLoop: @unchecked Sendable {
     /// An answer that nobody holds any more ends on the loop, with its next mail.
     func giveBack(_ response: Response) { monitor.withLock { spent.take(response) } }
 
-    /// Before the first call.
-    ///
-    /// - Parameter login: nil: one without a token. They are numbered as they come.
-    func keepTokens(_ login: TokenLogin?, _ issuer: TokenIssuer?) {
-        keepers.append(login.map { TokenKeeper($0, keepers.count, issuer: issuer, responses: cache, on: self) })
-    }
-
-    /// Those of a login; nil where it has none.
-    func tokens(_ login: Int?) -> TokenKeeper? {
-        guard let login, keepers.indices.contains(login) else { return nil }
-        return keepers[login]
-    }
-
-    /// Whether something is on its way that would be lost. What is not goes no further.
-    private var tokensMustNotBeCut: Bool {
+    /// Whether a resident does work that would be lost.
+    private var mustNotBeCut: Bool {
         var mustNot = false
-        for keeper in keepers where keeper?.mustNotBeCut() ?? false { mustNot = true }
+        for resident in residents where resident.mustNotBeCut() { mustNot = true }
         return mustNot
     }
 
@@ -163,9 +154,6 @@ final class ClientLoop: @unchecked Sendable {
         while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
         thread.stop()
     }
-
-    /// On the loop.
-    func limitStates() -> [LimitState] { limit?.states() ?? [] }
 
     // MARK: Mail, on the loop
 
@@ -214,13 +202,13 @@ final class ClientLoop: @unchecked Sendable {
         let waiting = listeners
         listeners = [:]
         for tell in waiting.values { tell() }
-        guard tokensMustNotBeCut else { return shutDown() }
+        guard mustNotBeCut else { return shutDown() }
         after(ClientLoop.farewell) { self.shutDown() }
     }
 
-    /// A token was renewed, or was not.
-    func renewalEnded() {
-        if isClosing, !tokensMustNotBeCut { shutDown() }
+    /// Work of a resident has ended.
+    func residentProgressed() {
+        if isClosing, !mustNotBeCut { shutDown() }
     }
 
     private func shutDown() {
@@ -231,7 +219,7 @@ final class ClientLoop: @unchecked Sendable {
         transport.shutDown()
         workers.shutDown()
         checkers.shutDown()
-        for keeper in keepers { keeper?.shutDown() }
+        for resident in residents { resident.shutDown() }
         for timer in timers.values { timer.cancel() }
         timers = [:]
         gate.close()
@@ -327,7 +315,7 @@ final class ClientLoop: @unchecked Sendable {
     func note(_ level: LogLevel, _ message: String) {
         guard let log, log.level >= level else { return }
         let line = LogLine(level: level, message: message)
-        if log.admits(line) { post(.log(log, line), to: log.queue) }
+        if log.admits(line) { post(.run { log.deliver(line) }, to: log.queue) }
     }
 
     /// Writes to the log what only the end of the client has shown, on the thread that closes it.
@@ -336,7 +324,7 @@ final class ClientLoop: @unchecked Sendable {
         let line = LogLine(level: level, message: message)
         guard log.admits(line) else { return }
         guard let queue = log.queue else { return log.deliver(line) }
-        var events: [QueueEvent] = [.log(log, line)]
+        var events: [QueueEvent] = [.run { log.deliver(line) }]
         queue.post(&events)
     }
 

@@ -2,7 +2,7 @@ import NightjarHTTP
 import Synchronization
 
 /// One who waits for a page.
-final class PageAsk: Sendable {
+final class PageAsk: Cancellable {
     typealias Outcome = Result<Page?, NightjarError>
 
     let queue: CompletionQueue?
