@@ -87,7 +87,7 @@ final class Outcome: @unchecked Sendable {
     }
 
     /// Nothing comes any more.
-    var isEnded: Bool { task == nil && !isPending }
+    var isEnded: Bool { task == nil && operation == nil && !isPending }
 
     /// Whether the script is asked about something, or told of its progress.
     var isQuestion: Bool { hop != nil || retry != nil || isToPrompt || progress != nil }

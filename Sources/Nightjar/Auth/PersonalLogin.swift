@@ -22,7 +22,8 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
     private var listener: LoopbackListener?
 
     init(
-        _ login: TokenLogin, _ session: TokenKeeper?, _ issuer: TokenIssuer?, on loop: ClientLoop, queue: CompletionQueue?,
+        _ login: TokenLogin, _ session: TokenKeeper?, _ issuer: TokenIssuer?, on loop: ClientLoop,
+        queue: CompletionQueue?,
         timeout: Duration, prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {

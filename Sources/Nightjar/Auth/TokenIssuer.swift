@@ -126,7 +126,9 @@ enum TokenAnswer {
     private func read(
         _ response: Response, replacing old: Token?, sent: Timestamp
     ) throws(NightjarError) -> TokenResponse {
-        guard response.status < 500, response.status != 429 else { throw NightjarError(unexpected: response, to: .post) }
+        guard response.status < 500, response.status != 429 else {
+            throw NightjarError(unexpected: response, to: .post)
+        }
         return try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
             switch self {
             case .oauth2: try TokenResponse(status: response.status, body: bytes, replacing: old, at: sent)

@@ -88,14 +88,6 @@ extension Catalog {
     }
 }
 
-extension String {
-    /// An http or https URL rather than a path.
-    var isURL: Bool {
-        let start = prefix(8).lowercased()
-        return start.hasPrefix("http://") || start.hasPrefix("https://")
-    }
-}
-
 extension RequestURL {
     /// Nothing masked: to be asked for, and not to be shown.
     fileprivate var text: String { origin.description + target }

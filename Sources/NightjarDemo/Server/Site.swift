@@ -3,27 +3,6 @@ import NIOHTTP1
 
 /// What a server serves: its routes, and the data behind them. Lives on the server's loop.
 final class Site {
-    /// What becomes of one request, decided when its head is in.
-    struct Plan {
-        enum Action {
-            case collect(Request, limit: Int, Handler)
-            case stream(Request, StreamHandler)
-            case answer(Response)
-        }
-
-        /// The route's template, or `*`.
-        let route: String
-        var action: Action
-        /// Whether the path begins with `/v1`.
-        var isOfAPI = false
-        /// What the request is counted under beside others that are under way: the route, and the parameter `key` of the
-        /// query where there is one.
-        var subject: String
-
-        /// The control plane does not count itself.
-        var isObserved: Bool { !route.hasPrefix("/__") }
-    }
-
     let ledger: Ledger
     let clock = HTTPDate()
     private let outage = Outage()
@@ -103,7 +82,7 @@ final class Site {
         states += [limits, flaky, orders] as [any Resettable]
     }
 
-    func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> Plan {
+    func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> ExchangePlan {
         do throws(Problem) {
             guard head.version.major == 1 else {
                 throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are spoken here")
@@ -124,35 +103,37 @@ final class Site {
             }
             return plan
         } catch {
-            return Plan(route: "*", action: .answer(error.response), subject: "*")
+            return ExchangePlan(route: "*", action: .answer(error.response), subject: "*")
         }
     }
 
     /// The first segments of the paths that an outage is of.
     private static let hasOutages = ["v1", "news", "me"]
 
-    private func route(_ head: HTTPRequestHead, _ target: Target, connection: Int, numberOnConnection: Int) -> Plan {
+    private func route(_ head: HTTPRequestHead, _ target: Target, connection: Int, numberOnConnection: Int)
+        -> ExchangePlan
+    {
         switch router.match(head.method, target.segments) {
         case .route(let route, let parameters):
             let request = Request(
                 head: head, target: target, parameters: parameters, connection: connection,
                 numberOnConnection: numberOnConnection)
-            let action: Plan.Action =
+            let action: ExchangePlan.Action =
                 switch route.action {
                 case .whole(let limit, let handler): .collect(request, limit: limit, handler)
                 case .streamed(let handler): .stream(request, handler)
                 }
-            return Plan(route: route.template, action: action, subject: route.template)
+            return ExchangePlan(route: route.template, action: action, subject: route.template)
         case .methods(let methods, let template):
             let allow: HTTPHeaders = ["Allow": methods.joined(separator: ", ")]
             let answer =
                 head.method == .OPTIONS
                 ? Response(.noContent, headers: allow)
                 : Problem(.methodNotAllowed, "\(head.method.rawValue) is not served here", headers: allow).response
-            return Plan(route: template, action: .answer(answer), subject: template)
+            return ExchangePlan(route: template, action: .answer(answer), subject: template)
         case .nothing:
             let problem = Problem(.notFound, "there is nothing at this path; / lists what there is")
-            return Plan(route: "*", action: .answer(problem.response), subject: "*")
+            return ExchangePlan(route: "*", action: .answer(problem.response), subject: "*")
         }
     }
 

@@ -201,13 +201,6 @@ extension Response {
     }
 }
 
-extension TaskHandlers {
-    /// Nothing is asked or told before the end.
-    var isForWholeAnswers: Bool {
-        body == nil && head == nil && redirect == nil && retry == nil
-    }
-}
-
 extension CallOptions {
     /// Whether two calls would be carried out alike, but for who waits how long and for what.
     fileprivate func isAlike(_ other: CallOptions) -> Bool {

@@ -185,7 +185,7 @@ final class Ledger: Sendable {
 
     // MARK: Exchanges
 
-    func began(_ head: HTTPRequestHead, _ plan: Site.Plan, connection: Int, numberOnConnection: Int) -> Ticket {
+    func began(_ head: HTTPRequestHead, _ plan: ExchangePlan, connection: Int, numberOnConnection: Int) -> Ticket {
         let route = plan.route
         let path = Ledger.path(of: head.uri)
         return state.withLock { state in

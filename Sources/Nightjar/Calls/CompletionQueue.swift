@@ -318,12 +318,3 @@ enum QueueEvent: Sendable {
         }
     }
 }
-
-extension timespec {
-    /// Whether the monotonic clock is there or beyond.
-    var hasPassed: Bool {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        return (now.tv_sec, now.tv_nsec) >= (tv_sec, tv_nsec)
-    }
-}

@@ -74,7 +74,8 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let (number, login) = try login(scheme)
         let operation = PersonalLogin(
-            login, sessions[number], try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit, prompt: prompt,
+            login, sessions[number], try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit,
+            prompt: prompt,
             finished: finished)
         try start(operation)
         return operation

@@ -73,7 +73,8 @@ enum StageKind: CaseIterable {
         case .coalesce: Coalesce(configuration.sessions)
         case .retry: Retry(configuration.retry, budget: configuration.retryBudget)
         case .authenticate:
-            configuration.logins.contains { $0.tokenLogin != nil } ? base.map { Authenticate($0, configuration.sessions) } : nil
+            configuration.logins.contains { $0.tokenLogin != nil }
+                ? base.map { Authenticate($0, configuration.sessions) } : nil
         case .challenge: nil
         case .redirect:
             Redirect(

@@ -308,3 +308,10 @@ final class CallOptions: Sendable {
         let idle: TimeAmount?
     }
 }
+
+extension TaskHandlers {
+    /// Nothing is asked or told before the end.
+    var isForWholeAnswers: Bool {
+        body == nil && head == nil && redirect == nil && retry == nil
+    }
+}

@@ -52,8 +52,3 @@ struct Control {
         return .json(["outage": .string(outage.mode.rawValue)])
     }
 }
-
-/// What clients change, and `/__control` can take back to how it was at the start.
-protocol Resettable: AnyObject {
-    func reset()
-}

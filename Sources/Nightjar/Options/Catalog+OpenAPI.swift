@@ -89,3 +89,11 @@ enum ReferredFiles {
         return String(cString: place)
     }
 }
+
+extension String {
+    /// An http or https URL rather than a path.
+    var isURL: Bool {
+        let start = prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+}

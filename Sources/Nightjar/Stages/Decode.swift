@@ -1,0 +1,21 @@
+import NIOCore
+import NightjarCoding
+import NightjarHTTP
+
+/// Takes the content codings off an answer's body (RFC 9110 section 8.4) while it comes in. The headers stay as they came.
+final class Decode: Stage, @unchecked Sendable {
+    override var hooks: StageHooks { .incoming }
+
+    override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
+        // A part of an encoded body (206) cannot be decoded by itself.
+        guard call.options.decompresses, head.status != 206, head.headers.firstIndex(of: "Content-Encoding") != nil
+        else { return .proceed }
+        let limits = DecodingLimits(maximumBytes: call.collectsBody ? call.options.maximumBody : .max)
+        do throws(NightjarError) {
+            call.decoding = try BodyDecoding(head.headers.values("Content-Encoding"), limits)
+            return .proceed
+        } catch {
+            return .fail(error.mayHaveBeenProcessed)
+        }
+    }
+}
