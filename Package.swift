@@ -212,7 +212,9 @@ let package = Package(
             path: "Tests/Support"
         ),
         .testTarget(name: "NightjarTestSupportTests", dependencies: ["NightjarTestSupport"]),
-        .testTarget(name: "NightjarLuaTests", dependencies: ["NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarTestSupport"]),
+        .testTarget(
+            name: "NightjarLuaTests",
+            dependencies: ["NightjarLua", "NightjarHandles", "NightjarDemo", "NightjarTestSupport"]),
         .testTarget(name: "NightjarDemoTests", dependencies: ["NightjarDemo", "NightjarTestSupport"]),
         .testTarget(
             name: "WireTests", dependencies: ["Nightjar", "NightjarLua", "NightjarTestSupport"], path: "Tests/Wire",
