@@ -5,10 +5,13 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 #include "njl.h"
 
 static njl_script *_Atomic target;
+static atomic_bool was_interrupted;
 static sem_t bell;
 static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction previous;
@@ -17,6 +20,7 @@ static void interrupted(int number) {
   (void)number;
   njl_script *script = atomic_load(&target);
   if (script == NULL) return;
+  atomic_store(&was_interrupted, true);
   njl_script_interrupt_from_signal(script);
   sem_post(&bell);
 }
@@ -26,6 +30,8 @@ static void set_handler(struct sigaction *former) {
   struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   sigaction(SIGINT, &action, former);
 }
+
+bool njl_script_was_interrupted(void) { return atomic_load(&was_interrupted); }
 
 void njl_script_catch_again(void) {
   if (atomic_load(&target) != NULL) set_handler(NULL);

@@ -63,5 +63,18 @@ struct Command {
         return 0
     }
 
+    /// Ends the process by SIGINT if Ctrl-C has ended the command, so that a shell's loop around the command ends too. The
+    /// scripts have been closed by then.
+    static func endByInterrupt() {
+        guard Interpreter.wasInterrupted else { return }
+        fflush(nil)
+        signal(SIGINT, SIG_DFL)
+        var interrupt = sigset_t()
+        sigemptyset(&interrupt)
+        sigaddset(&interrupt, SIGINT)
+        sigprocmask(SIG_UNBLOCK, &interrupt, nil)
+        raise(SIGINT)
+    }
+
     private static let version = "nightjar \(Version.string), \(Interpreter.luaVersion)"
 }

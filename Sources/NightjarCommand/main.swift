@@ -4,7 +4,9 @@ import Glibc
 njc_hold_standard_streams()
 do throws(UsageError) {
     let arguments = Console.arguments
-    exit(Command(arguments: arguments).run(try Invocation(arguments)))
+    let status = Command(arguments: arguments).run(try Invocation(arguments))
+    if status != 0 { Command.endByInterrupt() }
+    exit(status)
 } catch {
     Console.complain(error.message)
     Console.write(Invocation.usage, to: .error)

@@ -64,6 +64,9 @@ public final class Interpreter {
         try script.execute(kind, text, name: name)
     }
 
+    /// Whether SIGINT has interrupted a script of this process.
+    public static var wasInterrupted: Bool { njl_script_was_interrupted() }
+
     public static let luaVersion = String(cString: njl_lua_version())
 }
 

@@ -10,7 +10,7 @@ local text = require "nightjar.command.text"
 local accounts = {}
 
 local function complain(err)
-  local shown = terminal.is_terminal(2) and show.kind(err) == "nightjar.error" and show.error(err, text.painter(text.has_colors(2)))
+  local shown = terminal.is_terminal(2) and show.kind(err) == "nightjar.error" and show.error(err, text.painter(text.has_colors(2)), true)
   io.stderr:write("nightjar: ", shown or tostring(err), "\n")
   return 1
 end

@@ -49,10 +49,16 @@ end
 
 -- What standard input has, as a body; nil for nothing. A pipe or a file is read to its end before the call, up to a bound.
 local function input_body()
-  local length = io.stdin:seek "end"
-  if length then io.stdin:seek "set" end
+  local start = io.stdin:seek()
+  local length = start and io.stdin:seek "end" - start
+  if start then io.stdin:seek("set", start) end
   if length and length > most_input then
-    return { each = function() return io.stdin:read(piece) end, length = length }
+    -- Another attempt reads it from its start again.
+    local function each()
+      io.stdin:seek("set", start)
+      return function() return io.stdin:read(piece) end
+    end
+    return { each = each, length = length }
   end
   local content = io.stdin:read(most_input)
   if not content then return nil end
@@ -126,9 +132,36 @@ local function add_headers(read, client, request, types)
   if #headers > 0 then request.headers = headers end
 end
 
+-- Curl's -d sends data; a file with such a name is hardly meant.
+local function check_download(name)
+  if not name:find "^[%[{@]" and not name:find "^[^/]*[=&]" then return end
+  items.refuse("-d %s: -d writes the response to a file; to send data give fields (name=text) or --raw '%s'; a file of this "
+    .. "name is ./%s", name, name, name)
+end
+
+-- Whether the URL names a server other than that of `base_url`.
+local function is_elsewhere(url, base_url)
+  local target = url_of(url, base_url)
+  if not target:find "^%a[%w+.-]*://" then return false end
+  local function origin(text) return (text:match "^(%a[%w+.-]*://[^/?#]*)" or ""):lower() end
+  return origin(target) ~= origin(base_url or "")
+end
+
+-- The options of the profile that is asked for, or of the default one. A call of another server does without a default profile
+-- whose variables are not set.
+local function profile_options(options)
+  if options.profile then return profiles.options(options.profile) or {} end
+  local ok, found = pcall(profiles.options)
+  if ok then return found or {} end
+  if not profiles.is_problem(found) or not found.is_variable or not is_elsewhere(options.url, found.base_url) then error(found, 0) end
+  io.stderr:write("nightjar: the default profile is not used: ", tostring(found), "\n")
+  return {}
+end
+
 -- The options of the client and of the call.
 local function build(verb, options)
-  local client = profiles.options(options.profile) or {}
+  local client = profile_options(options)
+  if options.download then check_download(options.download) end
   local read = items.read(options.item)
   local request, types = { method = verb:upper(), path = url_of(options.url, client.base_url) }, {}
   if #read.query > 0 then request.query = read.query end
@@ -159,8 +192,8 @@ end
 
 local function complain(err)
   io.stdout:flush()
-  local shown = terminal.is_terminal(2) and show.error(err, text.painter(text.has_colors(2)))
-  io.stderr:write("nightjar: ", shown or tostring(err), "\n")
+  local shown = terminal.is_terminal(2) and show.error(err, text.painter(text.has_colors(2)), true)
+  io.stderr:write("nightjar: ", shown or require("nightjar.command.hints").command_message(tostring(err)), "\n")
 end
 
 -- The JSON text of a body; nil with an error where it is none.
@@ -313,7 +346,7 @@ local function paginate(api, request, options)
   }
   local format = options.output or "ndjson"
   local write, finish = output.stream(format)
-  local left = options.max_items or math.huge
+  local left, is_found, count = options.max_items or math.huge, {}, 0
   local list = api:paginate(path, list_options)
   -- How the list continues, as the client guessed it: a wrong guess can end a list early.
   local is_told = false
@@ -327,11 +360,12 @@ local function paginate(api, request, options)
       tell_guess()
       for _, item in ipairs(page.items) do
         if left <= 0 then return end
-        left = left - 1
+        left, count = left - 1, count + 1
         local item_text = nightjar.json.encode(item)
         if #options.pick == 0 then write(item_text) end
         for _, pointer in ipairs(options.pick) do
           local part = json_text.pick(item_text, pointer)
+          if part then is_found[pointer] = true end
           if part and format == "ndjson" and not options.output then output.json(part, "raw") elseif part then write(part) end
         end
       end
@@ -343,6 +377,13 @@ local function paginate(api, request, options)
   if not ok then
     pcall(tell_guess)
     complain(err)
+  end
+  for _, pointer in ipairs(ok and count > 0 and options.pick or {}) do
+    if not is_found[pointer] then
+      ok = false
+      io.stderr:write(("nightjar: there is nothing at %s of any item; with --paginate, -f looks into each item\n"):format(
+        text.safe(pointer)))
+    end
   end
   return ok and 0 or 1
 end

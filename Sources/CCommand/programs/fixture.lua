@@ -137,7 +137,8 @@ end
 
 -- Writes the test and its cassettes, for their owner alone.
 -- @return a list of what to tell, or nil and why nothing was written
-function fixture.save(path)
+-- @param force whether a file that .save has not written is overwritten too
+function fixture.save(path, force)
   if not path:find "[^/]%.lua$" then return nil, "the file of a test is called NAME_test.lua, as in .save test api_test.lua" end
   local all, told = keep.chunks(), {}
   local chunks, cassettes, replaced = record(all, told)
@@ -150,6 +151,9 @@ function fixture.save(path)
   local chunk, problem = load(text, "=" .. path, "t")
   if not chunk then return nil, "the lines make no test together: " .. problem end
   local exchanges, overwritten = 0, nightjar.fs.exists(path)
+  if not force and overwritten and keep.is_foreign(path) then
+    return nil, path .. " is there, and .save has not written it; .save! test overwrites it"
+  end
   if scrub.has_secret(text, replaced) then return nil, "a secret would be in it; call what has its name otherwise" end
   for index, cassette in ipairs(cassettes) do
     exchanges = exchanges + cassette.exchanges

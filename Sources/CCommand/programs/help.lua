@@ -5,6 +5,8 @@ local text = require "nightjar.command.text"
 
 local help = {}
 
+local learn_methods
+
 local classes = {}
 for _, class in ipairs(reference) do
   classes[class.name] = class
@@ -148,6 +150,16 @@ function help.learn(client)
   end
 end
 
+local has_learned = false
+
+-- Methods of a client are the same for all clients, and no table of the registry has them.
+function learn_methods()
+  if has_learned then return end
+  has_learned = true
+  local client <close> = require("nightjar").client {}
+  help.learn(client)
+end
+
 -- What is known under a name: "nightjar.map", "api:get", "client_options", "timeout".
 local function of_name(name, width, paint)
   if classes[name] then return of_class(classes[name], width, paint) end
@@ -166,12 +178,14 @@ end
 
 help.overview = [[
 api = nightjar.client { base_url = "https://..." }     then  api:get "/path"
-_          the last result                             =x    the same as x
+_          the last result; res: the last response      =x    the same as x
+err        the last error, as err.kind and err.response
 help(x)    about a function, an object, an endpoint, or a name as "retry_options"
 Tab        completes names, fields, options, headers, endpoints and paths
 Ctrl-R     searches the history; Ctrl-C ends the call or drops the line; Ctrl-D leaves
 .help      this                        .trace on|off      each call on standard error
 .save F    what worked, as a script    .load F            runs a script
+.save! F   the same over any file
 .save test F_test.lua                  the same as a test that replays it without a network
 .quit      leaves]]
 
@@ -193,8 +207,12 @@ function help.about(value, options)
   end
   if type(value) == "function" then
     local found = known_functions()[value]
-    if found then return of_member(found[1], found[2], width, paint) end
     local info = debug.getinfo(value, "Su")
+    if not found and info.what == "C" then
+      learn_methods()
+      found = known_functions()[value]
+    end
+    if found then return of_member(found[1], found[2], width, paint) end
     if info.what == "C" then return "a function of C, " .. tostring(value) end
     local names = {}
     for index = 1, info.nparams do names[index] = debug.getlocal(value, index) end

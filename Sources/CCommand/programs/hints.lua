@@ -1,48 +1,84 @@
 -- What to do about an error, in a sentence.
 local hints = {}
 
+-- At the prompt and in scripts.
 local by_kind = {
-  invalid_argument = "mend the argument that the message names; help(function) says what it takes",
-  invalid_url = "mend the URL: http or https, a host, and nothing that has to be written as %XX",
-  invalid_request = "nothing was sent: mend the header, body or method that the message names",
-  offline = "the machine has no network: see to the connection, then call again",
-  dns = "check how the host's name is written; a name of your own network needs its resolver",
+  invalid_argument = "change the argument that the message names; help(function) describes it",
+  invalid_url = "check the URL: http or https, a host, and no character that must be written as %XX",
+  invalid_request = "nothing was sent: change the header, body or method that the message names",
+  offline = "the machine has no network: check the connection, then call again",
+  dns = "check the spelling of the host name; a name of your own network needs its resolver",
   connect = "check host and port, and whether the server runs; nightjar demo serves an API to try with",
-  tls = "for an authority of your own give tls = { ca_file = ... }; do not switch checking off",
-  pin_mismatch = "somebody listens in, or the pins are old: get the new ones by another way",
-  timeout = "raise the limit that ran out: timeout = { connect =, idle =, total = } of the client or the call",
-  connection_lost = "call again; where err.may_have_been_processed is true, look first whether it was done",
-  protocol = "the server's answer is not HTTP: check that it is a web server, and http or https as it expects",
-  too_large = "raise max_body of the client, or take the body in parts: stream = true and res:chunks()",
-  no_memory = "stream the body (stream = true and res:chunks()), or give the process more memory",
-  unauthorized = "sign in: auth = { type = ... } of the client, api:sign_in{ ... } or api:log_in()",
-  forbidden = "the login is known and may not do this: ask for the permission, or use another",
-  not_found = "check the path; api.endpoints lists those of the description",
-  rate_limited = "wait as long as err.retry_after says, or give the client rate_limit = true",
-  client = "read err.details and err.response: they say what the server did not accept",
-  server = "the server has failed: err.response is its answer; wait, then call again",
-  decoding = "look at err.response.text: the body is not what its type or the schema promises",
-  closed = "the client was closed: make a new one",
-  forked = "make a new client in the child process",
-  reentrant = "start the call there and return; it goes on afterwards",
-  storage = "check the path, its permissions and the room on the disk",
-  cache_miss = "nothing is stored: ask without cache = \"cache_only\"",
+  tls = "for a certificate authority of your own set tls = { ca_file = ... }; do not switch verification off",
+  pin_mismatch = "the server's key is not one of the pinned keys: the connection is intercepted, or the pins are old",
+  timeout = "raise the timeout that expired: timeout = { connect =, idle =, total = } of the client or the call",
+  connection_lost = "call again; if err.may_have_been_processed is true, find out first whether the server has acted",
+  protocol = "the server's response is not HTTP: check that it is a web server, and whether it expects http or https",
+  too_large = "raise max_body of the client, or read the body in parts: stream = true and res:chunks()",
+  no_memory = "read the body in parts (stream = true and res:chunks()), or give the process more memory",
+  unauthorized = "log in: auth = { type = ... } of the client, api:sign_in{ ... } or api:log_in()",
+  forbidden = "the login is valid but lacks a permission: ask for it, or use another login",
+  not_found = "check the path; api.endpoints lists those of the API description",
+  rate_limited = "wait for err.retry_after seconds, or set rate_limit = true of the client",
+  client = "read err.details and err.response: they describe what the server did not accept",
+  server = "the server has failed: err.response is its response; wait, then call again",
+  decoding = "look at err.response.text: the body does not have the form that its type or the schema requires",
+  closed = "the client was closed: create a new one",
+  forked = "create a new client in the child process",
+  reentrant = "start the call there and return",
+  storage = "check the path, its permissions and the free space on the disk",
+  cache_miss = "nothing is stored: call without cache = \"cache_only\"",
+}
+
+-- For nightjar get and the other commands, whose options are flags.
+local for_command = {
+  invalid_url = by_kind.invalid_url, offline = "the machine has no network: check the connection", dns = by_kind.dns,
+  invalid_request = "nothing was sent: change the header, field or method that the message names",
+  connect = by_kind.connect, protocol = by_kind.protocol, forbidden = by_kind.forbidden, storage = by_kind.storage,
+  tls = "for a certificate authority of your own give --ca-file FILE",
+  timeout = "give a longer --timeout SECONDS; 0 is no limit",
+  connection_lost = "--retry N repeats requests that are safe to repeat; a write may have been processed",
+  too_large = "write the body to a file with --download FILE, or as it arrives with --stream",
+  no_memory = "write the body to a file with --download FILE, or as it arrives with --stream",
+  unauthorized = "log in with nightjar login --profile NAME, or send a header: 'Authorization:Bearer TOKEN'",
+  not_found = "check the path", rate_limited = "wait before the next request; --retry N waits as long as the server asks",
+  client = "--verbose shows the request; the response describes what the server did not accept",
+  server = "the server has failed: try again later, or with --retry N",
+  decoding = "--output raw writes the body as it is",
 }
 
 local by_phase = {
-  connect = "nothing answered in time: check host and port, or raise timeout = { connect = seconds }",
-  idle = "the server stopped sending: raise timeout = { idle = seconds } where it may take that long",
-  total = "raise timeout = { total = seconds } of the client or the call, or stream a large answer",
+  connect = "no server responded in time: check host and port, or raise timeout = { connect = seconds }",
+  idle = "the server stopped sending: raise timeout = { idle = seconds } if it may take that long",
+  total = "raise timeout = { total = seconds } of the client or the call, or stream a large response",
 }
 
+-- Options of the library in its messages, and the flags that set them for a command.
+local flags = {
+  { "raise timeout%.total, or set it to 0", "give a longer --timeout, or --timeout 0" },
+  { "raise timeout%.idle, or set it to 0", "set timeout.idle in a profile" },
+  { "raise max_body[^;]*", "write it to a file with --download FILE" },
+  { "raise retry%.max_wait", "set retry.max_wait in a profile" },
+}
+
+-- The message of an error in the words of the command line.
+function hints.command_message(message)
+  for _, pair in ipairs(flags) do message = message:gsub(pair[1], (pair[2]:gsub("%%", "%%%%"))) end
+  return message
+end
+
+-- What to do about an error, for the command line.
+function hints.for_command(err) return for_command[err.kind] end
+
+-- What to do about an error, at the prompt.
 function hints.for_error(err)
   local kind = err.kind
   if kind == "timeout" and by_phase[err.phase] then return by_phase[err.phase] end
-  if kind == "client" and err.status == 405 then return "the path takes other methods: look at err.response.headers.allow" end
-  if kind == "client" and err.status == 409 then return "somebody else has changed it: read it again, then write" end
-  if kind == "client" and err.status == 415 then return "send the body as the server takes it: json =, form = or multipart =" end
+  if kind == "client" and err.status == 405 then return "the path accepts other methods: look at err.response.headers.allow" end
+  if kind == "client" and err.status == 409 then return "the resource was changed meanwhile: read it again, then write" end
+  if kind == "client" and err.status == 415 then return "send the body in the form that the server accepts: json =, form = or multipart =" end
   if kind == "rate_limited" and err.retry_after then
-    return ("call again in %g s; rate_limit = true of the client keeps below the limit"):format(math.ceil(err.retry_after))
+    return ("call again in %g s; rate_limit = true of the client stays below the limit"):format(math.ceil(err.retry_after))
   end
   return by_kind[kind]
 end

@@ -6,6 +6,9 @@ local terminal = require "nightjar.command.terminal"
 
 local keep = {}
 
+-- How the first line of each saved file begins.
+local mark = "-- Saved at the prompt of nightjar"
+
 -- Chunks that are kept, the oldest are dropped behind that.
 local most = 10000
 local chunks = {}
@@ -38,7 +41,7 @@ end
 function keep.statement(chunk, text)
   text = text:gsub("^%s+", "")
   if chunk.is_expression then
-    if not chunk.is_nil then return "_ = " .. text end
+    if not chunk.is_nil then return "_ = " .. text .. (chunk.is_response and "\nres = _" or "") end
     -- A call stands by itself, unless it could be taken for one of what is before it.
     if text:find "^[%a_]" and load(text, "=stdin", "t") then return text end
     return "do local _ = " .. text .. (text:find("--", 1, true) and "\nend" or " end")
@@ -57,7 +60,7 @@ function keep.script()
       lines[#lines + 1] = keep.statement(chunk, text)
     end
   end
-  local head = { "-- Saved at the prompt of nightjar.", 'nightjar = require "nightjar"' }
+  local head = { mark .. ".", 'nightjar = require "nightjar"' }
   local variables = {}
   for name in pairs(names) do variables[#variables + 1] = name end
   table.sort(variables)
@@ -67,9 +70,22 @@ function keep.script()
   return table.concat(head, "\n") .. "\n\n" .. table.concat(lines, "\n") .. (#lines > 0 and "\n" or ""), #lines, variables
 end
 
+-- Whether the file is there and .save has not written it.
+function keep.is_foreign(path)
+  local file = io.open(path, "rb")
+  if not file then return nightjar.fs.exists(path) end
+  local first = file:read(#mark)
+  file:close()
+  return first ~= mark
+end
+
 -- Writes the script, for its owner alone.
+-- @param force whether a file that .save has not written is overwritten too
 -- @return what to tell, or nil and why it could not be written
-function keep.save(path)
+function keep.save(path, force)
+  if not force and keep.is_foreign(path) then
+    return nil, path .. " is there, and .save has not written it; .save! overwrites it"
+  end
   local script, count, variables = keep.script()
   local overwritten = nightjar.fs.exists(path)
   local ok, message = terminal.write_private(path, script, false)

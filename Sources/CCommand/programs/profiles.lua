@@ -123,7 +123,9 @@ local function resolve(name, where, value, place, is_guarded)
   if type(value.env) == "string" and next(value, (next(value))) == nil then
     local found = os.getenv(value.env)
     if not found or found == "" then
-      fail("profile \"%s\": %s is read from the environment variable %s, which is not set", name, where, value.env)
+      local message = ("profile \"%s\": %s is read from the environment variable %s, which is not set; set it, or change %s"):format(
+        name, where, value.env, profiles.path())
+      error(setmetatable({ message = message, is_variable = true }, Problem), 0)
     end
     return found
   end
@@ -171,7 +173,12 @@ function profiles.options(name)
   check_names(("profile \"%s\""):format(name), profile, option_names())
   local options = {}
   for key, value in pairs(profile) do
-    options[key] = resolve(name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret(key, nil))
+    local ok, resolved = pcall(resolve, name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret(key, nil))
+    if not ok then
+      if profiles.is_problem(resolved) then resolved.base_url = type(profile.base_url) == "string" and profile.base_url or nil end
+      error(resolved, 0)
+    end
+    options[key] = resolved
   end
   local auth = options.auth
   if type(auth) == "table" and (auth.type == "oauth2" or auth.type == "login") and auth.store == nil then

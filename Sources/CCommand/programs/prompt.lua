@@ -99,14 +99,14 @@ function commands.trace(argument)
   terminal.trace(argument == "on")
 end
 
-function commands.save(argument)
+function commands.save(argument, force)
   local test = argument:match "^test%s+(.+)$"
   if argument == "" or argument == "test" then return tell ".save script.lua, or .save test api_test.lua" end
   if not test then
-    local told, message = require("nightjar.command.keep").save(argument)
+    local told, message = require("nightjar.command.keep").save(argument, force)
     return tell(told or ".save: " .. message)
   end
-  local ok, told, message = pcall(require("nightjar.command.fixture").save, test)
+  local ok, told, message = pcall(require("nightjar.command.fixture").save, test, force)
   if not ok then return print_error(told) end
   tell(told and table.concat(told, "\n") or ".save: " .. message)
 end
@@ -122,8 +122,8 @@ end
 
 -- @return whether the prompt ends
 local function run_command(line)
-  local name, argument = line:match "^%s*%.(%a+)%s*(.-)%s*$"
-  if commands[name] then return commands[name](argument) end
+  local name, force, argument = line:match "^%s*%.(%a+)(!?)%s*(.-)%s*$"
+  if commands[name] and (force == "" or name == "save") then return commands[name](argument, force == "!") end
   local names = {}
   for known in pairs(commands) do names[#names + 1] = known end
   local near = require("nightjar.command.hints").nearest(name, names)
@@ -209,6 +209,30 @@ local function define_globals()
   progress.follow_calls()
 end
 
+-- Whether the text has the name as a word of its own.
+local function mentions(source, name)
+  for _, token in ipairs(require("nightjar.command.lexer").tokens(source)) do
+    if token.kind ~= "string" and token.kind ~= "comment" and source:sub(token.first, token.last) == name then return true end
+  end
+  return false
+end
+
+-- The error that is in `err`: the last one of the session.
+local last_error
+
+local function keep_error(err)
+  if not settings.is_terminal or err == nil then return end
+  last_error = err
+  _G.err = err
+end
+
+-- Whether a line reads the error of a line that failed, which no script has.
+local function reads_error(source) return last_error ~= nil and rawget(_G, "err") == last_error and mentions(source, "err") end
+
+local function is_response(value)
+  return type(value) == "userdata" and require("nightjar.command.show").kind(value) == "nightjar.response"
+end
+
 -- One line from its text to its results. Returns whether the prompt ends.
 local function run_line(source)
   if source:find "^%s*%.%a" then return run_command(source) end
@@ -217,21 +241,25 @@ local function run_line(source)
     print_error(is_expression)
     return false
   end
+  local of_error = reads_error(source)
   local results = table.pack(evaluate(chunk))
   if not results[1] then
     print_error(results[2])
+    keep_error(results[2])
     require("nightjar.command.keep").add { text = source, step = steps, failed = true }
     return false
   end
   local expected = is_expression and results.n > 1 and require("nightjar.command.expected").of(results[2]) or nil
   if results.n > 1 then
     if results[2] ~= nil then _G._ = results[2] end
+    if settings.is_terminal and is_response(results[2]) then _G.res = results[2] end
     local ok, err = pcall(print_results, results)
     if not ok then print_error(err) end
   end
   require("nightjar.command.keep").add {
     text = source:gsub("^%s*=", ""), step = steps, is_expression = is_expression, expected = expected,
     is_nil = results.n < 2 or results[2] == nil, returns = not is_expression and results.n > 1,
+    is_response = settings.is_terminal and is_response(results[2]), failed = of_error or nil,
   }
   return false
 end

@@ -451,14 +451,16 @@ local function show_endpoints(endpoints, paint, width)
 end
 
 -- What is said of an error: its sentence, what the server said, and the hint what to do.
-function show.error(err, paint)
+-- @param is_command whether the error is of nightjar get and the like, whose options are flags
+function show.error(err, paint, is_command)
   local hints = require "nightjar.command.hints"
   if show.kind(err) ~= "nightjar.error" then
     local message = type(err) == "string" and text.safe(err, kept_in_text) or text.safe(tostring(err), kept_in_text)
     local hint = type(err) == "string" and hints.for_message(err)
     return paint("bad", message) .. (hint and "\n" .. paint("warn", "hint: ") .. text.safe(hint) or "")
   end
-  local lines = { paint("bad", err.kind .. ": ") .. text.safe(tostring(err), kept_in_text):gsub("^" .. err.kind .. ": ", "") }
+  local message = is_command and hints.command_message(tostring(err)) or tostring(err)
+  local lines = { paint("bad", err.kind .. ": ") .. text.safe(message, kept_in_text):gsub("^" .. err.kind .. ": ", "") }
   local details = err.details
   if type(details) == "table" then
     for _, field in ipairs(type(details.fields) == "table" and details.fields or {}) do
@@ -471,7 +473,7 @@ function show.error(err, paint)
   if err.retry_after then
     lines[#lines + 1] = paint("dim", ("  the server asks to wait for %s"):format(text.seconds(err.retry_after)))
   end
-  local hint = hints.for_error(err)
+  local hint = is_command and hints.for_command(err) or not is_command and hints.for_error(err)
   if hint then lines[#lines + 1] = paint("warn", "hint: ") .. text.safe(hint) end
   return table.concat(lines, "\n")
 end

@@ -81,5 +81,7 @@ void njl_script_interrupt(njl_script *script);
 /* From here on, until the release, SIGINT interrupts the script; for one script and the thread that runs it. */
 void njl_script_catch_interrupt(njl_script *script);
 void njl_script_release_interrupt(void);
+/* Whether SIGINT has interrupted a script of this process. */
+bool njl_script_was_interrupted(void);
 
 #endif

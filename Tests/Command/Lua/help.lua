@@ -16,6 +16,12 @@ equal(about "nosuch", 'nothing is known about "nosuch"; help() tells what there 
 equal(about(print):match "^a function of C", "a function of C")
 assert(about(function(a, b, ...) return a, b, ... end):find "^function%(a, b, %.%.%.%), from ")
 
+-- A method whose client nobody has asked about.
+do
+  local other <close> = nightjar.client {}
+  assert(about(other.get):find "^api:get%(", about(other.get))
+end
+
 local api = nightjar.client { base_url = "http://127.0.0.1:1", cookies = true, cache = true,
   endpoints = { article = { path = "/articles/{id}", parameters = { id = "integer" } } } }
 assert(about(api):find "api:paginate%(")

@@ -99,6 +99,47 @@ assert(shown(err):find "^connect: .+\nhint: check host and port, and whether the
 equal(hints.for_message "stdin:1: attempt to call a nil value (method 'gte')", "did you mean get?")
 equal(hints.for_message "stdin:1: attempt to index a nil value (global 'nightjr')" ~= nil, true)
 equal(hints.for_message "something else", nil)
+-- Hints name what exists: options of a client or call, methods and fields of api, res and err, and flags of commands.
+do
+  local reference = require "nightjar.command.reference"
+  local known, flags = {}, {}
+  for _, class in ipairs(reference) do
+    for _, member in ipairs(class.members) do known[member[1]] = true end
+  end
+  for _, word in ipairs { "err", "api", "res", "help", "true", "nightjar", "client", "demo", "seconds", "ca_file" } do known[word] = true end
+  local commands = require "nightjar.command.commands"
+  for _, item in ipairs(commands.get) do
+    for _, name in ipairs(item) do flags[name] = true end
+  end
+  local kinds = {}
+  for _, class in ipairs(reference) do
+    for _, member in ipairs(class.name == "nightjar.error_kind" and class.members or {}) do kinds[#kinds + 1] = member[1] end
+  end
+  assert(#kinds > 10, #kinds)
+  local function sample(kind, phase, status) return { kind = kind, phase = phase, status = status, retry_after = nil } end
+  local texts, of_command = {}, {}
+  for _, kind in ipairs(kinds) do
+    for _, phase in ipairs { "connect", "idle", "total", "none" } do
+      texts[#texts + 1] = hints.for_error(sample(kind, phase))
+    end
+    for _, status in ipairs { 405, 409, 415 } do texts[#texts + 1] = hints.for_error(sample(kind, nil, status)) end
+    of_command[#of_command + 1] = hints.for_command(sample(kind))
+  end
+  assert(#texts > 50 and #of_command > 10)
+  for _, text in ipairs(texts) do
+    for name in text:gmatch "([%a_]+) =" do assert(known[name], text) end
+    for owner, name in text:gmatch "%f[%w](%a+)[.:]([%a_]+)%f[%W]" do
+      if owner == "err" or owner == "api" or owner == "res" then assert(known[name], text) end
+    end
+    assert(not text:find "%-%-", text)
+  end
+  for _, text in ipairs(of_command) do
+    for flag in text:gmatch "%-%-[%a-]+" do assert(flags[flag], text) end
+    assert(not text:find "[%w_]+ = " and not text:find "%f[%w]err%." and not text:find "api[.:]" and not text:find "res:", text)
+  end
+  equal(hints.command_message "no complete response within 0.2 s; raise timeout.total, or set it to 0",
+    "no complete response within 0.2 s; give a longer --timeout, or --timeout 0")
+end
 equal(hints.nearest("pritn", { "print", "pairs" }), "print")
 
 -- Colours

@@ -1,38 +1,53 @@
--- Go on with a download that broke off
+-- Resume a download that broke off
 --
--- What is there already is not asked for again: `Range` names where to go on, and `If-Range` the version that it
--- belongs to. A server whose file has changed sends all of it, with 200 in place of 206.
+-- `Range` asks for the bytes that are missing, and `If-Range` names the version that the first part belongs to. Only a strong
+-- `ETag` identifies the exact bytes: with a weak one, or with none, the download starts again. A server whose file has changed
+-- sends all of it, with 200 instead of 206. `Content-Range` tells which part a 206 has; a part from another place must not be
+-- appended, and the file is complete when its size is the one that `Content-Range` or `Content-Length` tells.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin, retry = false }
 
-local path, file = os.tmpname(), nil
-local have, version, requests = 0, nil, 0
-local query = { length = 300000, etag = "strong", cut = 100000 } -- the demo breaks off after so many bytes
-
-repeat
-  local headers = version and { Range = ("bytes=%d-"):format(have), ["If-Range"] = version } or {}
-  local res = api:get("/cache/film", { query = query, headers = headers, stream = true, expect = { 200, 206 } })
-  requests = requests + 1
-  if res.status == 200 then have = 0 end
-  version = res.headers.etag
-  file = assert(io.open(path, have > 0 and "ab" or "wb"))
-  local ok, err = pcall(function()
-    for part in res:chunks() do
-      file:write(part)
-      have = have + #part
+-- Downloads to a file, in at most 10 requests. Returns the number of bytes and of requests.
+local function download(path, query)
+  local have, total, version = 0, nil, nil
+  for requests = 1, 10 do
+    local headers = version and have > 0 and { Range = ("bytes=%d-"):format(have), ["If-Range"] = version } or {}
+    local res = api:get("/cache/film", { query = query, headers = headers, stream = true, expect = { 200, 206 } })
+    if res.status == 206 then
+      local first, size = (res.headers["content-range"] or ""):match "^bytes (%d+)%-%d+/(%d+)$"
+      if tonumber(first) ~= have or total and tonumber(size) ~= total then
+        res:close()
+        error(("the server sent another part of the file: %s"):format(res.headers["content-range"] or "no Content-Range"))
+      end
+      total = tonumber(size)
+    else
+      have, total = 0, tonumber(res.headers["content-length"])
+      local tag = res.headers.etag
+      version = tag and tag:sub(1, 1) == '"' and tag or nil
     end
-  end)
-  file:close()
-  if not ok and err.kind ~= "connection_lost" then error(err, 0) end
-until ok or requests > 10
+    local file = assert(io.open(path, have > 0 and "ab" or "wb"))
+    local ok, err = pcall(function()
+      for part in res:chunks() do
+        assert(file:write(part))
+        have = have + #part
+      end
+    end)
+    assert(file:close())
+    if ok and (not total or have == total) then return have, requests end
+    if not ok and err.kind ~= "connection_lost" then error(err, 0) end
+  end
+  error "the download broke off too often"
+end
 
+local path = os.tmpname()
+-- The demo breaks off after 100,000 bytes of each response.
+local bytes, requests = download(path, { length = 300000, etag = "strong", cut = 100000 })
 local whole = api:get("/cache/film", { query = { length = 300000, etag = "strong" } }).body
-file = assert(io.open(path, "rb"))
+local file <close> = assert(io.open(path, "rb"))
 local is_right = file:read "a" == whole
-print(("%d bytes in %d requests, %s"):format(have, requests, is_right and "as they are on the server" or "broken"))
-file:close()
+print(("%d bytes in %d requests, %s"):format(bytes, requests, is_right and "as on the server" or "broken"))
 os.remove(path)
 -- Prints:
---   300000 bytes in ... requests, as they are on the server
+--   300000 bytes in ... requests, as on the server
