@@ -91,16 +91,16 @@ import Testing
                 folder.file("none"),
                 "the file \"\(folder.file("none"))\" to send cannot be opened: No such file or directory"
             ),
-            (folder.path, "\"\(folder.path)\" cannot be sent: it is a folder; send its files one by one"),
+            (folder.path, "\"\(folder.path)\" cannot be sent: it is a directory; send its files one by one"),
             (pipe, "\"\(pipe)\" cannot be sent: it is a pipe, which has no length; send its content as a stream"),
             (
                 "/dev/zero",
                 "\"/dev/zero\" cannot be sent: it is a device, which has no length; send its content as a stream"
             ),
-            ("", "the path \"\" of a file to send is empty or holds a NUL"),
+            ("", "the path \"\" of a file to send is empty or contains a NUL"),
             (
                 "/proc/version",
-                "\"/proc/version\" cannot be sent: the system does not tell its length; send it as a stream"
+                "\"/proc/version\" cannot be sent: the file system does not report its length; send it as a stream"
             ),
         ] {
             let error = try failure(client, put(.file(path: path)))

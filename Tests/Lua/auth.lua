@@ -339,8 +339,8 @@ equal(server_saw(several:get("/echo", { auth = { "key", "token" } }), "authoriza
 fails("invalid_request", 'the client has no credentials for the scheme "tokn"; did you mean "token"?',
   several.get, several, "/echo", { auth = "tokn" })
 fails("invalid_request",
-  'endpoint "nobody": a login is required by "key" and "missing", or by "other", and the client has credentials for '
-    .. '"key", "oauth", "sid", "token"; set them in its option auth.schemes', several.endpoints.nobody)
+  'endpoint "nobody": authentication is required by "key" and "missing", or by "other", and the client has credentials for '
+    .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
 equal(several.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read")
 equal(auth_counts().client_credentials, 1)

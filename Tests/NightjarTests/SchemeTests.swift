@@ -110,18 +110,21 @@ import Testing
         let api = try make(transport, ["key": .apiKey(try APIKey("k", in: .header("X-Key"))), "token": .bearer("t")])
         #expect(
             message { try send(api, [SecurityRequirement("oauth", "key"), SecurityRequirement("user")]) }
-                == #"endpoint "read": a login is required by "oauth" and "key", or by "user", and the client has credentials "#
-                + #"for "key", "token"; set them in its option auth.schemes"#)
+                == #"endpoint "read": authentication is required by "oauth" and "key", or by "user", and the "#
+                + #"client has credentials "#
+                + #"for "key", "token"; set them in the option auth.schemes"#)
         let both = try make(transport, try all())
         #expect(
             message { try send(both, [SecurityRequirement("token", "user")]) }
-                == #"endpoint "read": a login is required by "token" and "user", of which more than one is sent in the header "#
-                + #""Authorization", which a request has once"#)
+                == #"endpoint "read": authentication is required by "token" and "user", but more than one of them "#
+                + #"uses the header "#
+                + #""Authorization", which a request can have only once"#)
         var request = Request(.get, "/a")
         request.security = [SecurityRequirement("oauth")]
         #expect(
             message { _ = try api.sendBlocking(request) }
-                == #"a login is required by "oauth", and the client has credentials for "key", "token"; set them in its "#
+                == #"authentication is required by "oauth", and the client has credentials for "key", "token"; set "#
+                + #"them in the "#
                 + "option auth.schemes")
         var unnamed = operation(nil)
         unnamed.requiresAuth = true
@@ -159,7 +162,8 @@ import Testing
         request.schemes = ["key"]
         #expect(
             message { _ = try single.sendBlocking(request) }
-                == #"the request names the scheme "key", and the client's credentials have no names; give them by auth.schemes"#
+                == #"the request names the scheme "key", and the client's credentials have no names; give them by "#
+                + #"auth.schemes"#
         )
         #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("the name of a security scheme"))
     }
@@ -407,8 +411,8 @@ import Testing
         }
         #expect(
             message { _ = try make(Server(), ["a": login("one"), "b": login("two")]) }
-                == #"the logins of the schemes "a" and "b" are both kept in the file "/tmp/nightjar-two-logins"; give each a "#
-                + "store of its own")
+                == #"the logins of the schemes "a" and "b" share the file "/tmp/nightjar-two-logins"; give each login "#
+                + "its own store")
     }
 
     @Test func credentialsInTheHeadersBesideThemAreTwoLogins() throws {
@@ -422,7 +426,7 @@ import Testing
                 "credentials without"))
         #expect(
             message { _ = try make(transport(0), ["a": .schemes([:])]) }
-                == #"the credentials for scheme "a" have schemes of their own"#)
+                == #"the credentials for scheme "a" contain nested schemes, which are not allowed"#)
         #expect(message { _ = try make(transport(0), ["a": .bearer("a\nb")]) }.contains("bearer token"))
     }
 }

@@ -223,7 +223,7 @@ static void looks_up_inserts_and_removes(void) {
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
   CHECK(nj_client_insert(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the answer cannot be stored: the answer says no-store");
+  CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the answer says no-store");
   nj_error_free(error);
   static const char *const odd[] = {"Cache-Control", NULL};
   CHECK(nj_client_insert(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
