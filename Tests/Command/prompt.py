@@ -212,7 +212,7 @@ def calls(state):
     t.expect("records are a table", r"^id +title")
     t.keys("C-l")
     t.enter("api:get '/nowhere'")
-    t.expect("an error and the hint what to do", r"^not_found: GET answered 404[^>]*\nhint: check the path; [^>]*\n>$")
+    t.expect("an error and the hint what to do", r"^not_found: GET returned 404[^>]*\nhint: check the path; [^>]*\n>$")
     t.keys("C-l")
     t.enter("err.kind, err.response.status, res.status")
     t.expect("err is the last error, and res the last response", r'"not_found"\n404\n200\n>$')

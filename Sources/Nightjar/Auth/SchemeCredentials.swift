@@ -120,8 +120,8 @@ final class SchemeCredentials: Sendable {
     private static func clash(_ schemes: [String]) -> NightjarError {
         NightjarError(
             .invalidRequest,
-            "authentication is required \(SecurityRequirement.text([SecurityRequirement(schemes.map { .init($0) })])), but "
-                + "more than one of them uses the header \"Authorization\", which a request can have only once")
+            "authentication is required \(SecurityRequirement.text([SecurityRequirement(schemes.map { .init($0) })])), "
+                + "but more than one of them uses the header \"Authorization\", which a request can have only once")
     }
 
     private var list: String {
