@@ -232,7 +232,7 @@ api:log_in { prompt = function(info)
   nightjar.spawn(function() browser:get(info.url) end)
 end }
 equal(me(api), "ada")
-fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+fails("invalid_request", "the client has no login: its option auth is not set or has no token that expires", plain.log_in, plain)
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
 misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 

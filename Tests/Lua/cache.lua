@@ -222,7 +222,7 @@ end
 collectgarbage()
 collectgarbage()
 os.execute("rm -rf '" .. folder .. "'")
-check.fails("invalid_argument", "an ephemeral client leaves nothing on disk, so it cannot have a cache there",
+check.fails("invalid_argument", "an ephemeral client writes nothing to disk, so it cannot have a disk cache",
   nightjar.client, { ephemeral = true, cache = { disk = "1MB", path = folder } })
 equal(io.open(folder), nil)
 

@@ -130,8 +130,9 @@ import Testing
         unnamed.requiresAuth = true
         #expect(
             message { _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(unnamed)) }
-                == #"endpoint "read" requires a login and does not say which; name one of the client's schemes in its "#
-                + "security, or in the option auth of the call")
+                == #"endpoint "read" requires authentication but names no security scheme; name one of the "#
+                + #"client's schemes in its "#
+                + "security or in the option auth of the call")
         #expect(seen(transport) == [])
         // Its own credentials serve.
         try request.headers.set("Authorization", "Bearer own")
@@ -162,7 +163,8 @@ import Testing
         request.schemes = ["key"]
         #expect(
             message { _ = try single.sendBlocking(request) }
-                == #"the request names the scheme "key", and the client's credentials have no names; give them by "#
+                == #"the request names the scheme "key", but the client's credentials have no scheme names; set "#
+                + #"them in "#
                 + #"auth.schemes"#
         )
         #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("the name of a security scheme"))
@@ -242,7 +244,7 @@ import Testing
                 configuration.tokenProviders = ["other": provider]
             }
         }
-        #expect(refusal == "there are token providers of schemes, and in auth credentials that are of none")
+        #expect(refusal == "token providers for schemes cannot be combined with auth without schemes; set auth.schemes")
     }
 
     // MARK: Logins
@@ -416,7 +418,7 @@ import Testing
     }
 
     @Test func credentialsInTheHeadersBesideThemAreTwoLogins() throws {
-        let told = "there are two sets of credentials: in auth, and in the headers or the base URL"
+        let told = "credentials are set twice: in auth, and in the headers or the base URL; remove one of them"
         #expect(
             message {
                 _ = try make(transport(0), ["a": .bearer("t")]) { try $0.headers.set("Authorization", "Bearer x") }
