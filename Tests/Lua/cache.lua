@@ -229,7 +229,7 @@ equal(io.open(folder), nil)
 -- Options that are wrong.
 check.fails("invalid_argument", 'option "cache" must be true, false or a table, found a string', nightjar.client, { cache = "x" })
 check.fails("invalid_argument", 'unknown option "cache.dist"; did you mean "disk"?', nightjar.client, { cache = { dist = 1 } })
-check.fails("invalid_argument", 'option "cache.path" names a folder: say how much may be in it (disk)',
+check.fails("invalid_argument", 'option "cache.path" names a folder but there is no disk limit; set the option disk',
   nightjar.client, { cache = { path = "/tmp/x" } })
 check.fails("invalid_argument",
   'option "cache.policy" is "offline"; it must be one of protocol, reload, revalidate, cache_else_load, cache_only, '

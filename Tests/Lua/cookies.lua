@@ -132,7 +132,7 @@ check.fails("invalid_argument", 'option "cookies" must be true, false, "all", "f
   nightjar.client, { cookies = "some" })
 check.fails("invalid_argument", 'unknown option "cookies.files"; did you mean "file"?',
   nightjar.client, { cookies = { files = "x" } })
-check.fails("storage", 'creating creating the cookie file "/nonexistent/x.db" failed: No such file or directory',
+check.fails("storage", 'creating the cookie file "/nonexistent/x.db" failed: No such file or directory',
   nightjar.client, { cookies = { file = "/nonexistent/x.db" } })
 
 -- Misuse.

@@ -378,7 +378,7 @@ import Testing
         let api = try make(server, ["a": oauth("one"), "b": oauth("two"), "k": .bearer("t")])
         #expect(
             message { try api.signOutBlocking() }
-                == #"the client has several logins: "a", "b"; say by "scheme" which one"#)
+                == #"the client has several logins: "a", "b"; choose one with "scheme""#)
         #expect(
             message { try api.signOutBlocking(scheme: "k") }
                 == #"the client has no login for the scheme "k"; did you mean "a"?"#)
