@@ -11,7 +11,7 @@ struct Users {
         router.on(.DELETE, "/v1/users/{id}", delete)
     }
 
-    /// Filters: `handle` (whole), `q` (in the name).
+    /// Filters: `handle` (exact), `q` (in the name).
     private func list(_ request: Request) throws(Problem) -> Response {
         let page = try Page(request)
         let sort = try Sort<User>(
@@ -61,7 +61,7 @@ struct Users {
         return updated
     }
 
-    /// Refused while anything names the user as its author.
+    /// Rejected while the user is the author of anything.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
         try Users.representation(user).checkChange(request)
@@ -110,7 +110,7 @@ struct Users {
                 fields.refuse("handle", "\"\(handle)\" is taken")
             }
             if !email.isEmpty, !email.dropFirst().dropLast().contains("@") {
-                fields.refuse("email", "must be an address, with an @ in it")
+                fields.refuse("email", "must be an email address containing an @")
             }
             try fields.check()
             self.handle = handle

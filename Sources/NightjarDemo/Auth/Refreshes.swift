@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Redeems refresh tokens for clients that may lose the answer. Lives on the server's loop.
+/// Redeems refresh tokens for clients that may lose the response. Used on the server's loop.
 ///
-/// The same Idempotency-Key with the same refresh token gets the very same answer again for 10 minutes, and that is no
-/// reuse. `delay` holds the answer back after the token was redeemed; `drop` closes the connection instead of answering.
+/// The same Idempotency-Key with the same refresh token gets the identical response again for 10 minutes; this does not
+/// count as reuse. `delay` delays the response after the token was redeemed; `drop` closes the connection instead of
+/// responding.
 final class Refreshes: Resettable {
     private struct Attempt: Hashable {
         let key: String
@@ -57,7 +58,7 @@ final class Refreshes: Resettable {
             }
             return .grant(document)
         case .refused:
-            return OAuthError(.invalidGrant, "the refresh token is not valid any more").response
+            return OAuthError(.invalidGrant, "the refresh token is no longer valid").response
         }
     }
 }

@@ -1,12 +1,12 @@
 import NIOHTTP1
 
-/// Who a request comes from, for answers that only one may see.
+/// The user of a request, for private responses.
 struct Asker {
     let tokens: Tokens
     let store: Store
 
-    /// The user of a bearer token or of Basic, whatever the password, or what the cookie `user` says; nil where none of
-    /// them is there.
+    /// The user of a bearer token, of Basic credentials with any password, or of the cookie `user`; nil if none of them
+    /// is present.
     func name(_ request: Request) throws(Problem) -> String? {
         if let credentials = Credentials(request.head.headers) {
             if let basic = credentials.basic { return basic.name }
@@ -22,15 +22,15 @@ struct Asker {
         return nil
     }
 
-    /// - Parameter allowed: `user` for anyone who has a name, or the only one who may see it.
+    /// - Parameter allowed: `user` for any user, or the name of the only permitted user.
     func require(_ allowed: String, _ request: Request) throws(Problem) -> String {
         guard let name = try name(request) else {
             throw Problem(
-                .unauthorized, "this is private: ask with Basic, with a bearer token or with a cookie named user",
+                .unauthorized, "this is private: send Basic credentials, a bearer token or a cookie named user",
                 headers: ["WWW-Authenticate": "Basic realm=\"\(Protected.realm)\", charset=\"UTF-8\""])
         }
         guard allowed == "user" || allowed == name else {
-            throw Problem(.forbidden, "this is private, and not yours")
+            throw Problem(.forbidden, "this is private and belongs to another user")
         }
         return name
     }

@@ -1,21 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a query of `/cache/{name}` asks for beside fields (``CacheFields``):
+/// The options in the query of `/cache/{name}`, besides the header fields (``CacheFields``):
 ///
-/// - `etag`: `none`, `strong` or `weak`; it is another one for each version, variant and coding;
-/// - `status`: of an answer that is neither 304 nor partial;
-/// - `length`: of the body, up to 64 MiB (``CacheContent``); without it the body is a small JSON document;
-/// - `seed`: for a body, and an ETag, of one's own;
-/// - `gzip`: `1` encodes the body for those who accept it, and adds to Vary;
+/// - `etag`: `none`, `strong` or `weak`; different for each version, variant and coding;
+/// - `status`: the status of a response that is neither 304 nor partial;
+/// - `length`: the body length, up to 64 MiB (``CacheContent``); by default the body is a small JSON document;
+/// - `seed`: a different body and ETag;
+/// - `gzip`: `1` encodes the body for clients that accept it, and adds to Vary;
 /// - `chunked`: `1` sends the body without Content-Length;
-/// - `cut`: the connection ends after so many bytes of the body;
-/// - `delay`: seconds before the answer;
-/// - `private-to`: `user` for an answer to anyone who has a name (``Asker``), who is in the body, or the name of the only
-///   one who may see it.
+/// - `cut`: the connection closes after this many body bytes;
+/// - `delay`: seconds before the response;
+/// - `private-to`: `user` for a response to any user (``Asker``), whose name is in the body, or the name of the only
+///   permitted user.
 struct CacheAnswer {
     static let maximumDelay = 60.0
-    /// Of a body that is encoded, in memory.
+    /// The limit of an encoded body, which is held in memory.
     private static let gzipLimit = 4 << 20
 
     let delay: TimeAmount
@@ -72,7 +72,7 @@ struct CacheAnswer {
         return response
     }
 
-    /// Conditions and ranges are looked at where the answer without them is 200 (RFC 9110 section 13.2.1).
+    /// Conditions and ranges apply only if the response without them would be 200 (RFC 9110 section 13.2.1).
     private func answer(_ request: Request, _ representation: Representation) throws(Problem) -> Response {
         if status == 200 { return try representation.answer(request) }
         var headers = representation.headers
@@ -82,7 +82,7 @@ struct CacheAnswer {
             HTTPResponseStatus(statusCode: status), headers: headers, body: content.body(in: 0..<content.length))
     }
 
-    /// Everything that makes this body another than others.
+    /// The parameters that make this body unique.
     private func title(_ request: Request, _ name: String, _ entry: CacheTable.Entry) -> JSON {
         var members: [JSON.Member] = [
             .init(name: "name", value: .string(name)),
@@ -113,7 +113,7 @@ struct CacheAnswer {
             while case .bytes(let piece) = source.next() { bytes += piece.readableBytesView }
         }
         guard let encoded = ContentEncoder.gzip.encode(bytes) else {
-            throw Problem(.internalServerError, "there is no memory to encode the body")
+            throw Problem(.internalServerError, "not enough memory to encode the body")
         }
         return ByteBuffer(bytes: encoded)
     }

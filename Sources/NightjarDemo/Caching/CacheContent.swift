@@ -1,12 +1,12 @@
 import NIOCore
 
-/// A body of `/cache/{name}` of a given length: a line that says what it is, bytes of ``DemoContent`` from a place that
-/// is that line's own, and a last line with the checksum of all before it. Bytes of another version or another variant
-/// in it show, and so does a missing or doubled piece.
+/// A body of `/cache/{name}` with a given length: a line that identifies it, bytes of ``DemoContent`` from an offset
+/// that depends on that line, and a last line with the checksum of everything before it. The checksum reveals bytes of
+/// another version or variant, and missing or repeated parts.
 struct CacheContent: RangedContent {
     let length: Int
     private let head: ByteBuffer
-    /// Where in the pattern the bytes begin.
+    /// The offset in the pattern.
     private let start: Int
 
     /// `crc32 `, eight hexadecimal digits, a newline.
@@ -16,8 +16,8 @@ struct CacheContent: RangedContent {
     static let lengths = 0...(64 << 20)
 
     /// - Parameters:
-    ///   - title: what the body is of, on one line.
-    ///   - length: one that is shorter than the checksum's line has only the beginning of that.
+    ///   - title: The identification of the body, on one line.
+    ///   - length: If it is shorter than the checksum line, the body is the beginning of that line.
     init(title: [UInt8], length: Int) {
         self.length = length
         head = ByteBuffer(bytes: title + [UInt8(ascii: "\n")])
@@ -32,10 +32,10 @@ struct CacheContent: RangedContent {
 
     func source(_ range: Range<Int>) -> Source { Source(content: self, range: range) }
 
-    /// The length without the checksum's line.
+    /// The length without the checksum line.
     private var covered: Int { max(0, length - CacheContent.checksumLine) }
 
-    /// What is there from `offset`, at most `count` bytes and maybe fewer; `offset` is below `covered`.
+    /// Returns at most `count` bytes from `offset`, possibly fewer. `offset` is below `covered`.
     private func piece(at offset: Int, atMost count: Int) -> ByteBuffer {
         let count = min(count, covered - offset)
         let inHead = head.readableBytes - offset
@@ -45,14 +45,14 @@ struct CacheContent: RangedContent {
         return DemoContent.slice(at: start + offset, count: min(count, DemoContent.period))
     }
 
-    /// Sends a part. The checksum needs what stands before the part too, so that is made and not sent.
+    /// Sends a range. The checksum covers the bytes before the range, too, so they are generated and skipped.
     struct Source: BodySource {
         private let content: CacheContent
         private let range: Range<Int>
         private var offset = 0
         private var checksum = CRC32()
 
-        /// How much is passed over before others on the loop get their turn, in bytes.
+        /// The number of bytes that are skipped before other work on the loop runs.
         private static let stride = 1 << 20
 
         init(content: CacheContent, range: Range<Int>) {
@@ -85,7 +85,8 @@ struct CacheContent: RangedContent {
 }
 
 extension DemoContent {
-    /// Whether `body` is a whole one of `/cache/{name}?length=`: its last line is the checksum of what stands before it.
+    /// Whether `body` is a complete body of `/cache/{name}?length=`: its last line is the checksum of everything before
+    /// it.
     public static func isIntact(_ body: [UInt8]) -> Bool {
         guard body.count >= CacheContent.checksumLine else { return false }
         let content = body.dropLast(CacheContent.checksumLine)
@@ -95,7 +96,7 @@ extension DemoContent {
     }
 }
 
-/// Sends another source's bytes up to a place, and cuts the connection there.
+/// Sends another source's bytes up to a limit and then closes the connection.
 struct CutSource: BodySource {
     private var source: any BodySource
     private var left: Int
@@ -119,7 +120,7 @@ struct CutSource: BodySource {
     }
 }
 
-/// Bytes at hand as a source, in pieces of 16 KiB.
+/// Sends a buffer in pieces of 16 KiB.
 struct BufferSource: BodySource {
     private var bytes: ByteBuffer
 

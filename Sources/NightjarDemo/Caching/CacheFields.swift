@@ -1,23 +1,23 @@
 import NIOHTTP1
 
-/// The header fields that a query under `/cache` asks for. Nothing is sent that it does not ask for.
+/// The header fields requested by a query under `/cache`. Nothing else is sent.
 ///
-/// - `control`, repeated: a Cache-Control field each, as it stands;
-/// - `expires`: seconds from the Date that is sent, or `garbage`, which sends `0`;
-/// - `age`: an Age field, as it stands, so that it can be wrong;
+/// - `control`, repeated: one Cache-Control field each, unchanged;
+/// - `expires`: seconds from the sent Date, or `garbage`, which sends `0`;
+/// - `age`: an Age field, unchanged, so that it can be invalid;
 /// - `date`: seconds from now, or `none`;
-/// - `modified`: how many seconds before the last change of the name Last-Modified lies;
-/// - `vary`: fields, with commas between them; or `*`;
-/// - `field`, repeated: `Name:value`, as it stands.
+/// - `modified`: Last-Modified, in seconds before the name's last change;
+/// - `vary`: field names separated by commas, or `*`;
+/// - `field`, repeated: `Name:value`, unchanged.
 struct CacheFields {
     let headers: HTTPHeaders
     let date: DateField
-    /// How many seconds before the change it lies.
+    /// Seconds before the change.
     let modified: Int?
-    /// As they stand in the query, without `*`.
+    /// As in the query, without `*`.
     let varying: [String]
 
-    /// Some thirty years each way.
+    /// About thirty years in both directions.
     private static let offsets = -1_000_000_000...1_000_000_000
     private static let fieldLimit = 1000
     private static let fieldsLimit = 8
@@ -63,14 +63,14 @@ struct CacheFields {
         }
     }
 
-    /// A text for a field, of the query's parameter of that name.
+    /// Returns the query parameter's value for a header field.
     static func value(_ request: Request, _ name: String) throws(Problem) -> String? {
         try values(request, name).first
     }
 
     private static func values(_ request: Request, _ name: String) throws(Problem) -> [String] {
         let values = request.queryValues(name)
-        guard values.count <= fieldsLimit else { throw Problem.query(name, "must not stand there so often") }
+        guard values.count <= fieldsLimit else { throw Problem.query(name, "must not be repeated so often") }
         let isFit = values.allSatisfy { value in
             value.utf8.count <= fieldLimit && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         }
@@ -92,7 +92,7 @@ struct CacheFields {
             }
     }
 
-    /// Framing and what the connection does are the server's, and validators have parameters of their own.
+    /// The server sets framing and connection fields itself, and validators have their own parameters.
     private static let ownFields = [
         "connection", "content-encoding", "content-length", "content-range", "content-type", "date", "etag", "expect",
         "keep-alive", "last-modified", "te", "trailer", "transfer-encoding", "upgrade",

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/cache/{name}`: answers that are as cacheable as their query asks for (RFC 9111), under as many names as a test wants.
+/// `/cache/{name}`: responses with the cacheability that the query requests (RFC 9111), under any number of names.
 ///
-/// A name has a version, which changes when it is written to. See ``CacheFields`` for the fields that can be asked for,
-/// and ``CacheAnswer`` for what else.
+/// A name has a version, which changes when the name is written. ``CacheFields`` lists the header fields,
+/// ``CacheAnswer`` the other options.
 struct CacheResources {
     let table: CacheTable
     let asker: Asker
@@ -19,8 +19,8 @@ struct CacheResources {
         router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
     }
 
-    /// A read is counted under the name, also one that is answered with 304 or fails: `fail=3` answers the third and all
-    /// later ones with 503, or with `failure`, which is another status or `drop`.
+    /// Every read of the name is counted, including reads with a 304 response and failed reads. `fail=3` makes the
+    /// third and all later reads fail with 503, or with `failure`, which is another status or `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let plan = try CacheAnswer(request, asker)
@@ -31,7 +31,7 @@ struct CacheResources {
         if entry.reads < firstFailure {
             response = try plan.response(to: request, name: name, entry)
         } else if let status = Int(failure) {
-            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was asked for").response
+            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was requested").response
         } else {
             response = .dropped
         }
@@ -40,8 +40,8 @@ struct CacheResources {
         return response
     }
 
-    /// Adds one to the version, unless the answer is to be an error by `status`; the body is not looked at. `location` and
-    /// `content-location` are fields of the answer.
+    /// Increments the version, unless `status` requests an error. The body is ignored. `location` and
+    /// `content-location` are fields of the response.
     private func write(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let fields = try CacheFields(request)
@@ -58,7 +58,7 @@ struct CacheResources {
         return response
     }
 
-    /// Forgets the name: its next version is the first. `status`, `location` and `content-location` as for a write.
+    /// Forgets the name: its next version is 1. `status`, `location` and `content-location` are as for a write.
     private func forget(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", in: 200...599, or: 204)
@@ -67,7 +67,7 @@ struct CacheResources {
         return Response(HTTPResponseStatus(statusCode: status), headers: locations)
     }
 
-    /// To `to`, which is the name itself by default.
+    /// Redirects to `to`, by default the name itself.
     private func redirect(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", oneOf: ["302", "301", "303", "307", "308"])
@@ -81,13 +81,13 @@ struct CacheResources {
         return response
     }
 
-    /// Tells a client to drop what it has of this origin: `types`, which is `cache` by default.
+    /// Sends Clear-Site-Data with `types`, by default `cache`.
     private func clear(_ request: Request) throws(Problem) -> Response {
         _ = try name(request)
         let types = (request.query("types") ?? "cache").split(separator: ",").map(String.init)
         let known = ["cache", "cookies", "storage", "executionContexts", "*"]
         guard !types.isEmpty, types.count <= known.count, types.allSatisfy(known.contains) else {
-            throw Problem.query("types", "must be some of \(known.joined(separator: ", ")), with commas between them")
+            throw Problem.query("types", "must be a comma-separated list of \(known.joined(separator: ", "))")
         }
         var response = Response.json(["cleared": .array(types.map(JSON.string))])
         response.headers.add(name: "Cache-Control", value: "no-store")
@@ -95,11 +95,11 @@ struct CacheResources {
         return response
     }
 
-    /// An error that may be stored: for a minute, where the query asks for nothing else.
+    /// A cacheable error: for a minute, unless the query requests something else.
     private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
         let entry = table.read(try name(request))
         let fields = try CacheFields(request)
-        var response = Problem(status, "this answer was asked for").response
+        var response = Problem(status, "this response was requested").response
         response.headers.add(contentsOf: fields.headers)
         if fields.headers.isEmpty { response.headers.add(name: "Cache-Control", value: "max-age=60") }
         response.headers.add(name: "Demo-Read", value: String(entry.reads))
@@ -110,20 +110,20 @@ struct CacheResources {
     /// For the server's table of contents.
     static let parameters: JSON = [
         "GET /cache/{name}": [
-            "control": "Cache-Control, as it stands; repeated: one field each",
+            "control": "Cache-Control, unchanged; may be repeated",
             "expires": "seconds from Date, or garbage",
-            "age": "Age, as it stands",
+            "age": "Age, unchanged",
             "date": "seconds from now, or none",
             "modified": "Last-Modified: seconds before the name's last change",
             "etag": "none, strong or weak",
-            "vary": "fields, with commas between them, or *; the body says their values",
-            "field": "Name:value, as it stands; repeated",
+            "vary": "field names separated by commas, or *; the body shows their values",
+            "field": "Name:value, unchanged; may be repeated",
             "status": "200 to 599",
             "length": "of the body, to 67108864; its last line is its checksum",
             "seed": "a number, for another body",
             "gzip": "1: for those who accept it",
             "chunked": "1: without Content-Length",
-            "cut": "bytes of the body, then the connection ends",
+            "cut": "the connection closes after this many body bytes",
             "delay": "seconds, to 60",
             "fail": "the n-th read and all later ones fail",
             "failure": "503, 500, 502, 504, 404 or drop",
@@ -131,11 +131,11 @@ struct CacheResources {
         ],
         "POST, PUT, PATCH, DELETE /cache/{name}": [
             "status": "200 to 599; from 400 on nothing changes",
-            "location": "Location, as it stands",
-            "content-location": "Content-Location, as it stands",
+            "location": "Location, unchanged",
+            "content-location": "Content-Location, unchanged",
         ],
         "ANY /cache/{name}/redirect": [
-            "to": "Location, as it stands; the name by default",
+            "to": "Location, unchanged; the name by default",
             "status": "302, 301, 303, 307 or 308; fields as above",
         ],
         "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, *"],

@@ -1,15 +1,15 @@
-/// What the server remembers of the names under `/cache`. Lives on the server's loop.
+/// The state of the names under `/cache`. Used on the server's loop.
 final class CacheTable: Resettable {
     struct Entry {
-        /// From 1; each change adds one.
+        /// Starts at 1; each change increments it.
         var version = 1
-        /// Seconds since 1970: when the name was first heard of, or changed last.
+        /// Seconds since 1970: when the name was first used or last changed.
         var changedAt: Int
-        /// How many requests to read it have come.
+        /// The number of read requests.
         var reads = 0
     }
 
-    /// A client chooses the names, so the oldest are forgotten and begin anew.
+    /// Clients choose the names, so the oldest names are forgotten and start again.
     static let namesKept = 10_000
 
     private var entries = BoundedTable<String, Entry>(capacity: CacheTable.namesKept)
@@ -18,7 +18,7 @@ final class CacheTable: Resettable {
         entries[name] ?? Entry(changedAt: CalendarTime.now())
     }
 
-    /// Counts one more request to read `name`.
+    /// Counts one more read of `name`.
     func read(_ name: String) -> Entry {
         var entry = self[name]
         entry.reads += 1

@@ -1,22 +1,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// The API in its own words: an OpenAPI 3.1 document at `/openapi.json` and, the same, at `/openapi.yaml`.
+/// The OpenAPI 3.1 description of the API, at `/openapi.json` and `/openapi.yaml`.
 ///
-/// It is kept for a minute (`max_age` seconds) and has a tag, so that a client that asks again gets a 304.
+/// It is fresh for a minute (`max_age` seconds) and has an ETag, so that a revalidation gets a 304.
 enum APIDescription {
     private static let defaultLifetime = 60
     private static let yearInSeconds = 31_536_000
 
     private static let groups: [(tag: String, about: String, operations: [DescribedOperation])] = [
-        ("articles", "What people have written.", articles),
-        ("users", "Who writes, and what they look like.", users),
-        ("comments", "What others say about it.", comments),
-        ("logins", "Who comes in, by password, key or token.", logins),
-        ("oauth", "Tokens in the way of OAuth 2.", oauth),
-        ("orders", "A write that must be neither lost nor done twice.", orders),
-        ("lists", "Data of any size in pages of every style.", lists),
-        ("practice", "Answers that are late, or fail, on request.", practice),
+        ("articles", "Articles.", articles),
+        ("users", "Users and their avatars.", users),
+        ("comments", "Comments on articles.", comments),
+        ("logins", "Authentication with a password, key or token.", logins),
+        ("oauth", "OAuth 2 tokens.", oauth),
+        ("orders", "Writes that must be neither lost nor repeated.", orders),
+        ("lists", "Lists of any size in all pagination styles.", lists),
+        ("practice", "Responses that are delayed or fail on request.", practice),
     ]
 
     static func add(to router: inout Router) {
@@ -44,9 +44,9 @@ enum APIDescription {
             "openapi": "3.1.0",
             "info": [
                 "title": "Nightjar demo API", "version": "1.0.0",
-                "description": "Articles, users and comments, and what a client of an API has to cope with.",
+                "description": "Articles, users, comments, and typical problems of API clients.",
             ],
-            // Relative to where the document is: whatever the port is.
+            // Relative to the location of the document, so that it is valid for any port.
             "servers": [["url": "/", "description": "This server"]],
             "tags": .array(groups.map { ["name": .string($0.tag), "description": .string($0.about)] }),
             "paths": paths,
@@ -60,7 +60,7 @@ enum APIDescription {
             ],
         ]
 
-    /// The operations of one path together, in the order of the groups.
+    /// The operations grouped by path, in the order of the groups.
     private static var paths: JSON {
         var order: [String] = []
         var operations: [String: [JSON.Member]] = [:]

@@ -1,4 +1,4 @@
-/// The shapes that several operations share: the document's components.
+/// Schemas that several operations share: the document's components.
 enum DescribedSchemas {
     static let all: KeyValuePairs<String, JSON> = [
         "Recorded": recorded, "PageNumbers": pageNumbers,

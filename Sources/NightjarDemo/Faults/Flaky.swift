@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/flaky`: fails the first `times` requests of a `key`, then answers 200. Lives on the server's loop.
+/// `/v1/flaky`: fails the first `times` requests of a `key`, then returns 200. Used on the server's loop.
 ///
-/// It fails with `status`, and with Retry-After where `retry_after` (seconds) or `retry_after_date` (seconds from now, as
-/// a date) is there; with `drop=1` by closing the connection without an answer.
+/// It fails with `status`, and with Retry-After if `retry_after` (seconds) or `retry_after_date` (seconds from now,
+/// sent as a date) is given. With `drop=1` it closes the connection without a response.
 final class Flaky: Resettable {
-    /// What came under one key.
+    /// The requests of one key.
     private struct Attempts {
         var count = 0
         /// Of the first ``Flaky/attemptsKept`` requests.
@@ -50,7 +50,7 @@ final class Flaky: Resettable {
             ])
         }
         if let drop = request.query("drop"), drop != "0" { return .dropped }
-        let detail = "attempt \(now.count) of \(times) that were asked to fail"
+        let detail = "attempt \(now.count) of \(times) that were requested to fail"
         return Problem(HTTPResponseStatus(statusCode: status), detail, headers: headers).response
     }
 

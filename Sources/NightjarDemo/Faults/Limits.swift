@@ -1,25 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/limited`: takes `limit` requests in each window of `per` seconds, counted for each `group`, and answers 429 to
-/// the rest. Lives on the server's loop.
+/// `/v1/limited`: accepts `limit` requests in each window of `per` seconds, counted per `group`, and responds to others
+/// with 429. Used on the server's loop.
 ///
-/// A window begins with its first request. `fields` chooses how each answer tells about it: `draft8` and `draft7` of
-/// draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, the reset as seconds since 1970), `x-delta` (the reset as
-/// seconds from now) or `none`. `retry_after` chooses the form of Retry-After: `seconds`, `date` or `none`; it never
-/// names a time before the window's end.
+/// A window starts with its first request. `fields` selects the rate limit fields of the responses: `draft8` and
+/// `draft7` of draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, the reset as seconds since 1970), `x-delta`
+/// (the reset as seconds from now) or `none`. `retry_after` selects the form of Retry-After: `seconds`, `date` or
+/// `none`. It never names a time before the window's end.
 final class Limits: Resettable {
     private struct Window {
         let start: NIODeadline
         var count = 0
     }
 
-    /// How far a window is used up.
+    /// The usage of a window.
     private struct Reading {
         let limit: Int
         let used: Int
         let length: TimeAmount
-        /// To the window's end.
+        /// Until the window's end.
         let left: TimeAmount
 
         var remaining: Int { max(0, limit - used) }
@@ -45,7 +45,7 @@ final class Limits: Resettable {
         let length = try request.queryDuration("per", atMost: 3600, or: 1)
         let group = request.query("group") ?? "default"
         guard group.utf8.count <= 100, group.utf8.allSatisfy({ (0x20..<0x7F).contains($0) && $0 != 0x22 && $0 != 0x5C })
-        else { throw Problem.query("group", "must have at most 100 characters of ASCII, no quote or backslash") }
+        else { throw Problem.query("group", "must have at most 100 ASCII characters without quotes and backslashes") }
         let fields = try request.query("fields", oneOf: ["draft8", "draft7", "x", "x-delta", "none"])
         let form = try request.query("retry_after", oneOf: ["seconds", "date", "none"])
 
@@ -61,7 +61,7 @@ final class Limits: Resettable {
             response = .json(["group": .string(group), "count": .int(reading.used)])
         } else {
             ledger.note { $0.limited += 1 }
-            response = Problem(.tooManyRequests, "\(limit) requests is the most of this window").response
+            response = Problem(.tooManyRequests, "\(limit) requests is the limit of this window").response
             switch form {
             case "seconds": response.headers.add(name: "Retry-After", value: RetryAfter.seconds(reading.left))
             case "date": response.headers.add(name: "Retry-After", value: RetryAfter.date(reading.left))

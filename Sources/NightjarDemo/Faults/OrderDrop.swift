@@ -1,15 +1,15 @@
 import NIOCore
 import NIOHTTP1
 
-/// Where the connection of a request for an order is dropped.
+/// When the connection of an order request is dropped.
 enum OrderDrop: CaseIterable {
     /// Before the body is read.
     case beforeReading
-    /// The body was read; nothing is created.
+    /// After the body was read; nothing is created.
     case beforeCreating
-    /// The order exists; no byte of the answer is sent.
+    /// After the order was created; nothing of the response is sent.
     case beforeAnswering
-    /// The order exists; half of the answer is sent.
+    /// After the order was created; half of the response is sent.
     case insideTheAnswer
 
     /// The parameter `drop`, between 0 and 1.
@@ -21,17 +21,17 @@ enum OrderDrop: CaseIterable {
         return probability
     }
 
-    /// - Parameter number: of the request; the same seed and number give the same.
+    /// - Parameter number: The number of the request. The same seed and number give the same result.
     static func roll(_ probability: Double, seed: UInt64, number: UInt64) -> OrderDrop? {
         guard probability > 0 else { return nil }
-        // Mixed before the number goes in, so that seeds that lie together do not give the same rows, shifted.
+        // The seed is mixed first, so that adjacent seeds do not give shifted copies of the same sequence.
         var mixer = SplitMix64(seed: seed)
         var random = SplitMix64(seed: mixer.next() &+ number)
         guard Double.random(in: 0..<1, using: &random) < probability else { return nil }
         return allCases.randomElement(using: &random)
     }
 
-    /// Leaves the half of the answer that its Content-Length announces.
+    /// Truncates the body to half of its Content-Length.
     static func cut(_ response: inout Response) {
         guard case .bytes(let bytes) = response.body else { return }
         let half = bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes / 2) ?? ByteBuffer()
@@ -48,7 +48,7 @@ enum OrderDrop: CaseIterable {
     }
 }
 
-/// Gathers the body of a request for an order.
+/// Collects the body of an order request.
 final class OrderSink: BodySink {
     typealias Finish = (Request, OrderDrop?) throws(Problem) -> Response
 

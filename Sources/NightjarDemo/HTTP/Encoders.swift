@@ -2,22 +2,22 @@ import CBrotli
 import CZlib
 import CZstd
 
-/// The content codings as the server puts them on, by the libraries that everybody uses.
+/// The content codings that the server applies, with the standard libraries.
 ///
-/// None of it is the client's: a mistake that both share would go unseen.
+/// None of the client's code is used, because an error in shared code would not be detected.
 enum ContentEncoder: String, CaseIterable {
     case gzip
     case deflate
-    /// `deflate` without zlib's wrapping, as some servers send it against RFC 9110.
+    /// `deflate` without the zlib wrapper, as some servers send it in violation of RFC 9110.
     case rawDeflate = "deflate-raw"
     case brotli = "br"
     case zstd
     case identity
 
-    /// As Content-Encoding names it.
+    /// The name in Content-Encoding.
     var coding: String { self == .rawDeflate ? "deflate" : rawValue }
 
-    /// Nil where there is no memory.
+    /// Nil if memory is exhausted.
     func encode(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .gzip: Deflater.encode(bytes, windowBits: MAX_WBITS + 16)
@@ -31,7 +31,7 @@ enum ContentEncoder: String, CaseIterable {
 
     private static func brotli(_ bytes: [UInt8]) -> [UInt8]? {
         let capacity = BrotliEncoderMaxCompressedSize(bytes.count)
-        // Zero says that there is no such bound.
+        // Zero means that there is no bound.
         guard capacity > 0 else { return nil }
         var isEncoded = false
         let output = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
@@ -44,7 +44,7 @@ enum ContentEncoder: String, CaseIterable {
         return isEncoded ? output : nil
     }
 
-    /// With a content checksum, as the command-line tool does.
+    /// With a content checksum, like the command-line tool.
     private static func zstd(_ bytes: [UInt8]) -> [UInt8]? {
         guard let context = ZSTD_createCCtx() else { return nil }
         defer { ZSTD_freeCCtx(context) }
@@ -60,11 +60,11 @@ enum ContentEncoder: String, CaseIterable {
     }
 }
 
-/// zlib's encoder, at once.
+/// zlib's encoder for a whole buffer.
 enum Deflater {
     /// - Parameters:
-    ///   - windowBits: as zlib's `deflateInit2` takes it: gzip, zlib or bare.
-    ///   - flush: `Z_FINISH`, or `Z_FULL_FLUSH` for a piece that others of its kind may follow.
+    ///   - windowBits: As for zlib's `deflateInit2`: gzip, zlib or raw.
+    ///   - flush: `Z_FINISH`, or `Z_FULL_FLUSH` for a piece that similar pieces may follow.
     static func encode(_ bytes: [UInt8], windowBits: Int32, flush: Int32 = Z_FINISH) -> [UInt8]? {
         guard let length = UInt32(exactly: bytes.count) else { return nil }
         var stream = z_stream()
@@ -92,14 +92,14 @@ enum Deflater {
         return isEncoded ? output : nil
     }
 
-    /// Bytes that a flush adds to zlib's bound.
+    /// The bytes that a flush adds to zlib's bound.
     private static let flushMark = 16
 }
 
-/// zlib's decoder, at once.
+/// zlib's decoder for a whole buffer.
 enum Inflater {
-    /// - Parameter bytes: one gzip member.
-    /// - Returns: nil where it is damaged, incomplete, followed by something, or of more than `limit` bytes.
+    /// - Parameter bytes: One gzip member.
+    /// - Returns: Nil if it is damaged, incomplete, followed by other data, or larger than `limit` bytes.
     static func decode(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
         guard let length = UInt32(exactly: bytes.count) else { return nil }
         var stream = z_stream()

@@ -1,14 +1,14 @@
 import CZlib
 import NIOCore
 
-/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`: the same bytes at the same offsets, always.
+/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`: always the same bytes at the same offsets.
 ///
-/// It repeats after a prime number of bytes, so that a block that a client loses, doubles or swaps does not fall on an
-/// equal one.
+/// It repeats after a prime number of bytes, so that a block that a client loses, repeats or swaps does not match by
+/// chance.
 public enum DemoContent {
     static let period = 65_521
 
-    /// Two periods, so that any piece of up to one period is a slice that needs no copy.
+    /// Two periods, so that any piece of up to one period is a slice without a copy.
     private static let bytes: ByteBuffer = {
         var random = SplitMix64(seed: 1)
         var period: [UInt8] = []
@@ -19,18 +19,18 @@ public enum DemoContent {
         return ByteBuffer(bytes: exact + exact)
     }()
 
-    /// The byte at `offset`, to check what has arrived.
+    /// The byte at `offset`, to check received data.
     public static func byte(at offset: Int) -> UInt8 {
         bytes.getInteger(at: offset % period) ?? 0
     }
 
-    /// - Parameter count: at most ``period``.
+    /// - Parameter count: At most ``period``.
     static func slice(at offset: Int, count: Int) -> ByteBuffer {
         bytes.getSlice(at: offset % period, length: count) ?? ByteBuffer()
     }
 }
 
-/// Sends a stretch of ``DemoContent``, maybe in paces.
+/// Sends a range of ``DemoContent``, with pauses if requested.
 struct PatternSource: BodySource {
     private let length: Int
     private let chunk: Int
@@ -42,8 +42,8 @@ struct PatternSource: BodySource {
     typealias HTTPTrailers = [(name: String, value: String)]
 
     /// - Parameters:
-    ///   - chunk: bytes in a piece, at most ``DemoContent/period``.
-    ///   - pause: between pieces.
+    ///   - chunk: The size of a piece in bytes, at most ``DemoContent/period``.
+    ///   - pause: The pause between pieces.
     init(
         length: Int, chunk: Int = DemoContent.period, pause: TimeAmount = .zero,
         trailers: @escaping () -> HTTPTrailers? = { nil }
@@ -67,7 +67,7 @@ struct PatternSource: BodySource {
     }
 }
 
-/// CRC-32 as zip, gzip and Python's `zlib.crc32` compute it.
+/// CRC-32 as computed by zip, gzip and Python's `zlib.crc32`.
 struct CRC32 {
     private(set) var value: UInt32 = 0
 

@@ -1,30 +1,29 @@
 import NIOCore
 import NIOHTTP1
 
-/// An answer, complete or with a body that is made while it is sent. Framing and connection fields are added on the way
-/// out.
+/// A response with a complete body or a body source. Framing and connection fields are added when it is sent.
 struct Response {
     enum Body {
         case bytes(ByteBuffer)
-        /// - Parameter length: in bytes; nil sends it chunked, or until the connection closes to an HTTP/1.0 client.
+        /// - Parameter length: In bytes. Nil sends it chunked, or until the connection closes to an HTTP/1.0 client.
         case source(any BodySource, length: Int?)
     }
 
     var status: HTTPResponseStatus
     var headers: HTTPHeaders
     var body: Body
-    /// Sent before the answer, each a 1xx.
+    /// 1xx responses sent first.
     var interim: [HTTPResponseHead] = []
-    /// How the Date field lies, for tests of clocks that disagree.
+    /// The offset of the Date field, for tests with clock skew.
     var date = DateField.now
-    /// How long the answer is held back.
+    /// The delay of the response.
     var delay: TimeAmount = .zero
-    /// The connection closes behind the answer even if the client would keep it.
+    /// Closes the connection after the response even if the client would keep it open.
     var closesConnection = false
-    /// Nothing of the answer is sent: the connection closes, after the delay.
+    /// Sends nothing: the connection closes after the delay.
     var isDropped = false
 
-    /// The connection closes without an answer.
+    /// Closes the connection without a response.
     static var dropped: Response {
         var response = Response(.ok)
         response.isDropped = true
@@ -44,43 +43,43 @@ struct Response {
     }
 }
 
-/// What an answer's Date says.
+/// The value of a response's Date field.
 enum DateField {
     case now
-    /// So many seconds from now.
+    /// Seconds from now.
     case offset(Int)
     case absent
 }
 
-/// Makes a body piece by piece, asked only when the peer takes more: a slow reader costs no memory.
+/// Produces a body in pieces, when the peer is ready for more, so that a slow reader needs no memory.
 protocol BodySource {
     mutating func next() -> BodyPart
 }
 
 enum BodyPart {
     case bytes(ByteBuffer)
-    /// What was given so far is sent, and the source is asked again after that time.
+    /// Sends the data so far, and asks the source again after this time.
     case wait(TimeAmount)
-    /// What was given so far is sent, and the connection closes in the middle of the body.
+    /// Sends the data so far, and closes the connection in the middle of the body.
     case cut
-    /// - Parameter trailers: sent only where the body is chunked.
+    /// - Parameter trailers: Sent only if the body is chunked.
     case end(trailers: HTTPHeaders?)
 }
 
-/// What a server does when a client waits with its body (RFC 9110 section 10.1.1).
+/// The server's reaction to a client that waits before sending its body (RFC 9110 section 10.1.1).
 enum Invitation {
     case now
     case after(TimeAmount)
     case never
-    /// The final answer, which does not need the body.
+    /// The final response, which does not need the body.
     case refused(Response)
 }
 
-/// Takes a request body piece by piece.
+/// Receives a request body in pieces.
 protocol BodySink: AnyObject {
-    /// Asked once, before the body; ``Invitation/now`` where a sink says nothing else.
+    /// Called once, before the body. Default: ``Invitation/now``.
     var invitation: Invitation { get }
-    /// - Returns: how long not to read on from the connection, so that the peer feels a slow reader.
+    /// - Returns: How long to stop reading from the connection, to simulate a slow reader.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
 }

@@ -1,8 +1,8 @@
 import Glibc
 import NIOCore
 
-/// Both forms of Retry-After (RFC 9110 section 10.2.3). Neither has fractions, so they are rounded up: a client that keeps
-/// to one never comes too early.
+/// Both forms of Retry-After (RFC 9110 section 10.2.3). Neither has fractions, so values are rounded up: a client that
+/// respects them is never too early.
 enum RetryAfter {
     static func seconds(_ pause: TimeAmount) -> String { String(wholeSeconds(pause)) }
 

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// One page as an answer in the form of its style.
+/// A page as a response in the form of its style.
 struct ListAnswer {
     let style: ListStyle
     let query: ListQuery
@@ -9,7 +9,7 @@ struct ListAnswer {
     let page: ListSet.Page
     let position: ListPosition
 
-    /// 2026-01-01T00:00:00Z, when the first item was made; each is a minute older than the next.
+    /// 2026-01-01T00:00:00Z, when the first item was created. Each following item is one minute younger.
     private static let start = 1_767_225_600
     private static let minute = 60
 
@@ -55,7 +55,7 @@ struct ListAnswer {
             case (nil, .null), (nil, .absent): break
             }
         }
-        // Each page is to be seen on the wire.
+        // Each page must be visible on the wire.
         response.headers.add(name: "Cache-Control", value: "no-store")
         return response
     }
@@ -64,7 +64,7 @@ struct ListAnswer {
 
     private typealias Field = (name: String, value: JSON)?
 
-    /// The items at their path, and the members beside them.
+    /// The items at their path, and the members next to them.
     private func document(_ items: (path: [String], value: JSON), _ fields: Field...) -> JSON {
         let document = JSON.object([]).placing(items.value, at: query.itemsPath ?? items.path)
         return fields.reduce(document) { document, field in
@@ -74,7 +74,7 @@ struct ListAnswer {
 
     private func total(_ name: String, _ value: Int) -> Field { query.tellsTotal ? (name, .int(value)) : nil }
 
-    /// Nil where the member is left out.
+    /// Nil if the member is omitted.
     private func next(_ text: String?) -> JSON? {
         if let text { return .string(text) }
         switch query.end {
@@ -111,8 +111,8 @@ struct ListAnswer {
         }
     }
 
-    /// RFC 8288, with what a careless reader trips over: a title that holds a comma, a semicolon and something like a
-    /// link, and a relation of two types.
+    /// RFC 8288, with difficult input for a parser: a title that contains a comma, a semicolon and text like a link,
+    /// and a relation with two types.
     private var links: String {
         let first = "<\(url(to: nil))>; rel=\"first start\"; title=\"one, two; <three>; rel=next\""
         return page.next == nil ? first : "<\(url)>; rel=\"next\", \(first)"
@@ -120,8 +120,7 @@ struct ListAnswer {
 }
 
 extension JSON {
-    /// This object with a value at a path of names; objects on the way are made where there are none. What is no object is
-    /// put aside.
+    /// This object with a value at a path of names. Missing objects on the path are created; other values are replaced.
     func placing(_ value: JSON, at path: [String]) -> JSON {
         guard let name = path.first else { return value }
         var members: [Member] = if case .object(let own) = self { own } else { [] }

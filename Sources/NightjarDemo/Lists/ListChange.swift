@@ -1,12 +1,12 @@
-/// What happens to a data set between two pages.
+/// How a list changes between two pages.
 enum ListChange: String, CaseIterable {
     case insert, delete, both
 
-    /// Changes `items` somewhere in front of, at, or behind the place where a walk has come to.
+    /// Changes `items` before, at, or after the current position of a walk.
     ///
     /// - Parameters:
-    ///   - position: the identifier that the walk has come to, from 0 to the items' end.
-    ///   - inFront: what is inserted comes in front of all others in descending order, as news do.
+    ///   - position: The identifier that the walk has reached, from 0 to the items' end.
+    ///   - inFront: Inserted items come first in descending order, like news.
     func apply(to items: inout ListItems, position: Int, inFront: Bool, _ random: inout SplitMix64) {
         if self != .delete {
             items.insert(near: inFront ? items.end : ListChange.id(around: position, end: items.end, &random))
@@ -25,12 +25,12 @@ enum ListChange: String, CaseIterable {
         }
     }
 
-    /// - Parameter count: above zero.
+    /// - Parameter count: Greater than zero.
     private static func index(around index: Int, count: Int, _ random: inout SplitMix64) -> Int {
         let chosen =
             switch random.below(3) {
             case 0: random.below(max(1, index))
-            // The one that a cursor is of, or the one behind it.
+            // The item of a cursor, or the one after it.
             case 1: index - 1 + random.below(3)
             default: index + random.below(max(1, count - index))
             }

@@ -1,16 +1,16 @@
-/// The items of a data set, in the order of their identifiers.
+/// The items of a list, sorted by identifier.
 ///
-/// The ones of the start are computed and cost nothing; what came and went since is kept. A million items are a few
+/// The initial items are computed and need no memory; only changes are stored. A list of a million items needs a few
 /// numbers.
 struct ListItems {
-    /// The distance between the identifiers of the start, which leaves room for others between them.
+    /// The distance between the initial identifiers, which leaves room for others between them.
     static let step = 1000
 
-    /// How many there were at the start: `step`, 2 `step`, and so on.
+    /// The number of initial items: `step`, 2 `step`, and so on.
     let originalCount: Int
-    /// All that were ever added.
+    /// All items ever inserted.
     private(set) var inserted = SortedNumbers()
-    /// All that were ever taken away, of the start or added.
+    /// All items ever deleted, initial or inserted.
     private(set) var deleted = SortedNumbers()
 
     init(count: Int) {
@@ -19,26 +19,26 @@ struct ListItems {
 
     var count: Int { originalCount + inserted.count - deleted.count }
 
-    /// What was added and taken away.
+    /// The number of insertions and deletions.
     var changeCount: Int { inserted.count + deleted.count }
 
-    /// Above every identifier that there ever was.
+    /// Greater than every identifier ever used.
     var end: Int { max(originalCount * ListItems.step, inserted.last ?? 0) + 1 }
 
     func contains(_ id: Int) -> Bool { wasThere(id) && !deleted.contains(id) }
 
-    /// How many have a smaller identifier.
+    /// The number of items with a smaller identifier.
     ///
-    /// - Parameter id: from 0 to ``end``.
+    /// - Parameter id: From 0 to ``end``.
     func countBelow(_ id: Int) -> Int {
         let originals = min(originalCount, max(0, id - 1) / ListItems.step)
         return originals + inserted.countBelow(id) - deleted.countBelow(id)
     }
 
-    /// The identifier at a place; nil where there is none.
+    /// The identifier at an index; nil if there is none.
     func id(at index: Int) -> Int? {
         guard (0..<count).contains(index) else { return nil }
-        // The smallest number with more than `index` items up to it is the identifier of one.
+        // A binary search for the smallest number with more than `index` items up to it.
         var low = 0
         var high = end
         while low < high {
@@ -48,7 +48,7 @@ struct ListItems {
         return low
     }
 
-    /// The identifiers at the places of a range, as far as there are any.
+    /// The identifiers at a range of indexes, as far as they exist.
     func ids(at range: Range<Int>) -> [Int] {
         let places = range.clamped(to: 0..<count)
         guard !places.isEmpty, var next = id(at: places.lowerBound) else { return [] }
@@ -58,7 +58,7 @@ struct ListItems {
         while ids.count < places.count {
             if !deleted.contains(next) { ids.append(next) }
             while insertion < inserted.count, inserted.values[insertion] <= next { insertion += 1 }
-            // The next one of the start, or one that was added in front of it.
+            // The next initial item, or an inserted one before it.
             let original = next / ListItems.step + 1
             let added = insertion < inserted.count ? inserted.values[insertion] : nil
             guard
@@ -70,14 +70,14 @@ struct ListItems {
         return ids
     }
 
-    /// Adds the first identifier from `id` on that was never used.
+    /// Inserts the first unused identifier from `id` on.
     mutating func insert(near id: Int) {
         var id = max(1, id)
         while wasThere(id) { id += 1 }
         inserted.insert(id)
     }
 
-    /// Takes away the item at a place; does nothing where there is none.
+    /// Deletes the item at an index. Has no effect if there is none.
     mutating func delete(at index: Int) {
         if let id = id(at: index) { deleted.insert(id) }
     }

@@ -1,51 +1,51 @@
-/// A data set that is given out in pages, and what was asked of it. Lives on the server's loop.
+/// A paginated list and the requests for it. Used on the server's loop.
 final class ListSet {
-    /// A page, cut out.
+    /// One page.
     struct Page {
         let ids: [Int]
-        /// The place of the first one, counted from the end that the order begins at.
+        /// The index of the first item in the requested order.
         let offset: Int
         let total: Int
-        /// Nil where nothing follows.
+        /// Nil if this is the last page.
         let next: ListCursor?
     }
 
-    /// Where a page begins.
+    /// Where a page starts.
     enum Position {
         case place(Int)
         case behind(ListCursor)
     }
 
-    /// What was asked for and what came of it.
+    /// A request and its result.
     struct Query {
         let style: ListStyle
-        /// As sent, its beginning.
+        /// As sent, truncated.
         let text: String
         let page: Int
         let itemCount: Int
         let status: Int
     }
 
-    /// What clients can make the server keep. A walk of 10,000 pages with both changes needs 20,000.
+    /// Limits the memory that clients can use. A walk of 10,000 pages with both changes needs 20,000.
     static let changesLimit = 50_000
     private static let failuresKept = 1000
     private static let queriesKept = 100
 
     private(set) var items: ListItems
     private(set) var requestCount = 0
-    /// The last ones, oldest first.
+    /// The latest requests, oldest first.
     private(set) var queries: [Query] = []
-    /// What the one cursor of `repeat=cursor` stands for.
+    /// The position that the only cursor of `repeat=cursor` stands for.
     var remembered = ListCursor.start
-    /// Where the walk that names items instead of cursors has come to.
+    /// The position of the walk that uses item identifiers instead of cursors.
     private var walk = ListCursor.start
     private var failures = BoundedTable<Int, Int>(capacity: ListSet.failuresKept)
     private var random: SplitMix64
 
-    /// - Parameter name: the same name gives the same changes.
+    /// - Parameter name: The same name gives the same changes.
     init(name: String, count: Int) {
         items = ListItems(count: count)
-        // FNV-1a: the standard library's hashes differ from run to run.
+        // FNV-1a, because the standard library's hashes differ between runs.
         random = SplitMix64(
             seed: name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
     }
@@ -61,8 +61,8 @@ final class ListSet {
 
     func noteFailure(page: Int) { failures.set(failureCount(page: page) + 1, for: page) }
 
-    /// The number of the page behind an item, which a request for it does not tell: one more than that of the page before,
-    /// and the same where it is asked for again.
+    /// Returns the cursor after an item, with the page number that the request does not contain: one more than that of
+    /// the previous page, and the same if the page is requested again.
     func cursor(behind last: Int) -> ListCursor {
         if walk.last != last { walk = ListCursor(last: last, page: walk.page + 1) }
         return walk
@@ -70,13 +70,13 @@ final class ListSet {
 
     func beginWalk() { walk = .start }
 
-    /// Lets something come and go around a position.
+    /// Inserts or deletes an item near a position.
     ///
-    /// - Throws: 507 where that has happened too often.
+    /// - Throws: 507 after too many changes.
     func change(_ change: ListChange, at position: Position, isDescending: Bool) throws(Problem) {
         guard items.changeCount < ListSet.changesLimit else {
             throw Problem(
-                .insufficientStorage, "\(ListSet.changesLimit) changes is the most of a set; delete it to begin again")
+                .insufficientStorage, "\(ListSet.changesLimit) changes is the limit of a set; delete it to start again")
         }
         let id =
             switch position {
@@ -86,7 +86,7 @@ final class ListSet {
         change.apply(to: &items, position: min(id, items.end), inFront: isDescending, &random)
     }
 
-    /// - Parameter number: of the page, from 1.
+    /// - Parameter number: The number of the page, starting at 1.
     func page(at position: Position, number: Int, limit: Int, isDescending: Bool) -> Page {
         let total = items.count
         let offset: Int

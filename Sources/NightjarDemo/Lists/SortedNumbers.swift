@@ -1,4 +1,4 @@
-/// Numbers in ascending order, each once.
+/// A sorted set of numbers.
 struct SortedNumbers {
     private(set) var values: [Int] = []
 
@@ -10,7 +10,7 @@ struct SortedNumbers {
         return index < values.count && values[index] == number
     }
 
-    /// How many are smaller than `number`; where it is, or would be.
+    /// The number of smaller values, which is the index of `number`.
     func countBelow(_ number: Int) -> Int {
         var low = 0
         var high = values.count
@@ -21,7 +21,7 @@ struct SortedNumbers {
         return low
     }
 
-    /// Does nothing where it is there.
+    /// Has no effect if the number is present.
     mutating func insert(_ number: Int) {
         let index = countBelow(number)
         guard index == values.count || values[index] != number else { return }

@@ -11,8 +11,8 @@ struct ExchangePlan {
     var action: Action
     /// Whether the path begins with `/v1`.
     var isOfAPI = false
-    /// What the request is counted under beside others that are under way: the route, and the parameter `key` of the
-    /// query where there is one.
+    /// The subject under which requests in progress are counted: the route, and the query parameter `key` if it is
+    /// present.
     var subject: String
 
     /// The control plane does not count itself.

@@ -1,33 +1,33 @@
 import NIOCore
 
-/// A dictionary with room for so many: the oldest entry makes place for a new one.
+/// A dictionary with limited capacity. A new entry replaces the oldest one.
 ///
-/// What a client can make the server keep goes in here, so that no test and no stranger fills its memory.
+/// It holds everything that clients can make the server store, so that no client can exhaust its memory.
 struct BoundedTable<Key: Hashable, Value> {
     let capacity: Int
     private var values: [Key: Value] = [:]
     private var order = CircularBuffer<Key>()
 
-    /// - Parameter capacity: above zero.
+    /// - Parameter capacity: Greater than zero.
     init(capacity: Int) {
         self.capacity = capacity
     }
 
     var count: Int { values.count }
 
-    /// The oldest first.
+    /// Oldest first.
     var entries: [(key: Key, value: Value)] {
         order.compactMap { key in values[key].map { (key, $0) } }
     }
 
     subscript(key: Key) -> Value? { values[key] }
 
-    /// An entry that is there already keeps its age.
+    /// Replacing an entry does not change its age.
     mutating func set(_ value: Value, for key: Key) {
         if values.updateValue(value, forKey: key) == nil { added(key) }
     }
 
-    /// Changes the entry in place, after adding `fallback` where there is none.
+    /// Changes the entry in place, after adding `fallback` if there is none.
     mutating func update(_ key: Key, or fallback: @autoclosure () -> Value, _ change: (inout Value) -> Void) {
         if values[key] == nil {
             values[key] = fallback()

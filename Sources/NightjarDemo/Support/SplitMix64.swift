@@ -1,4 +1,4 @@
-/// A small generator of chance that can be repeated.
+/// A small seeded random number generator.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -14,10 +14,10 @@ struct SplitMix64: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// - Parameter bound: above zero.
+    /// - Parameter bound: Greater than zero.
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// - Parameter choices: not empty.
+    /// - Parameter choices: Not empty.
     mutating func pick<Element>(_ choices: [Element]) -> Element { choices[below(choices.count)] }
 
     mutating func distinct<Element>(_ count: Int, of choices: [Element]) -> [Element] {
