@@ -99,7 +99,7 @@ import Testing
 
         let put = try catalog.operation("put_pets_id")
         #expect(put.summary == "Own" && put.server == "https://other.example.com/" && !put.isDeprecated)
-        // What the server takes for given is not sent.
+        // A default of the server is not sent.
         #expect(put.parameters[1].defaultValue == .string("en") && !put.parameters[1].sendsDefault)
         #expect(put.content?.isRequired == true && put.content?.documentation == "The pet")
         #expect(put.content?.choices.map(\.mediaType) == ["application/json", "application/xml"])
@@ -158,7 +158,7 @@ import Testing
             ])
     }
 
-    /// A thousand of the longest URLs are no more than megabytes.
+    /// A thousand URLs of the maximum length take only a few megabytes.
     @Test func manyServersAreBounded() throws {
         let url = "https://h/" + String(repeating: "a", count: 100)
         let aliases = Array(repeating: "*s", count: 5000).joined(separator: ",")
@@ -168,7 +168,7 @@ import Testing
         #expect(catalog.servers.count == 1000)
     }
 
-    /// Some descriptions list what is on the wire: nobody but the client can say it.
+    /// Some descriptions list fields that only the client can set.
     @Test func fieldsThatTheClientWritesAreNoParameters() throws {
         let catalog = try catalog(
             paths: """
@@ -261,7 +261,8 @@ import Testing
         #expect(scopes.map(\.name) == ["read"] && scopes.map(\.documentation) == ["Reads"])
         #expect(
             catalog.notes == [
-                "components.securitySchemes.wrong: it is left out: an apiKey needs a name, and in: query, header or cookie"
+                "components.securitySchemes.wrong: it is left out: an apiKey needs a name, and in: query, header "
+                    + "or cookie"
             ])
     }
 
@@ -342,20 +343,25 @@ import Testing
         let nowhere = "leads nowhere: /api.yaml has no"
         #expect(
             catalog.notes == [
-                "\(get).parameters.0: it is left out: the reference \"#/components/parameters/none\" \(nowhere) \"#/components/parameters/none\"",
-                "\(get).parameters.1: it is left out: the parameter \"x\" is in \"somewhere\"; it can be in path, query, header and cookie",
+                "\(get).parameters.0: it is left out: the reference \"#/components/parameters/none\" \(nowhere) "
+                    + "\"#/components/parameters/none\"",
+                "\(get).parameters.1: it is left out: the parameter \"x\" is in \"somewhere\"; it can be in path, "
+                    + "query, header and cookie",
                 "\(get).parameters.2: it is left out: the parameter has no name",
                 "\(get).parameters.3: \"z\" is not in the path; it is left out",
-                "\(get).parameters.4: nothing is known of its values: the reference \"#/nowhere\" \(nowhere) \"#/nowhere\"",
+                "\(get).parameters.4: nothing is known of its values: the reference \"#/nowhere\" \(nowhere) "
+                    + "\"#/nowhere\"",
                 "\(get).parameters.5: \"q\" is there twice; the first counts",
                 "\(get): nothing is said of \"x\" in its path; it takes any value",
                 "\(get): nothing is said of \"y\" in its path; it takes any value",
-                "\(get).responses.200: nothing is known of it: the reference \"#/circle\" leads in a circle, or through too many others",
+                "\(get).responses.200: nothing is known of it: the reference \"#/circle\" leads in a circle, or "
+                    + "through too many others",
                 "\(get).responses.20: it is no status; write 200, 2XX or default",
                 "\(get).responses.200 : it is no status; write 200, 2XX or default",
                 "paths./a/{x}/{y}.put: nothing is said of \"x\" in its path; it takes any value",
                 "paths./a/{x}/{y}.put: nothing is said of \"y\" in its path; it takes any value",
-                "paths./a/{x}/{y}.put: it is left out: the reference \"#/circle\" leads in a circle, or through too many others",
+                "paths./a/{x}/{y}.put: it is left out: the reference \"#/circle\" leads in a circle, or through "
+                    + "too many others",
                 "paths./a/{x}/{y}.post: it is left out: it is an array and no object",
                 "paths./a/{x}/{y}.delete: nothing is said of \"x\" in its path; it takes any value",
                 "paths./a/{x}/{y}.delete: nothing is said of \"y\" in its path; it takes any value",
@@ -405,7 +411,8 @@ import Testing
     @Test func aliasesCannotRepeatTextsOrExamples() throws {
         let long = String(repeating: "x", count: 100_000)
         var text =
-            "openapi: 3.1.0\nx: &d \(long)\ny: &e [*d, *d, *d, *d]\nz: &s [{url: 'https://h/'}, {url: ws://h}]\npaths:\n"
+            "openapi: 3.1.0\nx: &d \(long)\ny: &e [*d, *d, *d, *d]\nz: &s [{url: 'https://h/'}, {url: "
+            + "ws://h}]\npaths:\n"
         for number in 0..<2000 {
             text += "  /p\(number): {get: {description: *d, tags: *e, servers: *s, parameters: "
             text += "[{name: q, in: query, description: *d, example: *e}]}}\n"
@@ -415,13 +422,14 @@ import Testing
         #expect(catalog.operations[1999].documentation == long)
         #expect(catalog.operations[1999].tags.count == 4)
         #expect(catalog.operations[1999].server == "https://h/")
-        // Values are copies, and come to an end.
+        // Values are copied, and the copies share one budget.
         #expect(catalog.operations[0].parameters[0].example != nil)
         #expect(catalog.operations[1999].parameters[0].example == nil)
         #expect(catalog.notes[0] == "paths./p0.get.servers.1: it is left out: the scheme \"ws\" is not http or https")
         #expect(
             catalog.notes[1].hasSuffix(
-                "its example is left out: /api.yaml line 3 column 4: it stands for too many values; use fewer aliases (*)"
+                "its example is left out: /api.yaml line 3 column 4: it stands for too many values; use fewer "
+                    + "aliases (*)"
             ))
         #expect(catalog.notes[2].hasSuffix("its example is left out: there are too many of them"))
         #expect(catalog.notes.count == 1001)
@@ -464,8 +472,8 @@ import Testing
 
     // MARK: One budget for a document
 
-    /// `levels` anchors `a0`, `a1` and so on, each an object that names the one before ten times: the last stands for ten to
-    /// the power of `levels` values.
+    /// `levels` anchors `a0`, `a1` and so on. Each is an object that references the previous one ten times, so the last
+    /// expands to ten to the power of `levels` values.
     private func bomb(_ levels: Int) -> String {
         var text = "  a0: &a0 {type: string}\n"
         for level in 1...levels {
@@ -477,7 +485,7 @@ import Testing
 
     @Test("References to what aliases multiply share one budget, however many there are")
     func manyReferencesToLargeSchemas() throws {
-        // Each target stands for about 200,000 values, and each reference names it by a way of its own.
+        // Each target expands to about 200,000 values, and each reference uses a different path to it.
         var text = "openapi: 3.1.0\nx:\n" + bomb(5)
         text += "  list:\n    properties:\n"
         for number in 0..<300 { text += "      r\(number): {$ref: '#/y/r\(number)'}\n" }
@@ -498,13 +506,13 @@ import Testing
         let branches = (0..<100).map { "{$ref: '#/y\($0)'}" }.joined(separator: ", ")
         text += "paths: {/a: {get: {parameters: [{name: q, in: query, schema: {allOf: [\(branches)]}}]}}}\n"
         let set = try documents(text)
-        // Reading more than ten schemas would fail.
+        // The eleventh schema would fail.
         var library = SchemaLibrary(set, dialect: .openAPI31, maximum: 10)
         let schema = try library.schema(at: place("/paths/~1a/get/parameters/0/schema"))
         #expect(schema.mismatch(in: try JSONValue(parsing: "{\"a\": \"1\"}")) != nil)
     }
 
-    /// The name of a branch is the reference's own last one, and not that of what it is an alias of.
+    /// A branch is named by the last part of the reference itself, not of the alias target.
     @Test func aDiscriminatorNamesWhatIsWritten() throws {
         let text = """
             openapi: 3.1.0

@@ -131,7 +131,8 @@ import Testing
         ),
         (
             "a: \"x\n",
-            "api.yaml line 2 column 1: not YAML: found unexpected end of stream, while scanning a quoted scalar in line 1"
+            "api.yaml line 2 column 1: not YAML: found unexpected end of stream, while scanning a quoted scalar in "
+                + "line 1"
         ),
         ("a: 1\nb: \u{1}\n", "api.yaml line 2 column 4: not YAML: control characters are not allowed (0x1)"),
         (
@@ -143,7 +144,7 @@ import Testing
         #expect(message { _ = try tree(text) } == expected)
     }
 
-    /// libyaml would compare each with all before it: a megabyte of them for minutes.
+    /// libyaml compares each directive with all before it, so 1 MB of them would take minutes.
     @Test func manyDirectivesAreRefused() throws {
         let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
         #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))
