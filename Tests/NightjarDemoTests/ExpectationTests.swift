@@ -29,8 +29,7 @@ import Testing
     @Test func whoDoesNotWaitIsNotInvited() throws {
         let client = try demo.connect()
         try client.send(
-            "POST /expect?delay=0.2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: "
-                + "2\r\nConnection: close\r\n\r\nhi"
+            "POST /expect?delay=0.2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
         )
         let answer = Bytes(try client.receiveToEnd()).text
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -48,8 +47,7 @@ import Testing
     func answersBeforeTheBody(status: Int) throws {
         let client = try demo.connect()
         try client.send(
-            "POST /expect?answer=\(Bytes(String(status).utf8).text) HTTP/1.1\r\nHost: x\r\nExpect: "
-                + "100-continue\r\nContent-Length: 5\r\n\r\n"
+            "POST /expect?answer=\(Bytes(String(status).utf8).text) HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
         )
         let head = Bytes(try client.receive(through: "\r\n\r\n")).text
         #expect(head.hasPrefix("HTTP/1.1 \(status) "))

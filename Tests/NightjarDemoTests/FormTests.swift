@@ -92,8 +92,7 @@ import Testing
     /// The form is the same regardless of how the body is split.
     @Test func readsAFormByteByByte() throws {
         let body =
-            "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n\r\n--\r\n--b\r\nContent-Disposition: "
-            + "form-data; name=y\r\n\r\n\r\n--b--\r\n"
+            "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n\r\n--\r\n--b\r\nContent-Disposition: form-data; name=y\r\n\r\n\r\n--b--\r\n"
         let client = try demo.connect()
         try client.send(
             """

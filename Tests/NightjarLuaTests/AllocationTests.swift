@@ -42,13 +42,11 @@ import Testing
         "local r = nightjar.csv.parse('a,b\\n1,\"2\"\\n', {header = true}) local t = nightjar.csv.write(r)",
         "local h = nightjar.hash.new('sha256', 'k'):update('a'):finish('base64') local d = nightjar.hash.md5('a')",
         "local t = nightjar.time.format(nightjar.time.parse('2024-02-29T12:00:00Z'), {offset = '+01:00'})",
-        "local u = nightjar.url.build(nightjar.url.parse('http://h/?a=b')) local r = "
-            + "nightjar.url.redact('http://h/?token=1')",
+        "local u = nightjar.url.build(nightjar.url.parse('http://h/?a=b')) local r = nightjar.url.redact('http://h/?token=1')",
         "local u, w = nightjar.uuid.v4(), nightjar.uuid.parse(nightjar.uuid.v7())",
         "nightjar.log.with{b = 1}.error('x', {a = {1, 'b c'}, token = 'x'})",
         "local e = pcall(nightjar.env.integer, 'PATH') local p = nightjar.env.get('PATH')",
-        "local a = nightjar.args.read({{'x'}, {'-n', 'N', type = 'integer'}}, {'a', '-n1'}) local e = "
-            + "nightjar.try(nightjar.args.read, {}, {'x'})",
+        "local a = nightjar.args.read({{'x'}, {'-n', 'N', type = 'integer'}}, {'a', '-n1'}) local e = nightjar.try(nightjar.args.read, {}, {'x'})",
         """
         local v = {b = nightjar.array {}, a = {1, 2.5, nightjar.null, true, "x\\n"}, c = {d = {e = math.mininteger}}}
         local text = nightjar.json.encode(v, {pretty = true, sorted = true}) .. nightjar.json.encode(v)

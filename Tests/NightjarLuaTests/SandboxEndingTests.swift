@@ -52,20 +52,15 @@ private final class Gate: @unchecked Sendable {
         "for _ in next, { 1 }, nil, closer() do end",
         "nightjar.spawn(function() local x <close> = closer() loop() end)",
         "nightjar.spawn(function() local x <close> = closer() nightjar.sleep(100) end):cancel()",
-        "local t = nightjar.spawn(function() local x <close> = closer() nightjar.sleep(100) end) nightjar.sleep(0) "
-            + "t:cancel()",
-        "nightjar.all { function() local x <close> = closer() error 'x' end, function() local x <close> = closer() "
-            + "loop() end }",
+        "local t = nightjar.spawn(function() local x <close> = closer() nightjar.sleep(100) end) nightjar.sleep(0) t:cancel()",
+        "nightjar.all { function() local x <close> = closer() error 'x' end, function() local x <close> = closer() loop() end }",
         "nightjar.timeout(0.01, function() local x <close> = closer() nightjar.sleep(1) end)",
         "table.sort({ 3, 2, 1 }, function() local x <close> = closer() loop() end)",
         "('x'):gsub('x', function() local x <close> = closer() loop() end)",
         "local x <close> = closer() table.sort({ 3, 2, 1 }, loop)",
-        "local co = coroutine.create(function() local x <close> = closer() loop() end) coroutine.resume(co) "
-            + "coroutine.close(co)",
-        "local co = coroutine.wrap(function() local x <close> = closer() table.sort({ 2, 1 }, loop) end) pcall(co) "
-            + "pcall(co)",
-        "local co = coroutine.create(function() local x <close> = closer() coroutine.yield() end) "
-            + "coroutine.resume(co) coroutine.close(co)",
+        "local co = coroutine.create(function() local x <close> = closer() loop() end) coroutine.resume(co) coroutine.close(co)",
+        "local co = coroutine.wrap(function() local x <close> = closer() table.sort({ 2, 1 }, loop) end) pcall(co) pcall(co)",
+        "local co = coroutine.create(function() local x <close> = closer() coroutine.yield() end) coroutine.resume(co) coroutine.close(co)",
         "for i = 1, 1e4 do nightjar.spawn(function() local x <close> = closer() nightjar.sleep(100) end) end loop()",
         // Finalizers, which a sandbox does not have.
         "setmetatable({}, { __gc = loop }) loop()",
@@ -106,15 +101,12 @@ private final class Gate: @unchecked Sendable {
         "local t = {} for i = 1, 60 do t = { t, t } end nightjar.json.encode(t)",
         "local s = ('a'):rep(1 << 26) while true do nightjar.hash.sha512(s) end",
         "local s = ('a'):rep(1 << 26) while true do nightjar.base64.encode(s) end",
-        "local t = {} for i = 1, 1 << 22 do t[i .. ''] = nil t[i] = i end while true do next(t) t[1] = nil t[{}] = "
-            + "1 end",
-        "local t = {} for i = 1, 1 << 21 do t[i] = i end for i = 1, 1 << 21 do t[i] = nil end while true do "
-            + "next(t) end",
+        "local t = {} for i = 1, 1 << 22 do t[i .. ''] = nil t[i] = i end while true do next(t) t[1] = nil t[{}] = 1 end",
+        "local t = {} for i = 1, 1 << 21 do t[i] = i end for i = 1, 1 << 21 do t[i] = nil end while true do next(t) end",
         "getmetatable('').__tostring = loop error 'x'",
         "error(setmetatable({}, { __tostring = loop }))",
         "while true do pcall(coroutine.wrap(loop)) end",
-        "local t = setmetatable({}, { __index = function(t, k) return t[k + 1] end }) while true do "
-            + "pcall(function() return t[1] end) end",
+        "local t = setmetatable({}, { __index = function(t, k) return t[k + 1] end }) while true do pcall(function() return t[1] end) end",
         "nightjar.spawn(function() while true do nightjar.sleep(0) end end) loop()",
     ]
 
@@ -232,8 +224,7 @@ private final class Gate: @unchecked Sendable {
         local pieces = { "a", "b", "%a", "%d", "%s", "%w", "%W", "[ab]", "[^a]", "[a-c]", "[%d%-]", "[]]", "[^]]", ".", "%.", "%f[%w]",
           "%b()", "(", ")", "()", "(a", "b)", "%1", "%2", "^", "$", "*", "+", "-", "?", "%", "[", "%bx", "%f", "x*", "a-", "(.-)", "%%",
           "\0", "[\0]", "é", "%A", "%g", "%p", "%x", "%c", "%l", "%u" }
-        local letters = { "a", "b", "c", "1", "-", " "
-            + "", "(", ")", "%", "]", "\0", "x", ".", "é", "A", "_", "aab", "((a)b)" }
+        local letters = { "a", "b", "c", "1", "-", " ", "(", ")", "%", "]", "\0", "x", ".", "é", "A", "_", "aab", "((a)b)" }
         local function some(list, most)
           local text = {}
           for i = 1, random(0, most) do text[i] = list[random(#list)] end
@@ -276,22 +267,16 @@ private final class Gate: @unchecked Sendable {
           note(pcall(table.insert, number(), number())) note(pcall(table.concat, number())) note(pcall(tonumber, number(), 10))
         end
         for _, call in ipairs { "string.rep()", "string.rep('x')", "string.find()", "string.find('a')", "string.gsub('a', 'a')",
-          "table.insert({}, 1, 2, 3)", "table.insert({})", "table.insert({}, 5, 1)", "table.sort({ 1, 'a' "
-              + "})", "table.sort({ 1, {} })",
-          "table.sort({ 3, 2, 1 }, 5)", "table.concat({ {} })", "table.unpack({}, 1, 1e8)", "table.move({}, 1, "
-              + "math.maxinteger, 2)",
-          "table.move({}, -1, math.maxinteger, 2)", "load(5)", "load()", "load(function() return {} "
-              + "end)", "load('x =')", "xpcall()",
-          "xpcall(error)", "xpcall(error, error, 5)", "('x'):rep(1e10)", "('x'):rep(math.maxinteger, "
-              + "'y')", "utf8.len('\\xff')",
-          "utf8.codes('\\x80')", "tonumber('z', 36)", "tonumber('z', 99)", "string.format('%d', "
-              + "1.5)", "string.format('%s', {} == nil)" } do
+          "table.insert({}, 1, 2, 3)", "table.insert({})", "table.insert({}, 5, 1)", "table.sort({ 1, 'a' })", "table.sort({ 1, {} })",
+          "table.sort({ 3, 2, 1 }, 5)", "table.concat({ {} })", "table.unpack({}, 1, 1e8)", "table.move({}, 1, math.maxinteger, 2)",
+          "table.move({}, -1, math.maxinteger, 2)", "load(5)", "load()", "load(function() return {} end)", "load('x =')", "xpcall()",
+          "xpcall(error)", "xpcall(error, error, 5)", "('x'):rep(1e10)", "('x'):rep(math.maxinteger, 'y')", "utf8.len('\\xff')",
+          "utf8.codes('\\x80')", "tonumber('z', 36)", "tonumber('z', 99)", "string.format('%d', 1.5)", "string.format('%s', {} == nil)" } do
           note(pcall(assert(load("return " .. call, "=call"))))
         end
         note(xpcall(function(...) error({ ... }) end, function(e) return #e end, 1, 2, 3))
         note(xpcall(function(...) return select("#", ...), ... end, error, nil, 2))
-        note(load("return ...", "=x", "t", {})(5)) note(load("return "
-            + "a", "=x", "t", { a = 6 })()) note(load("return a", "=x", "t", nil))
+        note(load("return ...", "=x", "t", {})(5)) note(load("return a", "=x", "t", { a = 6 })()) note(load("return a", "=x", "t", nil))
         local parts = { "return ", "1 ", "+ 2" }
         note(load(function() return table.remove(parts, 1) end, "=parts")())
         local co = coroutine.wrap(function() return xpcall(function() return coroutine.yield(1) end, error) end)

@@ -32,10 +32,8 @@ import Testing
         // The libraries, and ways to reach them.
         "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'dofile', 'loadfile', 'collectgarbage', 'print' } do "
             + "assert(_G[name] == nil, name) end",
-        "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'lfs', 'nightjar.fs', 'nightjar.process', "
-            + "'nightjar.env', "
-            + "'nightjar.args', 'nightjar.stdin', 'nightjar.command.prompt' } do assert(not pcall(require, name), "
-            + "name) end",
+        "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'lfs', 'nightjar.fs', 'nightjar.process', 'nightjar.env', "
+            + "'nightjar.args', 'nightjar.stdin', 'nightjar.command.prompt' } do assert(not pcall(require, name), name) end",
         "local nightjar = require 'nightjar' for _, name in ipairs { 'fs', 'process', 'env', 'args', 'stdin' } do "
             + "assert(nightjar[name] == nil, name) end",
         "assert(load 'return _ENV'() == _G and not load 'return io'())",
@@ -44,10 +42,8 @@ import Testing
         // Bytecode, which can be forged.
         "assert(string.dump == nil and ('').dump == nil)",
         "assert(load(bytecode) == nil and load(bytecode, 'x', 'b') == nil and load(bytecode, 'x', 'bt') == nil)",
-        "local given = false assert(load(function() if given then return nil end given = true return bytecode end) "
-            + "== nil)",
-        "local i = 0 assert(load(function() i = i + 1 return i <= #bytecode and bytecode:sub(i, i) or nil end, "
-            + "'x', 'b') == nil)",
+        "local given = false assert(load(function() if given then return nil end given = true return bytecode end) == nil)",
+        "local i = 0 assert(load(function() i = i + 1 return i <= #bytecode and bytecode:sub(i, i) or nil end, 'x', 'b') == nil)",
         // Metatables of shared objects and of objects with finalizers.
         "local nightjar = require 'nightjar' assert(type(getmetatable(nightjar)) ~= 'table')",
         "assert(not pcall(setmetatable, require 'nightjar', {}))",
@@ -63,8 +59,7 @@ import Testing
         for number, object in pairs(all) do assert(type(getmetatable(object)) ~= 'table', number) end
         """,
         "assert(not pcall(setmetatable, {}, { __gc = function() end }))",
-        "local m = {} local t = setmetatable({}, m) m.__gc = function() error 'out' end t = nil for i = 1, 1e4 do "
-            + "local x = {} end",
+        "local m = {} local t = setmetatable({}, m) m.__gc = function() error 'out' end t = nil for i = 1, 1e4 do local x = {} end",
         // String methods, whose replacement must not affect modules written in Lua.
         """
         local nightjar = require 'nightjar'
@@ -81,15 +76,12 @@ import Testing
         for _, value in ipairs(seen) do assert(type(value) ~= 'userdata' and type(value) ~= 'thread') end
         """,
         // Coroutines: the functions that limits and closing depend on.
-        "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co) "
-            + "assert(coroutine.close(co))",
+        "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co) assert(coroutine.close(co))",
         "assert(not pcall(coroutine.close, coroutine.running()))",
-        "local nightjar = require 'nightjar' local co = coroutine.wrap(function() nightjar.sleep(0) return 'in' "
-            + "end) assert(co() == 'in')",
+        "local nightjar = require 'nightjar' local co = coroutine.wrap(function() nightjar.sleep(0) return 'in' end) assert(co() == 'in')",
         "local co co = coroutine.wrap(function() return pcall(co) end) assert(co() == false)",
         // The host's client: its secrets, its lifetime, its files.
-        "local api = require 'nightjar'.client() api:close() assert(require "
-            + "'nightjar'.client():get('/echo').status == 200)",
+        "local api = require 'nightjar'.client() api:close() assert(require 'nightjar'.client():get('/echo').status == 200)",
         "local api = require 'nightjar'.client() assert(api.cookies == nil and api.cache == nil)",
         "local api = require 'nightjar'.client() assert(not pcall(api.post, api, '/echo', { file = '/etc/passwd' }))",
         "local api = require 'nightjar'.client() assert(not pcall(api.load_openapi, api, '/etc/passwd'))",

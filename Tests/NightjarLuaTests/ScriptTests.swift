@@ -163,8 +163,7 @@ import Testing
         let waits = "local nightjar = require 'nightjar' for i = 1, 20 do for j = 1, 1e5 do end nightjar.sleep(0) end"
         #expect(try failure(of: waits, limits: limits) == nil)
         let tasks =
-            "local nightjar = require 'nightjar' for i = 1, 20 do nightjar.spawn(function() for j = 1, 1e5 do end "
-            + "end) end"
+            "local nightjar = require 'nightjar' for i = 1, 20 do nightjar.spawn(function() for j = 1, 1e5 do end end) end"
         #expect(try failure(of: tasks, limits: limits) == nil)
         let computes = "require 'nightjar'.sleep(0) while true do pcall(error) end"
         #expect(
@@ -279,8 +278,7 @@ import Testing
         configuration.baseURL = "http://127.0.0.1:\(try demo.start())"
         let client = try Client(configuration)
         let uses =
-            "local nightjar = require 'nightjar' local api = nightjar.client() assert(api:get('/echo').status == "
-            + "200) api:close()"
+            "local nightjar = require 'nightjar' local api = nightjar.client() assert(api:get('/echo').status == 200) api:close()"
         #expect(try failure(of: uses, sandboxed: true, client: client) == nil)
         #expect(try failure(of: uses, sandboxed: true, client: client) == nil)
         let makes = "require 'nightjar'.client {base_url = 'http://127.0.0.1'}"
@@ -315,8 +313,7 @@ import Testing
         let asks = [
             "api:get('\(elsewhere)/echo')",
             "api:get('/redirect-to', { query = { url = '\(elsewhere)/echo' } })",
-            "api:get('/redirect-to', { query = { url = '/echo' }, on_redirect = function() return "
-                + "'\(elsewhere)/echo' end })",
+            "api:get('/redirect-to', { query = { url = '/echo' }, on_redirect = function() return '\(elsewhere)/echo' end })",
             "for item in api:paginate('\(elsewhere)/v1/articles') do end",
             "api:batch { '\(elsewhere)/echo' }",
             "assert(api:get('\(elsewhere)/echo', { cache = 'cache_only' }))",

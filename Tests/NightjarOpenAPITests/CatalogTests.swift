@@ -261,8 +261,7 @@ import Testing
         #expect(scopes.map(\.name) == ["read"] && scopes.map(\.documentation) == ["Reads"])
         #expect(
             catalog.notes == [
-                "components.securitySchemes.wrong: it is left out: an apiKey needs a name, and in: query, header "
-                    + "or cookie"
+                "components.securitySchemes.wrong: it is left out: an apiKey needs a name, and in: query, header or cookie"
             ])
     }
 
@@ -343,25 +342,20 @@ import Testing
         let nowhere = "leads nowhere: /api.yaml has no"
         #expect(
             catalog.notes == [
-                "\(get).parameters.0: it is left out: the reference \"#/components/parameters/none\" \(nowhere) "
-                    + "\"#/components/parameters/none\"",
-                "\(get).parameters.1: it is left out: the parameter \"x\" is in \"somewhere\"; it can be in path, "
-                    + "query, header and cookie",
+                "\(get).parameters.0: it is left out: the reference \"#/components/parameters/none\" \(nowhere) \"#/components/parameters/none\"",
+                "\(get).parameters.1: it is left out: the parameter \"x\" is in \"somewhere\"; it can be in path, query, header and cookie",
                 "\(get).parameters.2: it is left out: the parameter has no name",
                 "\(get).parameters.3: \"z\" is not in the path; it is left out",
-                "\(get).parameters.4: nothing is known of its values: the reference \"#/nowhere\" \(nowhere) "
-                    + "\"#/nowhere\"",
+                "\(get).parameters.4: nothing is known of its values: the reference \"#/nowhere\" \(nowhere) \"#/nowhere\"",
                 "\(get).parameters.5: \"q\" is there twice; the first counts",
                 "\(get): nothing is said of \"x\" in its path; it takes any value",
                 "\(get): nothing is said of \"y\" in its path; it takes any value",
-                "\(get).responses.200: nothing is known of it: the reference \"#/circle\" leads in a circle, or "
-                    + "through too many others",
+                "\(get).responses.200: nothing is known of it: the reference \"#/circle\" leads in a circle, or through too many others",
                 "\(get).responses.20: it is no status; write 200, 2XX or default",
                 "\(get).responses.200 : it is no status; write 200, 2XX or default",
                 "paths./a/{x}/{y}.put: nothing is said of \"x\" in its path; it takes any value",
                 "paths./a/{x}/{y}.put: nothing is said of \"y\" in its path; it takes any value",
-                "paths./a/{x}/{y}.put: it is left out: the reference \"#/circle\" leads in a circle, or through "
-                    + "too many others",
+                "paths./a/{x}/{y}.put: it is left out: the reference \"#/circle\" leads in a circle, or through too many others",
                 "paths./a/{x}/{y}.post: it is left out: it is an array and no object",
                 "paths./a/{x}/{y}.delete: nothing is said of \"x\" in its path; it takes any value",
                 "paths./a/{x}/{y}.delete: nothing is said of \"y\" in its path; it takes any value",
@@ -411,8 +405,7 @@ import Testing
     @Test func aliasesCannotRepeatTextsOrExamples() throws {
         let long = String(repeating: "x", count: 100_000)
         var text =
-            "openapi: 3.1.0\nx: &d \(long)\ny: &e [*d, *d, *d, *d]\nz: &s [{url: 'https://h/'}, {url: "
-            + "ws://h}]\npaths:\n"
+            "openapi: 3.1.0\nx: &d \(long)\ny: &e [*d, *d, *d, *d]\nz: &s [{url: 'https://h/'}, {url: ws://h}]\npaths:\n"
         for number in 0..<2000 {
             text += "  /p\(number): {get: {description: *d, tags: *e, servers: *s, parameters: "
             text += "[{name: q, in: query, description: *d, example: *e}]}}\n"
@@ -428,8 +421,7 @@ import Testing
         #expect(catalog.notes[0] == "paths./p0.get.servers.1: it is left out: the scheme \"ws\" is not http or https")
         #expect(
             catalog.notes[1].hasSuffix(
-                "its example is left out: /api.yaml line 3 column 4: it stands for too many values; use fewer "
-                    + "aliases (*)"
+                "its example is left out: /api.yaml line 3 column 4: it stands for too many values; use fewer aliases (*)"
             ))
         #expect(catalog.notes[2].hasSuffix("its example is left out: there are too many of them"))
         #expect(catalog.notes.count == 1001)

@@ -131,8 +131,7 @@ import Testing
         ),
         (
             "a: \"x\n",
-            "api.yaml line 2 column 1: not YAML: found unexpected end of stream, while scanning a quoted scalar in "
-                + "line 1"
+            "api.yaml line 2 column 1: not YAML: found unexpected end of stream, while scanning a quoted scalar in line 1"
         ),
         ("a: 1\nb: \u{1}\n", "api.yaml line 2 column 4: not YAML: control characters are not allowed (0x1)"),
         (

@@ -59,14 +59,12 @@ private func show(_ secret: String, _ name: String, place: Int, _ text: String) 
             ["application/json", "", "text/plain"], secret)
     case 5:
         body(
-            "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(line)\r\n--b\r\nContent-Disposition: "
-                + "form-data; "
+            "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(line)\r\n--b\r\nContent-Disposition: form-data; "
                 + "filename=\"\(word)\"; name=\"\(name)\"\r\n\r\n\(line)\(secret)\r\n--b--\r\n",
             ["multipart/form-data; boundary=b"], secret)
     case 6:
         body(
-            "<a b=\"\(line)\"><c:password d='\(line)'>\(secret)</c:password><entry "
-                + "key=\"\(name)\">\(secret)</entry></a>",
+            "<a b=\"\(line)\"><c:password d='\(line)'>\(secret)</c:password><entry key=\"\(name)\">\(secret)</entry></a>",
             ["application/soap+xml", ""], secret)
     case 7: body("a=\(word)&\(name)=\(secret)&b=\(word)", ["application/x-www-form-urlencoded", ""], secret)
     case 8: request(name, secret, line)

@@ -61,7 +61,6 @@ for test in cases {
     }
     let (short, whole) = (Int(least[0].rounded()), Int(least[1].rounded()))
     print(
-        "\(test.name), \(test.body.utf8.count) bytes: \(isShort ? "short" : "left to a thread after") \(short) us, "
-            + "whole \(whole) us"
+        "\(test.name), \(test.body.utf8.count) bytes: \(isShort ? "short" : "left to a thread after") \(short) us, whole \(whole) us"
     )
 }

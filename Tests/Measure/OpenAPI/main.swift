@@ -64,8 +64,7 @@ func run(_ path: String) throws {
     let ratio = Double(most) / Double(bytes)
     print("  load: least \(tenths(times[0])) ms, median \(tenths(times[2])) ms")
     print(
-        "  peak memory: \(tenths(Double(most) / 1_048_576)) MiB, \(tenths(ratio)) times the files (the process "
-            + "before: \(tenths(Double(before) / 1_048_576)) MiB)"
+        "  peak memory: \(tenths(Double(most) / 1_048_576)) MiB, \(tenths(ratio)) times the files (the process before: \(tenths(Double(before) / 1_048_576)) MiB)"
     )
 }
 
@@ -141,8 +140,7 @@ func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
     for failure in failures.prefix(CommandLine.arguments.contains("--notes") ? 100 : 0) { print("  \(failure)") }
     for (name, memory) in [("then", resident()), ("at most", peak())] {
         print(
-            "  \(name): \(tenths(Double(memory) / 1_048_576)) MiB, \(tenths(Double(memory) / Double(bytes))) times "
-                + "the files"
+            "  \(name): \(tenths(Double(memory) / 1_048_576)) MiB, \(tenths(Double(memory) / Double(bytes))) times the files"
         )
     }
     withExtendedLifetime(catalog) {}
