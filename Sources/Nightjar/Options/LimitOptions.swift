@@ -67,6 +67,10 @@ extension CircuitBreaker.Settings {
         },
         Option(name: "window") { value, path, settings throws(NightjarError) in
             settings.window = try value.duration(path)
+            guard settings.window > .zero else {
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted(path)) is 0; it must be above 0, to 3153600000 seconds")
+            }
         },
         Option(name: "rest") { value, path, settings throws(NightjarError) in
             settings.rest = try value.duration(path)
@@ -86,16 +90,16 @@ extension Configuration {
 }
 
 extension JSONValue {
-    /// From 0 to 1.
+    /// Above 0, to 1.
     fileprivate func share(_ path: String) throws(NightjarError) -> Double {
         let number: Double
         switch self {
         case .integer(let whole): number = Double(whole)
         case .number(let fraction): number = fraction
-        default: throw .mismatch(path, wanted: "a number from 0 to 1", self)
+        default: throw .mismatch(path, wanted: "a number above 0, to 1", self)
         }
-        guard number >= 0, number <= 1 else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(number); it must be from 0 to 1")
+        guard number > 0, number <= 1 else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(number); it must be above 0, to 1")
         }
         return number
     }
