@@ -69,7 +69,7 @@ extension CircuitBreaker.Settings {
             settings.window = try value.duration(path)
             guard settings.window > .zero else {
                 throw NightjarError(
-                    .invalidArgument, "option \(quoted(path)) is 0; it must be above 0, to 3153600000 seconds")
+                    .invalidArgument, "option \(quoted(path)) must be greater than 0 seconds, got 0")
             }
         },
         Option(name: "rest") { value, path, settings throws(NightjarError) in
@@ -96,10 +96,11 @@ extension JSONValue {
         switch self {
         case .integer(let whole): number = Double(whole)
         case .number(let fraction): number = fraction
-        default: throw .mismatch(path, wanted: "a number above 0, to 1", self)
+        default: throw .mismatch(path, wanted: "a number greater than 0 and at most 1", self)
         }
         guard number > 0, number <= 1 else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(number); it must be above 0, to 1")
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be greater than 0 and at most 1, got \(number)")
         }
         return number
     }
