@@ -588,7 +588,7 @@ function client:close() end
 ---@field endpoint? string api:request: the name of an endpoint, instead of method and path. Default: none.
 ---@field arguments? table api:request: the parameters of the endpoint. Default: none.
 ---@field on_redirect? fun(hop: table): boolean|string|nil Called before each redirect with status, from, url and method. Returns false to stop, a URL to go elsewhere. Default: none.
----@field on_retry? fun(attempt: table): boolean|number|nil Called after each failed attempt with error, attempt, again, after and reason. Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
+---@field on_retry? fun(attempt: table): boolean|number|nil Called after each failed attempt with error, attempt, again and after. Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a revalidation in the background. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a call that succeeds; unknown totals are nil. An error that it raises ends the call. Default: none.
 

@@ -670,7 +670,7 @@ return {
       { "on_redirect", "fun(hop: table): boolean|string|nil",
         "Called before each redirect with status, from, url and method. Returns false to stop, a URL to go elsewhere.", default = "none" },
       { "on_retry", "fun(attempt: table): boolean|number|nil",
-        "Called after each failed attempt with error, attempt, again, after and reason. Returns true or seconds to retry, false to stop, nil for the client's decision.", default = "none" },
+        "Called after each failed attempt with error, attempt, again and after. Returns true or seconds to retry, false to stop, nil for the client's decision.", default = "none" },
       { "on_refresh", "fun(response?: nightjar.response, err?: nightjar.error)",
         "Receives the result of a revalidation in the background.", default = "none" },
       { "on_progress", "fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer })",
