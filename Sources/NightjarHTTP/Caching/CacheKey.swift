@@ -39,3 +39,8 @@ public struct CachePartition: Hashable, Sendable {
     /// Of requests without a credential.
     public static let common = CachePartition(high: 0, low: 0)
 }
+
+extension RequestURL {
+    /// As ``CacheKey/url`` has it.
+    public var cacheAddress: String { origin.description + target }
+}

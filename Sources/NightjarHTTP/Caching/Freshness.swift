@@ -123,8 +123,3 @@ extension StoredResponse {
     /// Reads its fields: to be kept beside it where it is asked often.
     public var freshness: Freshness { Freshness(self) }
 }
-
-extension Timestamp {
-    /// Rounded down. The years 0 to 9999 fit many times over.
-    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
-}

@@ -7,12 +7,3 @@ public enum BodyFraming: Sendable, Equatable {
     /// By its last chunk.
     case chunked
 }
-
-extension RequestBody {
-    /// - Parameter isCoded: a coding is put on while it is sent, so that nobody knows its length before.
-    public func framing(isCoded: Bool = false) -> BodyFraming {
-        if case .none = self { return .absent }
-        guard !isCoded, let length else { return .chunked }
-        return .length(length)
-    }
-}

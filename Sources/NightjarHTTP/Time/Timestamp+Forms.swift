@@ -22,15 +22,9 @@ extension Timestamp {
         return text + (minutesEast < 0 ? "-" : "+") + CalendarTime.padded(distance / 60, 2) + ":"
             + CalendarTime.padded(distance % 60, 2)
     }
+}
 
-    /// A date of HTTP in one of its three forms. RFC 9110 section 5.6.7.
-    ///
-    /// - Parameter now: tells the century of a year of two digits.
-    public init?(httpDate text: UnsafeRawBufferPointer, now: Timestamp) {
-        guard let seconds = HTTPDate.parse(text, received: now.seconds) else { return nil }
-        self.init(secondsSince1970: seconds)
-    }
-
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the fraction dropped.
-    public var httpDate: String { HTTPDate.text(self) }
+extension Timestamp {
+    /// Rounded down. The years 0 to 9999 fit many times over.
+    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

@@ -1,27 +1,8 @@
-/// What is done about answers that are not as their endpoint describes them.
-public enum ResponseValidation: String, Sendable, CaseIterable {
-    /// Nothing: they are not looked at.
-    case off
-    /// The log and the call's decisions tell of it.
-    case warn
-    /// The call fails: `decoding`.
-    case error
-}
-
-/// What the endpoint of a request says of its answers.
-public final class ResponseContract: Sendable {
-    /// Its name.
-    public let endpoint: String
-    /// Nil: as the client has it.
-    public let validation: ResponseValidation?
-    public let isDeprecated: Bool
-    private let answers: [AnswerDescription]
-
-    public init(_ operation: Operation) {
-        endpoint = operation.name
-        validation = operation.responseValidation
-        isDeprecated = operation.isDeprecated
-        answers = operation.answers
+extension ResponseContract {
+    public convenience init(_ operation: Operation) {
+        self.init(
+            endpoint: operation.name, validation: operation.responseValidation, isDeprecated: operation.isDeprecated,
+            answers: operation.answers)
     }
 
     /// Where the content of an answer departs from what is said of its status and media type. Nothing is said of what is

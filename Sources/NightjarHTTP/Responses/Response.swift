@@ -1,27 +1,5 @@
 import NIOCore
 
-/// The status line and the header fields. RFC 9112 section 4.
-public struct ResponseHead: Sendable, Equatable {
-    /// 100 to 999.
-    public var status: Int
-    public var reason: String
-    /// 0 or 1: the y of HTTP/1.y.
-    public var minorVersion: Int
-    public var headers: Headers
-    /// Bytes of content that follow, when that is known before they come.
-    public var contentLength: Int?
-
-    public init(
-        status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers(), contentLength: Int? = nil
-    ) {
-        self.contentLength = contentLength
-        self.status = status
-        self.reason = reason
-        self.minorVersion = minorVersion
-        self.headers = headers
-    }
-}
-
 /// When the parts of a call occurred: ``sent``, ``firstByte`` and ``total`` are moments since its start, of the last
 /// request of a call that led to several; the others are lengths. Nil for what did not occur.
 public struct Timing: Sendable, Equatable {
@@ -44,29 +22,6 @@ public struct Timing: Sendable, Equatable {
     public var tls: Duration? { reusedConnection ? nil : connection?.tls }
 
     public init() {}
-}
-
-/// Where an answer came from.
-public enum ResponseSource: Int32, Sendable {
-    case network = 0
-    /// The exchange of another call that was alike.
-    case coalesced = 1
-    /// The cache, fresh.
-    case cache = 2
-    /// The cache, which the server said to hold still (304).
-    case revalidated = 3
-    /// The cache, stale: where policy, request or answer allow that.
-    case stale = 4
-
-    public var name: String {
-        switch self {
-        case .network: "network"
-        case .coalesced: "coalesced"
-        case .cache: "cache"
-        case .revalidated: "revalidated"
-        case .stale: "stale"
-        }
-    }
 }
 
 /// A complete answer. Immutable: any thread may read it.

@@ -49,11 +49,6 @@ extension PreparedRequest {
     }
 }
 
-extension RequestURL {
-    /// As ``CacheKey/url`` has it.
-    public var cacheAddress: String { origin.description + target }
-}
-
 extension CacheAnswer {
     /// Whence an answer of the store came.
     ///
