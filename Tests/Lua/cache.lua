@@ -265,7 +265,7 @@ check.fails("invalid_argument", "the answer cannot be stored: the request says n
   function() cache:put("/", { body = "" }, { headers = { ["Cache-Control"] = "no-store" } }) end)
 check.fails("invalid_argument", "the answer cannot be stored: its status is none that is",
   function() cache:put("/", { status = 100 }) end)
-check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() cache:put("/", { headers = { A = "x\r\ny" } }) end)
 local closed = nightjar.client { base_url = origin, cache = true }
 local kept = closed.cache
