@@ -29,7 +29,7 @@ equal(res.attempts, 0)
 equal(res.headers.age ~= nil, true)
 equal(res.headers.cache_status ~= nil, true)
 equal(res.json.version, 1)
-equal(tostring(res:explain()):match "answered from the cache: fresh, %d s old" ~= nil, true)
+equal(tostring(res:explain()):match "served from the cache: fresh, %d s old" ~= nil, true)
 equal(res:refreshed(), nil)
 equal(api:get(a, { query = stale }).source, "network")
 res = api:get(a, { query = stale })
@@ -45,7 +45,7 @@ equal(api:get(a, { query = stale, cache = "cache_else_load" }).source, "stale")
 equal(api:get(a, { query = stale, cache = "cache_only" }).source, "stale")
 local nowhere = name "nowhere"
 check.fails("cache_miss",
-  ("the cache cannot answer %s%s, and the server is not to be asked: nothing is stored under this URL"):format(origin, nowhere),
+  ("the cache cannot answer %s%s, and the server is not to be asked: no response is stored for this URL"):format(origin, nowhere),
   api.get, api, nowhere, { cache = "cache_only" })
 local offline = nightjar.client { base_url = origin, cache = { memory = "1MB", policy = "cache_only" } }
 equal(select(2, nightjar.try(offline.get, offline, a)).kind, "cache_miss")
@@ -259,13 +259,13 @@ check.misuse("delete: a path or {prefix = a path} expected, got nil", function()
 check.misuse("delete: prefix is missing; clear() deletes all", function() cache:delete {} end)
 check.misuse("delete: prefix must be a string, got number", function() cache:delete { prefix = 1 } end)
 check.misuse("delete: there is no option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
-check.fails("invalid_argument", "the answer cannot be stored: the answer says no-store",
+check.fails("invalid_argument", "the answer cannot be stored: the response says no-store",
   function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
 check.fails("invalid_argument", "the answer cannot be stored: the request says no-store",
   function() cache:put("/", { body = "" }, { headers = { ["Cache-Control"] = "no-store" } }) end)
-check.fails("invalid_argument", "the answer cannot be stored: its status is none that is",
+check.fails("invalid_argument", "the answer cannot be stored: its status is not cacheable",
   function() cache:put("/", { status = 100 }) end)
-check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() cache:put("/", { headers = { A = "x\r\ny" } }) end)
 local closed = nightjar.client { base_url = origin, cache = true }
 local kept = closed.cache

@@ -85,7 +85,7 @@ for name, value in pairs(res.headers) do names[name] = value end
 equal(names["content-type"], "application/json")
 equal(#api:get("/bytes/100000").body, 100000)
 check.misuse("a response has no field 'jsn'; did you mean 'json'?", function() return res.jsn end)
-check.fails("decoding", "the answer is not JSON: expected a value at line 1 column 1",
+check.fails("decoding", "the response is not JSON: expected a value at line 1 column 1",
   function() return api:get("/bytes/10").json end)
 
 -- Errors.
@@ -117,11 +117,11 @@ equal(err.phase, "idle")
 err = select(2, nightjar.try(nightjar.client { base_url = "http://127.0.0.1:1", retry = false }.get, nightjar.client {
   base_url = "http://127.0.0.1:1", retry = false }, "/"))
 equal(err.kind, "connect")
-check.fails("invalid_url", "the target is a path and there is no base URL to put it behind; set one, or write http://host",
+check.fails("invalid_url", "the target is a path, but there is no base URL; set base_url, or use an absolute URL",
   function() nightjar.client():get("/") end)
 
 -- What cannot be sent.
-check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() api:get("/echo", { headers = { A = "x\r\ny" } }) end)
 check.fails("invalid_request", "a query value is not UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
 check.fails("invalid_argument", "json.f: a function has no JSON form", function() api:post("/echo", { json = { f = print } }) end)

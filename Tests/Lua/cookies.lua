@@ -148,7 +148,7 @@ check.misuse("delete: there is no option 'nmae'; did you mean 'name'?", function
 check.misuse("delete: name must be a string, got number", function() api.cookies:delete { name = 1 } end)
 check.misuse("set: the cookie must be a string, got nil", function() api.cookies:set("http://h/", nil) end)
 check.misuse("export: there is a NUL in the path", function() api.cookies:export("/tmp/a\0b") end)
-check.fails("invalid_argument", "the cookie cannot be kept: it is Secure and did not come by https", function()
+check.fails("invalid_argument", "the cookie cannot be kept: it is Secure but was not received over https", function()
   api.cookies:set("http://h/", "a=1; Secure")
 end)
 check.fails("invalid_url", "the URL has no scheme; write http://host/path or https://host/path", function()

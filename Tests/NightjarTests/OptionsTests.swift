@@ -143,7 +143,7 @@ import Testing
         ),
         (
             #"{"unix_socket": "d.sock"}"#,
-            #"the path of a unix socket must be absolute, not "d.sock": what it is relative to may change"#
+            #"the path of a unix socket must be absolute, got "d.sock"; the working directory may change"#
         ),
         (#"{"auth": {}}"#, #"option "auth" has no type; known are bearer, basic, digest, oauth2, login, api_key"#),
         ("[]", "the options must be a table of options, found an array"),

@@ -127,7 +127,7 @@ final class SchemeCredentials: Sendable {
         return shown + (names.count > SchemeCredentials.maximumShown ? ", ..." : "")
     }
 
-    /// In a message.
+    /// The maximum number of origins listed in a message.
     private static let maximumShown = 8
 }
 

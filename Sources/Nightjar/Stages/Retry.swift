@@ -110,7 +110,7 @@ final class Retry: Stage, @unchecked Sendable {
         case (.asDecided, .again(let wait)):
             return again(question, cause, after: wait, call)
         case (.again, _): call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
-        case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not tried again: the caller said so"))
+        case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not retried: the caller said so"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
             // An answer that another attempt would get again speaks for itself.
             if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }

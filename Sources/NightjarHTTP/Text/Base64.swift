@@ -1,4 +1,4 @@
-/// RFC 4648 section 4, with padding.
+/// Base64 with padding (RFC 4648 section 4) and base64url (section 5).
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -23,7 +23,7 @@ package enum Base64 {
 }
 
 extension Base64 {
-    /// RFC 4648 section 5, without padding.
+    /// Encodes as base64url without padding. RFC 4648 section 5.
     static func encodeForURL(_ bytes: some Collection<UInt8>) -> String {
         String(
             decoding: encode(bytes).utf8.lazy.filter { $0 != UInt8(ascii: "=") }.map { byte in
@@ -35,7 +35,7 @@ extension Base64 {
             }, as: UTF8.self)
     }
 
-    /// RFC 4648 section 4, its padding there or left out. Nil for any other byte than the alphabet's.
+    /// Decodes base64. Padding is optional. Nil if the text contains a byte outside the alphabet. RFC 4648 section 4.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)
         for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
@@ -50,7 +50,8 @@ extension Base64 {
             })
     }
 
-    /// Nil for any other byte than the alphabet's, padding among them, and for bits behind the end that are not zero.
+    /// Decodes base64url. Nil if the text contains padding or another byte outside the alphabet, or if its unused
+    /// trailing bits are not zero.
     static func decodeForURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -1,9 +1,9 @@
-/// A set of US-ASCII bytes, asked in two instructions.
+/// A set of US-ASCII bytes. A lookup takes two instructions.
 struct ByteSet: Sendable {
     let low: UInt64
     let high: UInt64
 
-    /// Bit n of `low` is byte n, bit n of `high` byte 64 + n.
+    /// Bit n of `low` stands for byte n, bit n of `high` for byte 64 + n.
     @inline(__always)
     init(low: UInt64, high: UInt64) {
         self.low = low

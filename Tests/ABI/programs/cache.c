@@ -101,7 +101,7 @@ static void each_policy_does_as_it_says(void) {
   CHECK(nj_response_source(response) == NJ_SOURCE_CACHE && nj_response_attempts(response) == 0);
   CHECK(nj_response_header(response, "age") != NULL && nj_response_header(response, "cache-status") != NULL);
   CHECK(nj_response_peer_address(response) == NULL && !nj_response_is_being_refreshed(response));
-  CHECK(strstr(nj_response_explain(response), "answered from the cache") != NULL);
+  CHECK(strstr(nj_response_explain(response), "served from the cache") != NULL);
   nj_response_release(response);
   CHECK(nj_request_merge_json(request, "{\"cache\": false}", 16, NULL) == NJ_OK);
   response = nj_client_send(client, request, NULL);
@@ -223,7 +223,7 @@ static void looks_up_inserts_and_removes(void) {
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
   CHECK(nj_client_insert(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the answer cannot be stored: the answer says no-store");
+  CHECK_TEXT(nj_error_message(error), "the answer cannot be stored: the response says no-store");
   nj_error_free(error);
   static const char *const odd[] = {"Cache-Control", NULL};
   CHECK(nj_client_insert(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
