@@ -187,7 +187,7 @@ private struct Documents: SchemaSource {
 
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let document = documents[place.document], let schema = place.pointer.value(in: document) else {
-            throw NightjarError(.invalidArgument, "there is no schema at \(place)")
+            throw NightjarError(.invalidArgument, "no schema at \(place)")
         }
         return schema
     }
