@@ -41,15 +41,15 @@ misuse('the mock has no route "nothing"', mock.uses, mock, "nothing")
 
 -- A call without a route does not go out, and hears of the nearest.
 fails("invalid_request",
-  'no route of the mock is for GET http://api.test/v1/articles?page=2; the nearest is "list" (GET /articles), but it wants the '
-    .. 'query item "page" to be "1", and it is another',
+  'no mock route matches GET http://api.test/v1/articles?page=2; the nearest is "list" (GET /articles), but the '
+    .. 'query item "page" must be "1" but differs',
   function() api:get("/articles", { query = { page = 2 } }) end)
-fails("invalid_request", "a call had no route", mock.verify, mock)
+fails("invalid_request", "a call matched no route", mock.verify, mock)
 mock:reset()
 equal(mock:uses(), 0)
 fails("invalid_request",
-  'the route "list" (GET /articles) was never asked; the route "one" (/v1/articles/{id}) was never asked; '
-    .. 'the route "make" (POST /articles) was never asked', mock.verify, mock)
+  'the route "list" (GET /articles) was never used; the route "one" (/v1/articles/{id}) was never used; '
+    .. 'the route "make" (POST /articles) was never used', mock.verify, mock)
 
 -- What is mocked is tried again, followed, kept in a cache and logged in for.
 mock = nightjar.mock {

@@ -21,7 +21,7 @@ static void push_token(lua_State *L, const char *token, size_t length) {
       continue;
     }
     char escape = ++at < length ? token[at] : 0;
-    if (escape != '0' && escape != '1') refuse(L, "has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1");
+    if (escape != '0' && escape != '1') refuse(L, "has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1");
     luaL_addchar(&plain, escape == '0' ? '~' : '/');
   }
   luaL_pushresult(&plain);

@@ -127,7 +127,7 @@ extension Client {
                 "answers to GET without a body alone are stored, and this is one to \(request.method)")
         }
         guard 100...999 ~= status else {
-            throw NightjarError(.invalidArgument, "\(status) is no status from 100 to 999")
+            throw NightjarError(.invalidArgument, "\(status) is not a status from 100 to 999")
         }
         var request = request
         request.usesCache = true
