@@ -149,7 +149,7 @@ api = client {
 answer = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
 answer = function() plain:get "/status/401" end
-fails("unauthorized", kept_text .. [[GET answered 401 Unauthorized: "this answer was asked for"; the server asks for Basic (realm "demo")]], me, api)
+fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this answer was asked for"; the server requires Basic (realm "demo")]], me, api)
 answer = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
 answer = function() return "x", "soon" end
@@ -232,7 +232,7 @@ api:log_in { prompt = function(info)
   nightjar.spawn(function() browser:get(info.url) end)
 end }
 equal(me(api), "ada")
-fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+fails("invalid_request", "the client has no login: its option auth is not set or has no token that expires", plain.log_in, plain)
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
 misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 
@@ -339,8 +339,8 @@ equal(server_saw(several:get("/echo", { auth = { "key", "token" } }), "authoriza
 fails("invalid_request", 'the client has no credentials for the scheme "tokn"; did you mean "token"?',
   several.get, several, "/echo", { auth = "tokn" })
 fails("invalid_request",
-  'endpoint "nobody": a login is required by "key" and "missing", or by "other", and the client has credentials for '
-    .. '"key", "oauth", "sid", "token"; set them in its option auth.schemes', several.endpoints.nobody)
+  'endpoint "nobody": authentication is required by "key" and "missing", or by "other", and the client has credentials for '
+    .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
 equal(several.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read")
 equal(auth_counts().client_credentials, 1)

@@ -96,7 +96,7 @@ equal(api:delete("/echo", { body = "q" }).json.body, "q")
 -- What cannot be sent.
 check.fails("invalid_request", 'the file "/none/at/all" to send cannot be opened: No such file or directory',
   api.post, api, "/upload", { file = "/none/at/all" })
-check.fails("invalid_request", '"/dev" cannot be sent: it is a folder; send its files one by one',
+check.fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',
   api.post, api, "/form", { multipart = { { name = "f", file = "/dev" } } })
 check.fails("invalid_request", 'part 1 of the form, "": it has no name; give it one',
   api.post, api, "/form", { multipart = { { name = "", value = "" } } })

@@ -89,7 +89,7 @@ check.fails("decoding", "the response is not JSON: expected a value at line 1 co
   function() return api:get("/bytes/10").json end)
 
 -- Errors.
-local err = check.fails("not_found", [[GET answered 404 Not Found: "there is no article 9999"]], api.get, api, "/v1/articles/9999")
+local err = check.fails("not_found", [[GET returned 404 Not Found: "there is no article 9999"]], api.get, api, "/v1/articles/9999")
 equal(err.status, 404)
 equal(err.phase, "receive")
 equal(err.retryable, false)
@@ -98,7 +98,7 @@ equal(err.url, origin .. "/v1/articles/9999")
 equal(err.user_message, "This could not be found.")
 equal(err.response.json.detail, "there is no article 9999")
 equal(err.response, err.response)
-equal(tostring(err), [[GET answered 404 Not Found: "there is no article 9999" (]] .. err.url .. ")")
+equal(tostring(err), [[GET returned 404 Not Found: "there is no article 9999" (]] .. err.url .. ")")
 equal(err.nothing, nil)
 for status, kind in pairs { [401] = "unauthorized", [403] = "forbidden", [404] = "not_found", [409] = "client",
   [429] = "rate_limited", [500] = "server", [503] = "server" } do

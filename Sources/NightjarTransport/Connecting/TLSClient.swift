@@ -18,17 +18,16 @@ final class TLSClient {
                 tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
             } catch {
                 throw NightjarError(
-                    .tls, "the file of certificate authorities \(quoted(file)) cannot be read as PEM: \(error)")
+                    .tls, "reading the certificate authority file \(quoted(file)) as PEM failed: \(error)")
             }
         }
         context = .matching(tls)
     }
 
-    /// Returns a handler that checks the server's certificate against the host name or address of `peer`: the origin or a
-    /// proxy.
+    /// Creates a handler that verifies the certificate for the peer's name or address. The peer is the origin or a proxy.
     func handler(for peer: Counterpart) throws -> NIOSSLClientHandler {
         let context = try self.context.loaded()
-        // A server name is for names only (RFC 6066 section 3), and is without the dot that ends a full name.
+        // Server Name Indication is for names only (RFC 6066 section 3) and excludes the trailing dot.
         let isAddress = NumericAddress.bytes(peer.host.utf8) != nil
         let name = peer.host.hasSuffix(".") ? String(peer.host.dropLast()) : peer.host
         let serverName = isAddress ? nil : name
@@ -41,7 +40,7 @@ final class TLSClient {
             guard identity.isFor(peer.host) else {
                 return channel.eventLoop.makeFailedFuture(
                     NightjarError(
-                        .tls, "the certificate of \(peer.place) is for another name: \(identity.description)",
+                        .tls, "the certificate of \(peer.place) is for another host: \(identity.description)",
                         phase: .tls))
             }
             return channel.eventLoop.makeSucceededVoidFuture()

@@ -223,7 +223,7 @@ static void looks_up_inserts_and_removes(void) {
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
   CHECK(nj_client_insert(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the answer cannot be stored: the response says no-store");
+  CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the response says no-store");
   nj_error_free(error);
   static const char *const odd[] = {"Cache-Control", NULL};
   CHECK(nj_client_insert(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
@@ -246,7 +246,7 @@ static void looks_up_inserts_and_removes(void) {
   client = client_with(NULL);
   request = nj_request_new("GET", "/cache/c-hand");
   CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_INVALID_REQUEST);
-  CHECK_TEXT(nj_error_message(error), "the client has no cache; configure one");
+  CHECK_TEXT(nj_error_message(error), "the client has no cache; set the option cache");
   nj_error_free(error);
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_INVALID_REQUEST);
   nj_request_free(request);
