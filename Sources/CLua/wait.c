@@ -77,7 +77,7 @@ static int refuse_cancelled(lua_State *L, njl_wait *wait) {
 
 static int refuse_resumed(lua_State *L, njl_wait *wait) {
   njl_wait_end(wait, NJL_CANCELLED);
-  return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed by others");
+  return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed");
 }
 
 /* Only a coroutine.resume from before nightjar was loaded comes here too early, or in another task. */

@@ -113,7 +113,7 @@ clock:advance(1)
 misuse("from every", failing.join, failing)
 
 -- One at a time, and only while it is open.
-misuse("testing.clock: there is one already; close it before", nightjar.testing.clock)
+misuse("testing.clock: a clock already exists; close it first", nightjar.testing.clock)
 misuse("bad argument #1 to 'advance' (seconds from 0 to 1e9 expected)", function() clock:advance(-1) end)
 misuse("a clock has no field 'advanc'; did you mean 'advance'?", function() return clock.advanc end)
 misuse("testing.clock: there is no option 'automatic'", nightjar.testing.clock, { automatic = true })

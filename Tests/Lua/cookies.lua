@@ -147,7 +147,7 @@ check.misuse("delete: name, domain or path is missing; clear() deletes all", fun
 check.misuse("delete: there is no option 'nmae'; did you mean 'name'?", function() api.cookies:delete { nmae = "a" } end)
 check.misuse("delete: name must be a string, got number", function() api.cookies:delete { name = 1 } end)
 check.misuse("set: the cookie must be a string, got nil", function() api.cookies:set("http://h/", nil) end)
-check.misuse("export: there is a NUL in the path", function() api.cookies:export("/tmp/a\0b") end)
+check.misuse("export: the path must not contain a NUL", function() api.cookies:export("/tmp/a\0b") end)
 check.fails("invalid_argument", "the cookie cannot be kept: it is Secure and did not come by https", function()
   api.cookies:set("http://h/", "a=1; Secure")
 end)

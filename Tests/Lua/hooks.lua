@@ -49,7 +49,7 @@ seen = {}
 misuse("refused", api.get, api, "/never")
 equal(#seen, 1)
 misuse("request: there is no option 'quary'; did you mean 'query'?", api.get, api, "/echo", { quary = {} })
-misuse("get: path is not for its options", api.get, api, "/echo", { path = "/x" })
+misuse("get: path is not allowed in the options", api.get, api, "/echo", { path = "/x" })
 misuse("client: before must be a function, got string", nightjar.client, { before = "x" })
 
 -- They run in the coroutine of the call, so others go on meanwhile and a cancel reaches them.

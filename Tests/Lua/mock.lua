@@ -171,6 +171,6 @@ end
 fails("invalid_argument", 'option "mock.routes[1]" is a route without an answer; give it answer or answers', nightjar.mock, { { path = "/" } })
 fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", answer = 200 } })
 fails("invalid_argument", 'unknown option "mock.passtrough"; did you mean "passthrough"?', nightjar.mock, { passtrough = true })
-misuse("client: mock must be a mock or the routes of one, got string", nightjar.client, { mock = "x" })
+misuse("client: mock must be a mock or a table of routes, got string", nightjar.client, { mock = "x" })
 misuse("bad argument #1 to 'nightjar.mock' (table expected, got no value)", nightjar.mock)
 fails("invalid_argument", 'option "network" is "4g", which is no network profile; did you mean "3g"?', nightjar.client, { network = "4g" })

@@ -208,7 +208,7 @@ nightjar.spawn(function()
 end):join()
 
 -- A cancel ends a read that blocks, also after the task has waited for something else within it.
--- In a task of its own: the main chunk of a stock interpreter waits on the C stack, below the read.
+-- In a child task: the main chunk of a stock interpreter waits on the C stack, below the read.
 nightjar.spawn(function()
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }
   local logged = 0

@@ -126,8 +126,8 @@ misuse("get: timeout must be a number of seconds or false, got boolean", get { t
 misuse("get: there is no option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
 check.fails("invalid_argument", 'option "idempotency_key" must be true, false or a string, found an integer',
   get { idempotency_key = 1 })
-misuse("get: the method is GET; use request", get { method = "PUT" })
-misuse("get: the path is the first argument", get { path = "/" })
+misuse("get: the method is GET; use request for others", get { method = "PUT" })
+misuse("get: path must be the first argument, not an option", get { path = "/" })
 misuse("get: path must be a string, got no value", function() api:get() end)
 misuse("get: path must be a string, got table", function() api:get {} end)
 misuse("request: a table expected, got string", function() api:request "/echo" end)

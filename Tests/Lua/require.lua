@@ -24,7 +24,7 @@ assert(beats > 2, beats)
 equal(require "slow", slow)
 equal(select("#", require "slow"), 1)
 
--- In a task of its own, too, and in a generator.
+-- In a child task, too, and in a generator.
 forget "slow"
 equal(spawn(function() return require("slow").name end):join(), "slow")
 forget "slow"

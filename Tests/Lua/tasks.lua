@@ -209,7 +209,7 @@ misuse("bad argument #1 to 'all' (table expected, got no value)", function() nig
 misuse("all: item 2 must be a function, got number", function() nightjar.all { print, 2 } end)
 misuse("race: item 1 must be a function, got boolean", function() nightjar.race { true } end)
 misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map {} end)
-misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
+misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
 misuse("map: there is no option 'concurency'; did you mean 'concurrency'?",
   function() nightjar.map({}, print, { concurency = 1 }) end)
 misuse("bad argument #1 to 'timeout' (number expected, got function)", function() nightjar.timeout(print) end)
@@ -265,7 +265,7 @@ do
   local task = nightjar.spawn(function() thread = coroutine.running() nightjar.sleep(0.01) return "kept" end)
   nightjar.sleep(0)
   misuse("this coroutine waits for nightjar and cannot be closed; cancel its task", coroutine.close, thread)
-  check.equal(select(2, coroutine.resume(thread)), "this coroutine waits for nightjar and cannot be resumed by others")
+  check.equal(select(2, coroutine.resume(thread)), "this coroutine waits for nightjar and cannot be resumed")
   check.equal(task:join(), "kept")
 end
 -- Results and errors are the task's once it is over, whatever is done to its coroutine then.
