@@ -1,11 +1,11 @@
-/* failure.c - what a call comes to, and error objects: kind, message and the rest of DESIGN section 4. */
+/* failure.c - the results of calls, and error objects: kind, message, phase, status and so on. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "json.h"
 #include "njl.h"
 
-/* The user values of a reply that is an error: what was asked for once. */
+/* The user values of a reply that is an error: fields that were already created. */
 enum { CACHED_RESPONSE = 1, CACHED_DETAILS, CACHED_EARLIER };
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
@@ -24,7 +24,7 @@ int njl_reply_gc(lua_State *L) {
   return 0;
 }
 
-/* What a streamed answer that nobody reads keeps: the window of the task, and a connection. */
+/* The memory that an unread streamed response keeps: the task's window and a connection. */
 enum { STREAM_COST = 256 * 1024 };
 
 void njl_account(lua_State *L, size_t bytes) {
@@ -114,7 +114,7 @@ static int push_details(lua_State *L, njl_outcome *outcome) {
     lua_pushnil(L);
     return 1;
   }
-  njl_json_decode(L, "the answer's details", json, length);
+  njl_json_decode(L, "the error details", json, length);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_DETAILS);
   return 1;
@@ -153,7 +153,7 @@ enum {
   INDEX,
 };
 
-/* A name that it does not have is nil: whoever caught something may ask it anything. */
+/* Unknown fields are nil, so that error handlers can read any field of any caught error. */
 static int error_index(lua_State *L) {
   njl_reply *reply = njl_check(L, 1, NJL_ERROR);
   njl_outcome *outcome = reply->wait.call;

@@ -134,7 +134,7 @@ end)
 other = nightjar.spawn(function() nightjar.sleep(0) blocked:join() end)
 ok, err = pcall(blocked.join, blocked)
 equal(ok, false)
-assert(tostring(err):match "deadlock: each task waits for another", tostring(err))
+assert(tostring(err):match "deadlock: all tasks wait for each other", tostring(err))
 pcall(other.join, other)
 
 -- Finalizers may wait, by blocking.

@@ -53,7 +53,7 @@ equal(api.endpoints.echo { json = { title = "x" } }.json.body, '{"title":"x"}')
 equal(api.endpoints.echo({}, { json = { title = "y" } }).json.body, '{"title":"y"}')
 equal(api.endpoints.form { json = { a = "b c" } }.json.body, "a=b+c")
 equal(api.endpoints.json { json = "1" }.json.target, "/echo?json=1")
-misuse("echo: json is given twice, with the parameters and with the options",
+misuse("echo: json is set twice, in the parameters and in the options",
   function() api.endpoints.echo({ json = { title = "x" } }, { json = {} }) end)
 
 -- The same by request.
@@ -88,7 +88,7 @@ refused('endpoint "article": parameters have names, as in { id = 42 }, and a lis
   function() api.endpoints.article { 1, 2 } end)
 misuse("article: parameters must be a table, got number", function() api.endpoints.article(1) end)
 misuse("article: options must be a table, got string", function() api.endpoints.article({}, "x") end)
-misuse("an endpoint's name is a string, got number", function() return api.endpoints[1] end)
+misuse("an endpoint's name must be a string, got number", function() return api.endpoints[1] end)
 
 -- What there is.
 equal(#api.endpoints, 4)
@@ -172,7 +172,7 @@ equal(given.endpoints.read { id = 5 }.json.id, 5)
 refused('endpoint "read": the parameter "id" in the path is missing', function() given.endpoints.read {} end)
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
-misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)
+misuse("load_openapi: a file path or URL expected, got no value", function() loader:load_openapi() end)
 -- Each fetch is a call with its hooks; what they raise is raised, and another load begins anew.
 local fetched, refuses = {}, true
 local hooked = nightjar.client { base_url = origin, before = function(request)

@@ -188,7 +188,7 @@ misuse("not today", function() hooked(function() error("not today") end):paginat
 misuse("request: there is no option 'quary'; did you mean 'query'?", function()
   hooked(function(request) request.quary = {} end):paginate("/v1/lists/x/cursor")()
 end)
-misuse("request: stream is not for pages and documents, which are read whole", function()
+misuse("request: stream is not supported for pages and documents", function()
   hooked(function(request) request.stream = true end):paginate("/v1/lists/x/cursor")()
 end)
 

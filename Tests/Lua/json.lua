@@ -100,14 +100,14 @@ check.misuse("bad argument #1 to 'decode' (string expected, got no value)", func
 check.misuse("bad argument #1 to 'decode' (string expected, got number)", function() decode(1) end)
 check.misuse("bad argument #1 to 'encode' (value expected)", function() encode() end)
 check.misuse("bad argument #2 to 'encode' (table expected, got boolean)", function() encode(1, true) end)
-check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; known are pretty, indent and sorted)",
+check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; the options are pretty, indent and sorted)",
   function() encode(1, {prety = true}) end)
 check.misuse("bad argument #2 to 'encode' (option 'pretty' must be a boolean, got number)",
   function() encode(1, {pretty = 1}) end)
 check.misuse("bad argument #2 to 'encode' (option 'indent' must be an integer from 0 to 16)",
   function() encode(1, {indent = 17}) end)
 check.misuse("bad argument #1 to 'array' (table expected, got string)", function() nightjar.array "x" end)
-check.misuse("bad argument #1 to 'array' (the table has a metatable already)",
+check.misuse("bad argument #1 to 'array' (the table already has a metatable)",
   function() nightjar.array(setmetatable({}, {})) end)
 
 -- A finalizer may use it while a table is being built.

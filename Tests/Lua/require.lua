@@ -147,14 +147,14 @@ local function inner() error "lost" end
 local task = nightjar.spawn(function() inner() end)
 local function outer() task:join() end
 outer()]]
-assert(text:find("stack traceback:\n.*in upvalue 'inner'.*\nasked for by:\n.*in local 'outer'"), text)
+assert(text:find("stack traceback:\n.*in upvalue 'inner'.*\nawaited by:\n.*in local 'outer'"), text)
 text = failure [[
 local nightjar = require "nightjar"
 nightjar.map({1, 2}, function(n) nightjar.timeout(5, function() error("deep " .. n, 0) end) end)]]
-assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*asked for by:\n.*timeout'.*asked for by:\n.*map'", text)
+assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*awaited by:\n.*timeout'.*awaited by:\n.*map'", text)
 -- An error that was made anew has one place alone.
 text = failure [[
 local nightjar = require "nightjar"
 local ok, err = pcall(nightjar.all, { function() error("old", 0) end })
 error("new", 0)]]
-assert(not text:find "asked for by", text)
+assert(not text:find "awaited by", text)

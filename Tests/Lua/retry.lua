@@ -94,9 +94,9 @@ equal(asked[4].after, nil)
 equal(api:post("/v1/flaky", { query = flaky("m", 1), json = {}, on_retry = keep(0.002) }).attempts, 2)
 equal(api:get("/v1/flaky", { query = flaky("n", 0), on_retry = keep(true) }).attempts, 1)
 equal(#asked, 0)
-misuse("on_retry must return nil, true, false or seconds, got string", api.get, api, "/v1/flaky",
+misuse("on_retry must return nil, true, false or a number of seconds, got string", api.get, api, "/v1/flaky",
   { query = flaky("o", 1), on_retry = keep "x" })
-misuse("on_retry must return seconds from 0, got -1.0", api.get, api, "/v1/flaky", { query = flaky("p", 1), on_retry = keep(-1) })
+misuse("on_retry must return a non-negative number of seconds, got -1.0", api.get, api, "/v1/flaky", { query = flaky("p", 1), on_retry = keep(-1) })
 misuse("not there", api.get, api, "/v1/flaky", { query = flaky("q", 1), on_retry = function() error "not there" end })
 
 -- Cancelled while it waits, or while the function does.
