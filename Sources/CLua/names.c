@@ -1,4 +1,4 @@
-/* names.c - names that scripts write: fields and options, and what to say of one that does not exist. */
+/* names.c - looks up names of fields and options, and suggests similar names for unknown ones. */
 #include <string.h>
 
 #include "njl.h"
@@ -11,7 +11,7 @@ size_t njl_edits(const char *a, size_t a_length, const char *b) {
   size_t rows[3][LONGEST + 1];
   for (size_t j = 0; j <= b_length; j++) rows[1][j] = j;
   for (size_t i = 1; i <= a_length; i++) {
-    /* Row i lies at (i + 1) % 3. */
+    /* Row i is at index (i + 1) % 3. */
     size_t *two_ago = rows[(i + 2) % 3], *last = rows[i % 3], *row = rows[(i + 1) % 3];
     row[0] = i;
     for (size_t j = 1; j <= b_length; j++) {

@@ -1,8 +1,9 @@
-/* session.c - a program that people talk to: nightjar.command.session, for the command alone.
+/* session.c - interactive sessions: nightjar.command.session, for the command only.
  *
- * One evaluation after the other runs in the foreground, as a task of its own. What it has spawned goes on in the background
- * when it is over, and belongs to the session. Ctrl-C ends the evaluation; where there is none, or it does not come to
- * its end, what computes; and tells the program, which attends to the terminal, that it was typed. */
+ * Evaluations run one after another in the foreground, each as a task of its own. The tasks that an evaluation
+ * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. If there
+ * is none, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
+ * program, which waits at the terminal. */
 #include "json.h"
 #include "njl.h"
 
@@ -13,7 +14,7 @@ static bool is_below(const njl_task *task, const njl_task *root) {
   return false;
 }
 
-/* Whether something above it was interrupted; not what closes the variables of a task that was. */
+/* Returns whether the task or an ancestor was interrupted, unless the task is closing variables. */
 static bool is_interrupted(const njl_task *task) {
   if (task->is_closing) return false;
   for (; task != NULL; task = task->parent) {
@@ -31,7 +32,7 @@ static void interrupt(njl_task *task) {
   njl_task_cancel(task);
 }
 
-/* Ends the line that the program waits for. */
+/* Ends the program's wait for a line. */
 static void tell(njl_host *host) {
   njl_task *program = host->script;
   if (host->attends && program != NULL && program->wait != NULL) njl_wait_end(program->wait, NJL_EXPIRED);
@@ -56,7 +57,7 @@ void njl_session_task_failed(njl_host *host, const njl_task *parent) {
   if (host->is_session && parent == host->script) tell(host);
 }
 
-/* session.begin() - from here on, until the run ends, Ctrl-C is what is said above, and clients that are made are recorded */
+/* session.begin(): until the run ends, Ctrl-C works as described above, and new clients are recorded. */
 static int begin(lua_State *L) {
   njl_host *host = njl_host_of(L);
   njl_session_begin(host->engine);
@@ -66,17 +67,17 @@ static int begin(lua_State *L) {
   return 0;
 }
 
-/* session.foreground(task), session.foreground() */
+/* session.foreground(task) sets the foreground task; session.foreground() clears it. */
 static int set_foreground(lua_State *L) {
   njl_host *host = njl_host_of(L);
   njl_session_rest(host->engine);
   host->foreground = lua_isnoneornil(L, 1) ? NULL : njl_check(L, 1, NJL_TASK);
   lua_settop(L, 1);
-  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* It keeps it. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps it alive. */
   return 0;
 }
 
-/* session.release() - the tasks that the running one has spawned belong to the session */
+/* session.release(): the children of the running task become children of the session. */
 static int release(lua_State *L) {
   njl_task *task = njl_host_of(L)->current;
   for (njl_task *child = task->first_child; child != NULL;) {
@@ -87,7 +88,7 @@ static int release(lua_State *L) {
   return 0;
 }
 
-/* session.attend(boolean) - whether a wait of the program ends when Ctrl-C is typed, or a task of the background has failed */
+/* session.attend(boolean): whether a wait of the program ends on Ctrl-C and when a background task fails. */
 static int attend(lua_State *L) {
   njl_host_of(L)->attends = lua_toboolean(L, 1);
   return 0;
@@ -99,14 +100,14 @@ static int input_is_there(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* session.await_input() - until standard input has something, or what session.attend says has happened */
+/* session.await_input() waits for standard input, or for an event of session.attend. */
 static int await_input(lua_State *L) {
   enum { STANDARD_INPUT = 0 };
   lua_settop(L, 0);
   return njl_await_descriptor(L, njl_host_of(L), STANDARD_INPUT, false, NJL_NEVER, input_is_there);
 }
 
-/* session.was_interrupted() -> whether Ctrl-C was meant for the program, since it last asked */
+/* session.was_interrupted() -> whether Ctrl-C was typed for the program since the last call */
 static int was_interrupted(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->was_interrupted);
@@ -114,7 +115,7 @@ static int was_interrupted(lua_State *L) {
   return 1;
 }
 
-/* session.failures() -> a list of { error =, traceback = } of the tasks of the background that have failed; each once */
+/* session.failures() -> a list of { error =, traceback = } of failed background tasks; each is returned once */
 static int failures(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_Integer count = 0;
@@ -142,7 +143,7 @@ static int failures(lua_State *L) {
   return 1;
 }
 
-/* session.background() -> how many tasks of the background have not ended */
+/* session.background() -> the number of background tasks that have not ended */
 static int background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_Integer count = 0;
@@ -153,7 +154,7 @@ static int background(lua_State *L) {
   return 1;
 }
 
-/* session.is_background() -> whether the running task is neither the program nor below the foreground */
+/* session.is_background() -> whether the running task is neither the program nor a descendant of the foreground task */
 static int is_background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->current != host->script &&
@@ -171,13 +172,13 @@ static int cancel_background(lua_State *L) {
   return 0;
 }
 
-/* session.step(number) - what clients do from here on belongs to that step */
+/* session.step(number): later exchanges of clients belong to that step */
 static int step(lua_State *L) {
   njl_session_step(njl_host_of(L)->engine, luaL_checkinteger(L, 1));
   return 0;
 }
 
-/* session.cassettes(asked) -> what of the steps can be replayed; both as JSON has them in njl_host.h */
+/* session.cassettes(asked) -> the replayable exchanges of the steps; argument and result are described in njl_host.h */
 static int cassettes(lua_State *L) {
   njl_host *host = njl_host_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -202,7 +203,7 @@ static void set_count(lua_State *L, int64_t count, const char *name) {
   lua_setfield(L, -2, name);
 }
 
-/* Gives what is at index 1, a njl_session_state, to the function. */
+/* Passes the njl_session_state at index 1 to the progress function. */
 static int show_state(lua_State *L) {
   const njl_session_state *state = lua_touserdata(L, 1);
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nightjar.follower") != LUA_TFUNCTION) return 0;
@@ -219,7 +220,7 @@ static int show_state(lua_State *L) {
   return 0;
 }
 
-/* What the function raises is no failure of the task that happens to run: it is not called any more. */
+/* If the function raises an error, it is not called again: the error is unrelated to the task that happens to run. */
 void njl_show_progress(lua_State *L, njl_host *host) {
   njl_session_state state;
   if (host->engine == NULL || !lua_checkstack(L, LUA_MINSTACK) || !njl_session_progress(host->engine, &state)) return;
@@ -227,7 +228,7 @@ void njl_show_progress(lua_State *L, njl_host *host) {
   bool outer_yields = host->yields;
   host->running = L;
   host->yields = false;
-  host->follows = false; /* What it does meanwhile is not told. */
+  host->follows = false; /* Its own calls are not reported. */
   lua_pushcfunction(L, show_state);
   lua_pushlightuserdata(L, &state);
   host->follows = lua_pcall(L, 1, 0, 0) == LUA_OK;
@@ -236,7 +237,8 @@ void njl_show_progress(lua_State *L, njl_host *host) {
   host->yields = outer_yields;
 }
 
-/* session.follow(f) - f is told how far the calls of the foreground have come, by a table as njl_session_state has it */
+/* session.follow(f): f receives the progress of the foreground calls as a table with the members of
+ * njl_session_state. */
 static int follow(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);

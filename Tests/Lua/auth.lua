@@ -153,7 +153,7 @@ fails("unauthorized", kept_text .. [[GET answered 401 Unauthorized: "this answer
 answer = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
 answer = function() return "x", "soon" end
-fails("unauthorized", kept_text .. "auth.provider must return seconds from 0 as its second value", me, api)
+fails("unauthorized", kept_text .. "auth.provider must return a non-negative number of seconds as its second value", me, api)
 answer = function() return "x\n" end
 fails("unauthorized", kept_text .. "the access token is empty, or has a character that cannot stand in a header", me, api)
 equal(ended, 0)
@@ -274,7 +274,7 @@ end
 -- Misuse.
 misuse("client: auth.provider must be a function, got string", client, { type = "bearer", provider = "x" })
 misuse("client: auth.on_login_required must be a function, got number", client, { type = "oauth2", on_login_required = 1 })
-misuse("client: auth.provider is for the type \"bearer\"", client, { type = "login", provider = print })
+misuse("client: auth.provider requires the type \"bearer\"", client, { type = "login", provider = print })
 misuse("client: there is no option 'auth.token'", client, { type = "bearer", provider = print, token = "x" })
 misuse("client: there is no option 'auth.skwe'; did you mean 'auth.skew'?", client,
   { type = "bearer", provider = print, skwe = 1 })
@@ -286,7 +286,7 @@ fails("invalid_argument", 'option "auth.skew" must be a number of seconds, found
 misuse("sign_in: access_token is missing", api.sign_in, api, {})
 misuse("sign_in: a table expected, got string", api.sign_in, api, "token")
 misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, { access_token = "x", refresh_token = 1 })
-misuse("sign_in: expires_in must be seconds from 0", api.sign_in, api, { access_token = "x", expires_in = -1 })
+misuse("sign_in: expires_in must be a non-negative number of seconds", api.sign_in, api, { access_token = "x", expires_in = -1 })
 misuse("sign_in: there is no option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
 
 -- Several credentials, by the names of security schemes: an endpoint is sent those that it names.
@@ -428,7 +428,7 @@ local function refuses(message, scheme)
   misuse(message, client, { schemes = { one = scheme } })
 end
 refuses("client: auth.schemes.one.provider must be a function, got string", { type = "bearer", provider = "x" })
-refuses("client: auth.schemes.one.provider is for the type \"bearer\"", { type = "login", provider = print })
+refuses("client: auth.schemes.one.provider requires the type \"bearer\"", { type = "login", provider = print })
 refuses("client: there is no option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
   { type = "bearer", provider = print, skwe = 1 })
 

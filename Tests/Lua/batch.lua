@@ -80,7 +80,7 @@ untouched = requests "/v1/articles/8"
 for message, item in pairs {
   ["batch: request 2: path is missing"] = { method = "GET" },
   ["batch: request 2: there is no option 'qeury'; did you mean 'query'?"] = { path = "/", qeury = {} },
-  ["batch: request 2: options have names, got a number"] = { "GET", path = "/" },
+  ["batch: request 2: option names must be strings, got a number"] = { "GET", path = "/" },
   ["batch: request 2 is a function; use nightjar.map or nightjar.all"] = function() end,
   ["batch: request 2 must be a table or the path of a GET, got number"] = 7,
   ["batch: request 2: stream is not supported in a batch; use nightjar.map"] = { path = "/", stream = true },

@@ -253,7 +253,7 @@ check.misuse("put: response must be a table, got string", function() cache:put("
 check.misuse("put: there is no option 'boddy'; did you mean 'body'?", function() cache:put("/", { boddy = "" }) end)
 check.misuse("put: body must be a string, got function", function() cache:put("/", { body = print }) end)
 check.misuse("put: status must be a number from 100 to 999", function() cache:put("/", { status = "200" }) end)
-check.misuse("put: json, form, multipart, file and body are ways to give the one body; use one",
+check.misuse("put: only one of json, form, multipart, file and body may be set",
   function() cache:put("/", { body = "", json = 1 }) end)
 check.misuse("delete: a path or { prefix = PATH } expected, got nil", function() cache:delete() end)
 check.misuse("delete: prefix is missing; clear() deletes all", function() cache:delete {} end)

@@ -58,9 +58,9 @@ misuse("echo: json is set twice, in the parameters and in the options",
 
 -- The same by request.
 equal(api:request { endpoint = "article", arguments = { id = 2 } }.json.id, 2)
-misuse("request: path is the endpoint's; leave it away",
+misuse("request: path must not be set together with endpoint",
   function() api:request { endpoint = "article", path = "/x" } end)
-misuse("request: arguments are for an endpoint", function() api:request { path = "/echo", arguments = {} } end)
+misuse("request: arguments require endpoint", function() api:request { path = "/echo", arguments = {} } end)
 
 -- Many at a time.
 local answers = api:batch {
@@ -215,6 +215,6 @@ equal(pages, (#handles + 2) // 3)
 refused('endpoint "list_users" has no parameter "per_pge"; did you mean "per_page"?', function()
   all.list_users:paginate { per_pge = 3 }
 end)
-misuse("paginate: the path is the endpoint's; leave it away", function()
+misuse("paginate: path must not be set together with endpoint", function()
   described_api:paginate("/v1/users", { endpoint = "list_users" })
 end)

@@ -213,9 +213,9 @@ equal(#nesting:paginate(cursor("outer", { query = { count = 15, limit = 10 } }))
 equal(inner, 24)
 local own
 own = hooked(function() own() end):paginate(cursor("own", { query = { count = 3 } }))
-misuse("paginate: before and after cannot take from the list whose page they are called for", own)
+misuse("paginate: a before or after hook must not take from the list whose page it was called for", own)
 own = hooked(function() nightjar.spawn(function() own() end):join() end):paginate(cursor("own", { query = { count = 3 } }))
-misuse("paginate: before and after cannot take from the list whose page they are called for", own)
+misuse("paginate: a before or after hook must not take from the list whose page it was called for", own)
 
 -- Closed, cancelled or begun anew while a hook runs or the page is on its way.
 for _, stage in ipairs { "hook", "wire" } do

@@ -165,7 +165,7 @@ do
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }
   local reading = nightjar.spawn(function() return child.stdout:line() end)
   nightjar.sleep(0.005)
-  fails("string", "another task reads here", child.stdout.line, child.stdout)
+  fails("string", "another task already reads from this pipe", child.stdout.line, child.stdout)
   child:close()
   fails("closed", "the pipe is closed", reading.join, reading)
   equal(child:wait().signal, "KILL")
@@ -232,7 +232,7 @@ nightjar.spawn(function()
 end):join()
 
 -- Misuse.
-misuse([[process.run: option 'cwd' must not contain a zero byte: "/tmp\0x"]], run, { "true", cwd = "/tmp\0x" })
+misuse([[process.run: option 'cwd' must not contain a NUL: "/tmp\0x"]], run, { "true", cwd = "/tmp\0x" })
 misuse("process.run: a table expected, got number", run, 1)
 misuse("process.run: option 'cmd' is missing: the program to run", run, {})
 misuse("process.run: there is no option 'cdw'; did you mean 'cwd'?", run, { "true", cdw = "/" })
@@ -241,4 +241,4 @@ misuse("process.run: give the program by option 'cmd' or as the first of the lis
 misuse("process.run: option 'env.A' must be a string, or false to leave it out, got table", run, { "true", env = { A = {} } })
 misuse("process.spawn: option 'stdout' must be \"pipe\", \"null\" or \"inherit\", got \"file\"", spawn,
   { "true", stdout = "file" })
-misuse("the arguments of a process must not contain a zero byte", run, { "echo", "a\0b" })
+misuse("the arguments of a process must not contain a NUL", run, { "echo", "a\0b" })

@@ -91,7 +91,7 @@ fails("cancelled", "the task was cancelled", itself.join, itself)
 equal(noted(), "closed")
 
 -- Those who wait for each other.
-misuse("a task cannot join itself or a task it belongs to", function()
+misuse("a task cannot join itself or one of its ancestors", function()
   local t
   t = nightjar.spawn(function() t:join() end)
   t:join()

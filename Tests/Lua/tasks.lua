@@ -216,7 +216,7 @@ misuse("bad argument #1 to 'timeout' (number expected, got function)", function(
 misuse("bad argument #2 to 'timeout' (function expected, got no value)", function() nightjar.timeout(1) end)
 misuse("bad argument #1 to 'try' (function expected, got nil)", function() nightjar.try(nil) end)
 misuse("a task has no field 'jion'", function() return spawn(function() end).jion end)
-misuse("a task cannot join itself or a task it belongs to", function()
+misuse("a task cannot join itself or one of its ancestors", function()
   local me
   me = spawn(function() me:join() end)
   me:join()
@@ -257,7 +257,7 @@ do
   end
   local ok, message = pcall(nest, 60)
   check.equal(ok, false)
-  assert(message:find "too many waits and calls that cannot yield within each other$", message)
+  assert(message:find "too many nested waits that cannot yield$", message)
 end
 -- A script can neither close nor resume the coroutine of a task that waits.
 do

@@ -213,7 +213,7 @@ import Testing
             let message = try failure(
                 of: "require('nightjar').client():post('http://127.0.0.1:1/', { \(body) })", sandboxed: true,
                 client: client)
-            #expect(message?.contains("post: files are not available here") == true)
+            #expect(message?.contains("post: files are not available in a sandbox") == true)
         }
     }
 
@@ -246,11 +246,11 @@ import Testing
         let asks = start + "res:curl { show_secrets = true }"
         #expect(
             try failure(of: asks, sandboxed: true, client: client)?.contains(
-                "the secrets of a request are the host program's") == true)
+                "show_secrets is not available in a sandbox") == true)
         for change in ["sign_in { access_token = 'x' }", "sign_out()", "log_in()"] {
             #expect(
                 try failure(of: start + "api:\(change)", sandboxed: true, client: client)?.contains(
-                    "the login is the host program's and not changed here") == true)
+                    "not available in a sandbox; the login belongs to the host program") == true)
         }
         #expect(try failure(of: start + "assert(api.cookies)", client: client) == nil)
         #expect(try failure(of: asks, client: client) == nil)

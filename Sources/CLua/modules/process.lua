@@ -41,7 +41,7 @@ local function read_options(name, given, known)
   end
   check_options(name, options, known)
   if options.cwd and find(options.cwd, "\0", 1, true) then
-    misuse(format("%s: option 'cwd' must not contain a zero byte: %q", name, options.cwd))
+    misuse(format("%s: option 'cwd' must not contain a NUL: %q", name, options.cwd))
   end
   if options.cmd then
     if #arguments > 0 then misuse(format("%s: give the program by option 'cmd' or as the first of the list, not both", name)) end
