@@ -59,8 +59,8 @@ int njl_unknown_field(lua_State *L, const char *noun, const char *name, const ch
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]) {
   const char *nearest = njl_nearest(name, strlen(name), known);
-  if (nearest == NULL) return luaL_error(L, "%s: there is no option '%s%s'", function, prefix, name);
-  return luaL_error(L, "%s: there is no option '%s%s'; did you mean '%s%s'?", function, prefix, name, prefix, nearest);
+  if (nearest == NULL) return luaL_error(L, "%s: unknown option '%s%s'", function, prefix, name);
+  return luaL_error(L, "%s: unknown option '%s%s'; did you mean '%s%s'?", function, prefix, name, prefix, nearest);
 }
 
 void njl_push_field_numbers(lua_State *L, const char *const names[]) {

@@ -76,8 +76,8 @@ static int unknown_option(lua_State *L, const char *function, const char *name, 
   int best = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, known); lua_pop(L, 1)) keep_nearest(L, -2, name, strlen(name), &least, best);
   const char *near = lua_tostring(L, best);
-  if (near == NULL) lua_pushfstring(L, "%s: there is no option '%s'", function, name);
-  else lua_pushfstring(L, "%s: there is no option '%s'; did you mean '%s'?", function, name, near);
+  if (near == NULL) lua_pushfstring(L, "%s: unknown option '%s'", function, name);
+  else lua_pushfstring(L, "%s: unknown option '%s'; did you mean '%s'?", function, name, near);
   return raise_misuse(L);
 }
 

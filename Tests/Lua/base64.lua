@@ -42,5 +42,5 @@ broken("the unused bits of the last character are not zero", "Zm9=")
 
 check.misuse("bad argument #1 to 'encode' (string expected, got no value)", function() encode() end)
 check.misuse("bad argument #1 to 'decode' (string expected, got number)", function() decode(1) end)
-check.misuse("base64.encode: there is no option 'urls'; did you mean 'url'?", function() encode("", { urls = true }) end)
+check.misuse("base64.encode: unknown option 'urls'; did you mean 'url'?", function() encode("", { urls = true }) end)
 check.misuse("base64.encode: option 'url' must be of type boolean, got number", function() encode("", { url = 1 }) end)

@@ -110,7 +110,7 @@ misuse("post: multipart part 'f' must have exactly one of value, bytes and file"
 misuse("post: multipart part 'f' must have exactly one of value, bytes and file", post { multipart = { f = { value = 1, bytes = "" } } })
 misuse("post: multipart 'name' must be a string, a number or a boolean, got table",
   post { multipart = { { name = {}, value = "" } } })
-misuse("post: there is no option 'multipart.flie'; did you mean 'multipart.file'?", post { multipart = { f = { flie = "x" } } })
+misuse("post: unknown option 'multipart.flie'; did you mean 'multipart.file'?", post { multipart = { f = { flie = "x" } } })
 misuse("post: only one of json, form, multipart, file and body may be set", post { file = "x", body = "" })
 
 for _, name in ipairs(made) do

@@ -248,9 +248,9 @@ check.misuse("cache expected, got string; call it with a colon, as in api.cache:
 check.misuse("a cache has no field 'gets'; did you mean 'get'?", function() return cache.gets end)
 check.misuse("get: path must be a string, got nil", function() cache:get() end)
 check.misuse("get: options must be a table, got number", function() cache:get("/", 1) end)
-check.misuse("get: there is no option 'json'", function() cache:get("/", { json = 1 }) end)
+check.misuse("get: unknown option 'json'", function() cache:get("/", { json = 1 }) end)
 check.misuse("put: response must be a table, got string", function() cache:put("/", "x") end)
-check.misuse("put: there is no option 'boddy'; did you mean 'body'?", function() cache:put("/", { boddy = "" }) end)
+check.misuse("put: unknown option 'boddy'; did you mean 'body'?", function() cache:put("/", { boddy = "" }) end)
 check.misuse("put: body must be a string, got function", function() cache:put("/", { body = print }) end)
 check.misuse("put: status must be a number from 100 to 999", function() cache:put("/", { status = "200" }) end)
 check.misuse("put: only one of json, form, multipart, file and body may be set",
@@ -258,7 +258,7 @@ check.misuse("put: only one of json, form, multipart, file and body may be set",
 check.misuse("delete: a path or { prefix = PATH } expected, got nil", function() cache:delete() end)
 check.misuse("delete: prefix is missing; clear() deletes all", function() cache:delete {} end)
 check.misuse("delete: prefix must be a string, got number", function() cache:delete { prefix = 1 } end)
-check.misuse("delete: there is no option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
+check.misuse("delete: unknown option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
 check.fails("invalid_argument", "the answer cannot be stored: the answer says no-store",
   function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
 check.fails("invalid_argument", "the answer cannot be stored: the request says no-store",

@@ -130,7 +130,7 @@ check.fails("invalid_argument", "json.f: a function cannot be represented in JSO
 local misuses = {
   { "get: path must be a string, got no value", function() api:get() end },
   { "get: options must be a table, got string", function() api:get("/", "x") end },
-  { "get: there is no option 'qurey'; did you mean 'query'?", function() api:get("/", { qurey = {} }) end },
+  { "get: unknown option 'qurey'; did you mean 'query'?", function() api:get("/", { qurey = {} }) end },
   { "get: query must be a table, got string", function() api:get("/", { query = "a=1" }) end },
   { "get: query 'a' must be a string, a number or a boolean, got function",
     function() api:get("/", { query = { a = print } }) end },
@@ -139,7 +139,7 @@ local misuses = {
   { "post: body must be a string, a function or { each = FUNCTION }, got number", function() api:post("/", { body = 1 }) end },
   { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
   { "get: timeout must be a number of seconds or false, got string", function() api:get("/", { timeout = "1" }) end },
-  { "get: there is no option 'timeout.totl'; did you mean 'timeout.total'?",
+  { "get: unknown option 'timeout.totl'; did you mean 'timeout.total'?",
     function() api:get("/", { timeout = { totl = 1 } }) end },
   { "request: a table expected, got string", function() api:request "x" end },
   { "request: path is missing", function() api:request {} end },

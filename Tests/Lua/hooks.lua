@@ -48,7 +48,7 @@ GET /v1/articles/0
 seen = {}
 misuse("refused", api.get, api, "/never")
 equal(#seen, 1)
-misuse("request: there is no option 'quary'; did you mean 'query'?", api.get, api, "/echo", { quary = {} })
+misuse("request: unknown option 'quary'; did you mean 'query'?", api.get, api, "/echo", { quary = {} })
 misuse("get: path is not allowed in the options", api.get, api, "/echo", { path = "/x" })
 misuse("client: before must be a function, got string", nightjar.client, { before = "x" })
 
@@ -185,7 +185,7 @@ for _, place in ipairs { "before", "after" } do
   equal(asked(set("raise-" .. place)), place == "before" and 3 or 4)
 end
 misuse("not today", function() hooked(function() error("not today") end):paginate("/v1/lists/x/cursor")() end)
-misuse("request: there is no option 'quary'; did you mean 'query'?", function()
+misuse("request: unknown option 'quary'; did you mean 'query'?", function()
   hooked(function(request) request.quary = {} end):paginate("/v1/lists/x/cursor")()
 end)
 misuse("request: stream is not supported for pages and documents", function()

@@ -134,7 +134,7 @@ misuse("not now", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return 7 end, query = { count = 3 } })
 misuse("paginate: next must return nil, a URL or { query = {...} }, got number", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return { qeury = {} } end, query = { count = 3 } })
-misuse("paginate: next: there is no option 'qeury'; did you mean 'query'?", list)
+misuse("paginate: next: unknown option 'qeury'; did you mean 'query'?", list)
 -- The page that it sees is a copy: what it does to that changes nothing.
 for _, change in ipairs {
   function(page) page.items = nil end,
@@ -263,10 +263,10 @@ equal(list().id, 1000)
 -- Misuse.
 misuse("paginate: path must be a string, got no value", function() api:paginate() end)
 misuse("paginate: options must be a table, got number", function() api:paginate("/", 1) end)
-misuse("paginate: there is no option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
+misuse("paginate: unknown option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
 misuse("paginate: total_timeout must be between 0 and 3153600000 seconds, got -1", function() api:paginate("/", { total_timeout = -1 }) end)
 misuse("paginate: total_timeout must be a number of seconds or false, got string", function() api:paginate("/", { total_timeout = "x" }) end)
-misuse("paginate: there is no option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
+misuse("paginate: unknown option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
 misuse("paginate: option 'on_retry' is not supported for lists", function() api:paginate("/", { on_retry = print }) end)
 misuse("paginate: option 'stream' is not supported for lists", function() api:paginate("/", { stream = true }) end)
 misuse("paginate: resume must be a string from list:state(), got number", function() api:paginate("/", { resume = 1 }) end)

@@ -102,9 +102,9 @@ equal(header(typed:post("/echo", { json = 1, headers = { ["content-type"] = "a/b
 
 -- Options that make no sense.
 local function get(options) return function() api:get("/echo", options) end end
-misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
-misuse("get: there is no option 'zzzzzz'", get { zzzzzz = 1 })
-misuse("get: there is no option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
+misuse("get: unknown option 'quary'; did you mean 'query'?", get { quary = {} })
+misuse("get: unknown option 'zzzzzz'", get { zzzzzz = 1 })
+misuse("get: unknown option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
 misuse("get: option names must be strings, got a number", get { "x" })
 misuse("get: options must be a table, got string", get "x")
 misuse("get: query must be a table, got string", get { query = "a=1" })
@@ -123,7 +123,7 @@ misuse("get: timeout must be between 0 and 3153600000 seconds, got nan", get { t
 misuse("get: timeout.total must be between 0 and 3153600000 seconds, got 1e+300", get { timeout = { total = 1e300 } })
 misuse("get: timeout.idle must be a number of seconds or false, got string", get { timeout = { idle = "x" } })
 misuse("get: timeout must be a number of seconds or false, got boolean", get { timeout = true })
-misuse("get: there is no option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
+misuse("get: unknown option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
 check.fails("invalid_argument", 'option "idempotency_key" must be true, false or a string, found an integer',
   get { idempotency_key = 1 })
 misuse("get: the method is GET; use request for others", get { method = "PUT" })

@@ -99,20 +99,20 @@ if isOurs then
   module("one", function() sleep(0) return require "two" end)
   module("two", function() return require "three" end)
   module("three", function() sleep(0) return require "one" end)
-  misuse("module 'one' is required in a circle: one -> two -> three -> one", require, "one")
-  misuse("module 'two' is required in a circle: two -> three -> one -> two", require, "two")
+  misuse("circular require of module 'one': one -> two -> three -> one", require, "one")
+  misuse("circular require of module 'two': two -> three -> one -> two", require, "two")
   module("self", function() return require "self" end)
-  misuse("module 'self' is required in a circle: self -> self", require, "self")
+  misuse("circular require of module 'self': self -> self", require, "self")
   -- Also across tasks, and by a child of the task that loads.
   local one = spawn(function() return pcall(require, "one") end)
   local three = spawn(function() return pcall(require, "three") end)
   local isFirst, firstWhy = one:join()
   local isSecond, secondWhy = three:join()
   equal(isFirst or isSecond, false)
-  assert((firstWhy .. secondWhy):find "is required in a circle: ", firstWhy .. "\n" .. secondWhy)
+  assert((firstWhy .. secondWhy):find "circular require of module ", firstWhy .. "\n" .. secondWhy)
   module("outer", function() return (nightjar.all { function() return require "inner" end }) end)
   module("inner", function() return require "outer" end)
-  misuse("module 'outer' is required in a circle: outer -> inner -> outer", require, "outer")
+  misuse("circular require of module 'outer': outer -> inner -> outer", require, "outer")
 
   -- Many that wait at once; Lua's own could not have them within each other.
   for number = 1, 300 do

@@ -156,7 +156,7 @@ equal(api:get("/v1/orders/count").json.created, 8)
 misuse("put: body.each is missing", api.put, api, "/echo", { body = {} })
 misuse("put: body.each must be a function, got string", api.put, api, "/echo", { body = { each = "x" } })
 misuse("put: body.length must be a number of bytes", api.put, api, "/echo", { body = { each = each, length = -1 } })
-misuse("put: there is no option 'body.eech'; did you mean 'body.each'?", api.put, api, "/echo", { body = { eech = each } })
+misuse("put: unknown option 'body.eech'; did you mean 'body.each'?", api.put, api, "/echo", { body = { eech = each } })
 misuse("body.each must return a function, got nil", api.put, api, "/echo", { body = { each = function() end } })
 misuse("get: on_retry must be a function, got boolean", api.get, api, "/echo", { on_retry = true })
 fails("invalid_argument", 'option "retry" must be true, false, a number of attempts or a table, found a string', api.get, api,

@@ -148,7 +148,7 @@ misuse("third", nightjar.map, { 1, 2, 3, 4, 5 }, function(x)
   if x == 3 then error("third", 0) end
 end, { concurrency = 1 })
 equal(started, 3)
-misuse("map: there is no option 'concurency'; did you mean 'concurrency'?", function() nightjar.map({}, print, { concurency = 1 }) end)
+misuse("map: unknown option 'concurency'; did you mean 'concurrency'?", function() nightjar.map({}, print, { concurency = 1 }) end)
 misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
 misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 1.5 }) end)
 misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map({}) end)

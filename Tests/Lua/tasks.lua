@@ -210,7 +210,7 @@ misuse("all: item 2 must be a function, got number", function() nightjar.all { p
 misuse("race: item 1 must be a function, got boolean", function() nightjar.race { true } end)
 misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map {} end)
 misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
-misuse("map: there is no option 'concurency'; did you mean 'concurrency'?",
+misuse("map: unknown option 'concurency'; did you mean 'concurrency'?",
   function() nightjar.map({}, print, { concurency = 1 }) end)
 misuse("bad argument #1 to 'timeout' (number expected, got function)", function() nightjar.timeout(print) end)
 misuse("bad argument #2 to 'timeout' (function expected, got no value)", function() nightjar.timeout(1) end)
