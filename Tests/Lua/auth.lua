@@ -155,7 +155,7 @@ fails("unauthorized", kept_text .. "auth.provider must return a string or nil, g
 answer = function() return "x", "soon" end
 fails("unauthorized", kept_text .. "auth.provider must return a non-negative number of seconds as its second value", me, api)
 answer = function() return "x\n" end
-fails("unauthorized", kept_text .. "the access token is empty, or has a character that cannot stand in a header", me, api)
+fails("unauthorized", kept_text .. "the access token is empty or contains a character that is not allowed in a header", me, api)
 equal(ended, 0)
 
 -- Nil ends the login: its calls fail, and somebody hears of it once, before they do.
@@ -279,7 +279,7 @@ misuse("client: unknown option 'auth.token'", client, { type = "bearer", provide
 misuse("client: unknown option 'auth.skwe'; did you mean 'auth.skew'?", client,
   { type = "bearer", provider = print, skwe = 1 })
 fails("invalid_argument",
-  'option "auth.on_login_required" is for a login: "oauth2", "login", or "bearer" with a provider', client,
+  'option "auth.on_login_required" requires type "oauth2", "login", or "bearer" with a provider', client,
   { type = "basic", user = "a", password = "b", on_login_required = print })
 fails("invalid_argument", 'option "auth.skew" must be a number of seconds, found a string', client,
   { type = "bearer", provider = print, skew = "x" })

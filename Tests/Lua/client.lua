@@ -123,7 +123,7 @@ check.fails("invalid_url", "the target is a path and there is no base URL to put
 -- What cannot be sent.
 check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
   function() api:get("/echo", { headers = { A = "x\r\ny" } }) end)
-check.fails("invalid_request", "a query value is not UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
+check.fails("invalid_request", "a query value is not valid UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
 check.fails("invalid_argument", "json.f: a function cannot be represented in JSON", function() api:post("/echo", { json = { f = print } }) end)
 
 -- Misuse says what it was called, what it wants and what it got.

@@ -84,7 +84,7 @@ refused('endpoint "echo": parameter "sort" must be one of "new", "old", found "n
 refused('endpoint "echo": the body at "/title" must be a value, found nothing',
   function() api.endpoints.echo { json = {} } end)
 refused('endpoint "article": it takes no body', function() api.endpoints.article { id = 1, json = { a = 1 } } end)
-refused('endpoint "article": parameters have names, as in { id = 42 }, and a list was given',
+refused('endpoint "article": arguments must have names, as in { id = 42 }, got a list',
   function() api.endpoints.article { 1, 2 } end)
 misuse("article: parameters must be a table, got number", function() api.endpoints.article(1) end)
 misuse("article: options must be a table, got string", function() api.endpoints.article({}, "x") end)

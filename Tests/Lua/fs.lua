@@ -90,7 +90,7 @@ equal(fs.stat(root .. "/c.txt").mode, 6 * 64)
 fails("storage", ("cannot copy %q: Is a directory"):format(root), fs.copy, root, root .. "/d")
 equal(fs.remove(root .. "/c.txt"), true)
 equal(fs.remove(root .. "/c.txt"), false)
-fails("storage", ("cannot remove %q: Directory not empty; option 'recursive' removes what is in it, too"):format(
+fails("storage", ("cannot remove %q: Directory not empty; set recursive = true to remove its contents, too"):format(
   root .. "/one"), fs.remove, root .. "/one")
 -- A link out of it is removed, not followed.
 fs.mkdir(root .. "/outside")

@@ -44,7 +44,7 @@ for _, field in ipairs { "body", "json", "text" } do
 end
 res:close()
 res:close()
-check.fails("cancelled", "the answer was closed", function() for _ in res:chunks() do end end)
+check.fails("cancelled", "the response was closed", function() for _ in res:chunks() do end end)
 
 -- Who reads slowly holds the server back, and memory stays flat.
 res = api:get("/bytes/200000000", { stream = true })
