@@ -222,7 +222,7 @@ local function check_call_options(class, f)
   for name in pairs(names_of[class]) do
     local _, err = nightjar.try(f, name)
     local message = tostring(type(err) == "userdata" and err.message or err)
-    if message:find("there is no option", 1, true) then complain("%s.%s: %s", class, name, message) end
+    if message:find("unknown option", 1, true) then complain("%s.%s: %s", class, name, message) end
   end
 end
 local mocked = nightjar.client { base_url = "http://api.example", mock = nightjar.mock { { answer = 200 } }, retry = false }

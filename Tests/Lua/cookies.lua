@@ -144,7 +144,7 @@ check.misuse("cookies expected, got string; call it with a colon, as in api.cook
 check.misuse("a cookie jar has no field 'lists'; did you mean 'list'?", function() return api.cookies.lists end)
 check.misuse("a client has no field 'cookie'; did you mean 'cookies'?", function() return api.cookie end)
 check.misuse("delete: name, domain or path is missing; clear() deletes all", function() api.cookies:delete {} end)
-check.misuse("delete: there is no option 'nmae'; did you mean 'name'?", function() api.cookies:delete { nmae = "a" } end)
+check.misuse("delete: unknown option 'nmae'; did you mean 'name'?", function() api.cookies:delete { nmae = "a" } end)
 check.misuse("delete: name must be a string, got number", function() api.cookies:delete { name = 1 } end)
 check.misuse("set: the cookie must be a string, got nil", function() api.cookies:set("http://h/", nil) end)
 check.misuse("export: there is a NUL in the path", function() api.cookies:export("/tmp/a\0b") end)

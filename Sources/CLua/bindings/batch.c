@@ -1,7 +1,7 @@
 /* batch.c - api:batch{...}: many requests, a few at a time. */
 #include "bindings/bindings.h"
 
-/* Whether the table on top of the stack has something there that is not false. */
+/* Returns whether the table on top of the stack has a true value in the field. */
 static bool has(lua_State *L, const char *name) {
   lua_pushstring(L, name);
   lua_rawget(L, -2);
@@ -10,8 +10,8 @@ static bool has(lua_State *L, const char *name) {
   return is_there;
 }
 
-/* What is wrong with the request on top of the stack is said before any is sent: who writes one wrongly has not sent half of
- * them. Its values are looked at when its turn comes. */
+/* Checks the options of the request on top of the stack before any request is sent, so that an invalid batch sends
+ * nothing. Option values are checked when the request is started. */
 static void check_request(lua_State *L, lua_Integer place) {
   const char *function = lua_pushfstring(L, "batch: request %I", (LUAI_UACINT)place);
   lua_insert(L, -2);
@@ -21,10 +21,10 @@ static void check_request(lua_State *L, lua_Integer place) {
     njl_check_option_names(L, lua_gettop(L), function);
     if (!has(L, "path") && !has(L, "endpoint")) luaL_error(L, "%s: path is missing", function);
     if (has(L, "stream")) {
-      luaL_error(L, "%s: stream is not for a batch, whose answers are whole; use nightjar.map", function);
+      luaL_error(L, "%s: stream is not supported in a batch; use nightjar.map", function);
     }
     break;
-  case LUA_TFUNCTION: luaL_error(L, "%s is a function; use nightjar.map or nightjar.all for those", function); break;
+  case LUA_TFUNCTION: luaL_error(L, "%s is a function; use nightjar.map or nightjar.all", function); break;
   default: luaL_error(L, "%s must be a table or the path of a GET, got %s", function, luaL_typename(L, -1));
   }
   lua_pop(L, 2);
@@ -38,7 +38,7 @@ static njl_group_options read_batch(lua_State *L, int list) {
     if (lua_isinteger(L, -2)) places++;
     else njl_read_group_option(L, "batch", &read);
   }
-  if (places != count) luaL_error(L, "batch: the list of requests has holes");
+  if (places != count) luaL_error(L, "batch: the list of requests contains nil");
   for (lua_Integer place = 1; place <= count; place++) {
     lua_rawgeti(L, list, place);
     check_request(L, place);
@@ -46,7 +46,7 @@ static njl_group_options read_batch(lua_State *L, int list) {
   return read;
 }
 
-/* One request, with the client of the upvalue. */
+/* Sends one request with the client in the upvalue. */
 static int call(lua_State *L) {
   lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -60,7 +60,7 @@ static int call(lua_State *L) {
 }
 
 /* api:batch{request, ..., concurrency = 6, collect_errors = false} -> responses in the order of the requests; with
- * collect_errors, errors by index too */
+ * collect_errors also a table of errors by index. */
 int njl_batch(lua_State *L) {
   njl_check_client(L);
   if (!lua_istable(L, 2)) return luaL_error(L, "batch: a list of requests expected, got %s", luaL_typename(L, 2));

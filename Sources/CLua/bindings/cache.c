@@ -1,9 +1,9 @@
-/* cache.c - api.cache: what a client has stored, by hand and as its calls see it. */
+/* cache.c - api.cache: direct access to a client's cache. */
 #include <string.h>
 
 #include "bindings/bindings.h"
 
-/* Its only user value. */
+/* The only user value. */
 enum { CLIENT = 1 };
 
 /* The first part of the userdata. */
@@ -24,7 +24,7 @@ int njl_cache_push(lua_State *L) {
   *self = (cache){0};
   njl_set_type(L, NJL_CACHE);
   njl_own(L);
-  self->handle = njl_client_cache(njl_check_client(L)); /* which finalizers may have closed */
+  self->handle = njl_client_cache(njl_check_client(L)); /* finalizers may have closed the client */
   if (self->handle == NULL) {
     lua_pop(L, 1);
     lua_pushnil(L);
@@ -35,7 +35,7 @@ int njl_cache_push(lua_State *L) {
   return 1;
 }
 
-/* Puts the client in the place of the cache. */
+/* Replaces the cache at index 1 by its client. */
 static void become_client(lua_State *L) {
   lua_getiuservalue(L, 1, CLIENT);
   lua_replace(L, 1);
@@ -50,7 +50,8 @@ static void check_names(lua_State *L, int table, const char *function, const cha
   }
 }
 
-/* The request of the path at index 2 and the options at `options`, of those that tell one answer from another. */
+/* Reads the request of the path at index 2 and of the options at `options`. Only options that select a cache entry
+ * are allowed. */
 static void read_request(lua_State *L, const char *function, int options, njl_request *request) {
   static const char *const known[] = {"query", "params", "headers", "auth", "cookies", "decompress", "timeout", NULL};
   if (lua_type(L, 2) != LUA_TSTRING) luaL_error(L, "%s: path must be a string, got %s", function, luaL_typename(L, 2));
@@ -70,7 +71,7 @@ static int looked_up(lua_State *L, int status, lua_KContext context) {
   return 1;
 }
 
-/* cache:get(path, options) -> the stored answer of any age and status, or nil; no server is asked */
+/* cache:get(path, options) -> the cache entry of any age and status as a response, or nil. Sends no request. */
 static int get(lua_State *L) {
   check_cache(L);
   lua_settop(L, 3);
@@ -88,7 +89,7 @@ static int was_put(lua_State *L, int status, lua_KContext context) {
   return njl_outcome_failure(wait->call, &failure) ? njl_reply_finish(L, 2) : 0;
 }
 
-/* cache:put(path, { status =, headers =, body = | json = }, options) - as if a server had sent it */
+/* cache:put(path, { status =, headers =, body = | json = }, options) stores a response as if a server had sent it. */
 static int put(lua_State *L) {
   static const char *const known[] = {"status", "headers", "body", "json", NULL};
   check_cache(L);
@@ -96,7 +97,7 @@ static int put(lua_State *L) {
   become_client(L);
   njl_request request, answer = {0};
   read_request(L, "put", 4, &request);
-  check_names(L, 3, "put", "the answer", known);
+  check_names(L, 3, "put", "response", known);
   lua_pushliteral(L, "body");
   int body = lua_rawget(L, 3);
   if (body != LUA_TNIL && body != LUA_TSTRING) {
@@ -123,8 +124,8 @@ static int put(lua_State *L) {
   return njl_send(L, &request, 4, was_put);
 }
 
-/* cache:delete(path, options), cache:delete{ prefix = } -> how many responses there were; raises an error while another
- * process keeps them on disk */
+/* cache:delete(path, options), cache:delete{ prefix = } -> the number of removed cache entries. Raises an error if
+ * another process keeps them on disk. */
 static int delete(lua_State *L) {
   static const char *const known[] = {"prefix", NULL};
   check_cache(L);
@@ -140,7 +141,7 @@ static int delete(lua_State *L) {
     }
     lua_replace(L, 2);
   } else if (lua_type(L, 2) != LUA_TSTRING) {
-    return luaL_error(L, "delete: a path or {prefix = a path} expected, got %s", luaL_typename(L, 2));
+    return luaL_error(L, "delete: a path or { prefix = PATH } expected, got %s", luaL_typename(L, 2));
   }
   njl_request request;
   read_request(L, "delete", 3, &request);
@@ -151,7 +152,7 @@ static int delete(lua_State *L) {
   return 1;
 }
 
-/* cache:clear() -> how many responses there were; raises an error while another process keeps them on disk */
+/* cache:clear() -> the number of removed cache entries. Raises an error if another process keeps them on disk. */
 static int clear(lua_State *L) {
   njl_cache *handle = check_cache(L)->handle;
   size_t count = 0;
@@ -161,7 +162,7 @@ static int clear(lua_State *L) {
   return 1;
 }
 
-/* cache:flush() - returns when all that is to be on disk is there; raises an error while an invalidation is not */
+/* cache:flush() waits until all changes are on disk. Raises an error if an invalidation could not be written. */
 static int flush(lua_State *L) {
   njl_cache *handle = check_cache(L)->handle;
   njl_reply *error = njl_error_push(L);

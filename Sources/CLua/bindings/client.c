@@ -1,4 +1,4 @@
-/* client.c - nightjar.client{...} and the verbs of what it returns. */
+/* client.c - nightjar.client{...} and the methods of clients. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 typedef struct client {
   njl_host *host;
   njl_client *handle; /* NULL: closed */
-  bool is_shared;     /* with the host program, which closes it */
-  bool has_hooks;     /* among its user values */
+  bool is_shared;     /* owned by the host program, which closes it */
+  bool has_hooks;     /* in its user values */
 } client;
 
 static client *check_client(lua_State *L) {
@@ -27,8 +27,8 @@ njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
 
 bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
 
-/* Registry key of a table from a number to the userdata that has it. It is not kept by that and keeps its functions as user
- * values, so that a function which mentions its own client can be collected with it. */
+/* Registry key of a weak table from numbers to userdata. Each userdata holds its functions as user values, so that a
+ * function that refers to its own client can be collected with it. */
 static char numbers_key;
 
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
@@ -69,7 +69,7 @@ static client *push_client(lua_State *L, njl_host *host) {
   return self;
 }
 
-/* A copy of the options at `index` that JSON can hold. */
+/* Pushes a copy of the options at `index` that can be encoded as JSON. */
 static void push_without_functions(lua_State *L, int index) {
   static const char *const functions[] = {"log", "before", "after", "mock", NULL};
   lua_newtable(L);
@@ -94,8 +94,8 @@ static void push_copy(lua_State *L, int index) {
   }
 }
 
-/* Puts 0, no limit, in place of an infinite limit of time, for JSON has no infinity: in a copy of the options at index 1, which
- * takes their place. */
+/* Replaces infinite timeouts by 0, which means no limit, because JSON has no infinity. Works on a copy of the
+ * options at index 1 and replaces the original by it. */
 static void bound_timeouts(lua_State *L) {
   static const char *const limits[] = {"connect", "idle", "total"};
   lua_pushliteral(L, "timeout");
@@ -128,7 +128,8 @@ static void bound_timeouts(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* The mock among the options at index 1, which the client at index 2 keeps: one of nightjar.mock, or the routes of one. */
+/* Reads the option `mock` at index 1 into the listener: an object of nightjar.mock, or routes. The client at index 2
+ * keeps the mock alive. */
 static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
   if (lua_isnil(L, 1)) return false;
   lua_pushliteral(L, "mock");
@@ -140,14 +141,14 @@ static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
   if (type == LUA_TTABLE) njl_mock_push(L, host, lua_gettop(L));
   listener->mock = njl_mock_at(L, -1);
   if (listener->mock == NULL) {
-    luaL_error(L, "client: mock must be a mock or the routes of one, got %s", luaL_typename(L, -1));
+    luaL_error(L, "client: mock must be a mock or a table of routes, got %s", luaL_typename(L, -1));
   }
   lua_setiuservalue(L, 2, NJL_CLIENT_MOCK);
   lua_settop(L, 2);
   return true;
 }
 
-/* nightjar.client(options); without options the client of the host program, where there is one */
+/* nightjar.client(options). Without options it returns the client of the host program, if there is one. */
 int njl_client_open(lua_State *L) {
   if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -287,13 +288,13 @@ static int plain_request(lua_State *L) {
   return njl_send(L, &request, 2, njl_answered);
 }
 
-/* The same for a client with hooks: they see a request as api:request takes it. */
+/* The same for a client with hooks, which receive the request in the form of api:request. */
 static int hooked_verb(lua_State *L, const char *name) {
   njl_push_request(L, 3);
   static const char *const given[] = {"method", "path"};
   for (int index = 0; index < 2; index++) {
     lua_pushstring(L, given[index]);
-    if (lua_rawget(L, -2) != LUA_TNIL) return luaL_error(L, "%s: %s is not for its options", name, given[index]);
+    if (lua_rawget(L, -2) != LUA_TNIL) return luaL_error(L, "%s: %s is not allowed in the options", name, given[index]);
     lua_pop(L, 1);
   }
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -305,7 +306,7 @@ static int hooked_verb(lua_State *L, const char *name) {
   return njl_call_hooked(L, plain_request);
 }
 
-/* api:get(path, options), by the upvalues: method, name for messages */
+/* api:get(path, options). The upvalues are the method and the name for messages. */
 static int verb(lua_State *L) {
   client *self = check_client(L);
   const char *name = lua_tostring(L, lua_upvalueindex(2));
@@ -321,8 +322,10 @@ static int verb(lua_State *L) {
   request.is_bare = lua_isnil(L, 3);
   njl_bytes method = request.method, target = request.target;
   njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
-  if (request.method.data != method.data) return luaL_error(L, "%s: the method is %s; use request", name, method.data);
-  if (request.target.data != target.data) return luaL_error(L, "%s: the path is the first argument", name);
+  if (request.method.data != method.data) {
+    return luaL_error(L, "%s: the method is %s; use request for others", name, method.data);
+  }
+  if (request.target.data != target.data) return luaL_error(L, "%s: path must be the first argument, not an option", name);
   return njl_send(L, &request, 3, njl_answered);
 }
 
@@ -343,7 +346,8 @@ int njl_send_request(lua_State *L) {
   return njl_call_hooked(L, plain_request);
 }
 
-/* api:close(), also as <close> and by the collector: cancels what is in flight. Twice is once. */
+/* api:close(), also called by <close> and by the collector. Cancels the calls in flight. Closing a closed client
+ * does nothing. */
 static int close(lua_State *L) {
   client *self = njl_check(L, 1, NJL_CLIENT);
   njl_client *handle = self->handle;
@@ -359,8 +363,8 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* api.cookies: the same each time; nil where it keeps none, and in a sandbox, where they are the host program's: whoever has
- * them is logged in as it */
+/* api.cookies: always the same object; nil if the client has no cookie jar. Always nil in a sandbox, because the
+ * cookies belong to the host program and grant its logins. */
 static int push_cookies(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
@@ -371,7 +375,8 @@ static int push_cookies(lua_State *L) {
   return 1;
 }
 
-/* api.cache: likewise, and not in a sandbox either, where what a script put there would be the host program's answers */
+/* api.cache: always the same object; nil if the client has no cache. Always nil in a sandbox, because the host
+ * program would use responses that a script stored. */
 static int push_cache(lua_State *L) {
   client *self = check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_CACHE) != LUA_TNIL) return 1;
@@ -382,7 +387,7 @@ static int push_cache(lua_State *L) {
   return 1;
 }
 
-/* api.name, by the upvalue: the methods */
+/* api.name. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
                                       "batch",   "paginate", "sign_in", "sign_out", "log_in", "limits", "close",

@@ -1,4 +1,4 @@
-/* cookies.c - api.cookies: what a client's servers have set. */
+/* cookies.c - api.cookies: a client's cookie jar. */
 #include <string.h>
 
 #include "bindings/bindings.h"
@@ -20,7 +20,7 @@ int njl_cookies_push(lua_State *L) {
   *self = (cookies){0};
   njl_set_type(L, NJL_COOKIES);
   njl_own(L);
-  self->handle = njl_client_cookies(njl_check_client(L)); /* which finalizers may have closed */
+  self->handle = njl_client_cookies(njl_check_client(L)); /* finalizers may have closed the client */
   if (self->handle == NULL) {
     lua_pop(L, 1);
     lua_pushnil(L);
@@ -44,14 +44,14 @@ static int end_loan(lua_State *L) {
   return 0;
 }
 
-/* Text that Lua got from a script, for Swift: without a NUL, which would end it early elsewhere. */
+/* Returns the string at `index` for Swift. Raises an error if it contains a NUL, which would truncate it. */
 static njl_bytes check_text(lua_State *L, int index, const char *function, const char *what) {
   njl_bytes text = {0};
   if (lua_type(L, index) != LUA_TSTRING) {
     luaL_error(L, "%s: %s must be a string, got %s", function, what, luaL_typename(L, index));
   }
   text.data = lua_tolstring(L, index, &text.length);
-  if (memchr(text.data, 0, text.length) != NULL) luaL_error(L, "%s: there is a NUL in %s", function, what);
+  if (memchr(text.data, 0, text.length) != NULL) luaL_error(L, "%s: %s must not contain a NUL", function, what);
   return text;
 }
 
@@ -91,7 +91,7 @@ static int list(lua_State *L) {
   return 1;
 }
 
-/* Raises what went wrong; the error lies on top of the stack. */
+/* Raises the error on top of the stack unless `is_done`. */
 static int finish(lua_State *L, bool is_done, int results) {
   if (!is_done) return lua_error(L);
   lua_pop(L, 1);
@@ -106,7 +106,7 @@ static int set(lua_State *L) {
   return finish(L, njl_cookies_set(self->handle, url, field, &error->wait.call), 0);
 }
 
-/* cookies:delete{ name =, domain =, path = } -> how many there were */
+/* cookies:delete{ name =, domain =, path = } -> the number of deleted cookies */
 static int delete(lua_State *L) {
   static const char *const known[] = {"name", "domain", "path", NULL};
   cookies *self = check_cookies(L);
@@ -125,7 +125,7 @@ static int delete(lua_State *L) {
   bool has_any = false;
   for (int index = 0; known[index] != NULL; index++) {
     lua_pushstring(L, known[index]);
-    if (lua_rawget(L, 2) == LUA_TNIL) continue; /* All three stay on the stack, which keeps their text. */
+    if (lua_rawget(L, 2) == LUA_TNIL) continue; /* All three stay on the stack, which keeps their text alive. */
     *places[index] = check_text(L, -1, "delete", known[index]);
     *flags[index] = true;
     has_any = true;
@@ -141,14 +141,14 @@ static int clear(lua_State *L) {
   return 0;
 }
 
-/* cookies:flush(): returns when all is in the file */
+/* cookies:flush() waits until all changes are in the file. */
 static int flush(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_reply *error = njl_error_push(L);
   return finish(L, njl_cookies_flush(self->handle, &error->wait.call), 0);
 }
 
-/* cookies:export(path): a cookies.txt, as curl has it */
+/* cookies:export(path) writes a cookies.txt file in curl's format. */
 static int export_file(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_bytes path = check_text(L, 2, "export", "the path");
@@ -172,7 +172,7 @@ static int import_file(lua_State *L) {
   return push_counts(L, &counts);
 }
 
-/* cookies:text() -> what export writes */
+/* cookies:text() -> the text that export writes */
 static int text(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_loan *loan = njl_loan_push(L);

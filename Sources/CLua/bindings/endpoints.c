@@ -1,14 +1,14 @@
-/* endpoints.c - api.endpoints: what an API can do, by name; api:load_openapi. */
+/* endpoints.c - api.endpoints: an API's endpoints by name; api:load_openapi. */
 #include <string.h>
 
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* The user value of the endpoints, and those of an endpoint. */
+/* The user value of the endpoints object, and those of an endpoint object. */
 enum { CLIENT = 1 };
 enum { ENDPOINTS = 1, NAME, DESCRIPTION };
 
-/* The first part of the userdata of the endpoints; an endpoint's has no memory of its own. */
+/* The first part of the userdata of the endpoints object. An endpoint object has no memory of its own. */
 typedef struct endpoints {
   njl_catalog *handle; /* owned */
 } endpoints;
@@ -20,7 +20,7 @@ static endpoints *check_endpoints(lua_State *L, int index) {
   return NULL;
 }
 
-/* Of the client at index 1, yet to own its catalog. */
+/* Pushes the endpoints object of the client at index 1, without a catalog. */
 static endpoints *push_endpoints(lua_State *L) {
   endpoints *self = lua_newuserdatauv(L, sizeof *self, CLIENT);
   *self = (endpoints){0};
@@ -31,7 +31,7 @@ static endpoints *push_endpoints(lua_State *L) {
   return self;
 }
 
-/* Keeps the endpoints on the top with the client at index 1. */
+/* Stores the endpoints object on top of the stack in the client at index 1. */
 static int keep_endpoints(lua_State *L, const endpoints *self) {
   if (self->handle == NULL) return luaL_error(L, "not enough memory");
   lua_pushvalue(L, -1);
@@ -43,7 +43,7 @@ int njl_endpoints_push(lua_State *L) {
   njl_check_client(L);
   if (lua_getiuservalue(L, 1, NJL_CLIENT_ENDPOINTS) != LUA_TNIL) return 1;
   endpoints *self = push_endpoints(L);
-  self->handle = njl_client_catalog(njl_check_client(L)); /* which finalizers may have closed */
+  self->handle = njl_client_catalog(njl_check_client(L)); /* finalizers may have closed the client */
   return keep_endpoints(L, self);
 }
 
@@ -53,7 +53,7 @@ const njl_catalog *njl_endpoints_of(lua_State *L) {
   return self == NULL ? NULL : self->handle;
 }
 
-/* The endpoint whose name is at the top, of the endpoints at `index`, in its place. */
+/* Replaces the name on top of the stack by the endpoint of that name, of the endpoints object at `index`. */
 static void become_endpoint(lua_State *L, int index) {
   index = lua_absindex(L, index);
   lua_newuserdatauv(L, 0, DESCRIPTION);
@@ -64,7 +64,7 @@ static void become_endpoint(lua_State *L, int index) {
   lua_setiuservalue(L, -2, NAME);
 }
 
-/* Text of Swift's on the top of the stack as a string. */
+/* Pushes a text owned by Swift as a string. */
 static void push_text(lua_State *L, njl_loan *loan) {
   njl_bytes text = njl_text_bytes(loan->text);
   lua_pushlstring(L, text.data, text.length);
@@ -80,7 +80,7 @@ static njl_bytes bytes_at(lua_State *L, int index) {
 static int find(lua_State *L) {
   endpoints *self = check_endpoints(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
-    return luaL_error(L, "an endpoint's name is a string, got %s", luaL_typename(L, 2));
+    return luaL_error(L, "an endpoint's name must be a string, got %s", luaL_typename(L, 2));
   }
   lua_settop(L, 2);
   njl_reply *error = njl_error_push(L);
@@ -95,7 +95,7 @@ static int count(lua_State *L) {
   return 1;
 }
 
-/* The iterator of pairs, by the upvalues: the endpoints, and how many have been given. */
+/* The iterator of pairs. The upvalues are the endpoints object and the number of endpoints already returned. */
 static int next(lua_State *L) {
   endpoints *self = check_endpoints(L, lua_upvalueindex(1));
   lua_Integer index = lua_tointeger(L, lua_upvalueindex(2));
@@ -110,7 +110,7 @@ static int next(lua_State *L) {
   return 2;
 }
 
-/* pairs(api.endpoints): name, endpoint, in the order of the description */
+/* pairs(api.endpoints): name, endpoint, in the order of the API description */
 static int each(lua_State *L) {
   check_endpoints(L, 1);
   lua_settop(L, 1);
@@ -135,7 +135,7 @@ static int describe(lua_State *L) {
 
 /* --- One endpoint --- */
 
-/* Pushes the endpoints of the endpoint at index 1, then its name. */
+/* Pushes the endpoints object of the endpoint at index 1, then its name. */
 static endpoints *push_parts(lua_State *L) {
   njl_check(L, 1, NJL_ENDPOINT);
   lua_getiuservalue(L, 1, ENDPOINTS);
@@ -143,7 +143,7 @@ static endpoints *push_parts(lua_State *L) {
   return check_endpoints(L, -2);
 }
 
-/* tostring(api.endpoints.article): how it is called, and what is said of it */
+/* tostring(api.endpoints.article): its signature and description */
 static int help(lua_State *L) {
   endpoints *self = push_parts(L);
   njl_bytes name = bytes_at(L, -1);
@@ -155,7 +155,8 @@ static int help(lua_State *L) {
 
 static int paginate(lua_State *L);
 
-/* api.endpoints.article.path: what is said of it, by the names of nj_catalog_endpoint_json; and its method, paginate */
+/* api.endpoints.article.path: a member of its description, by the names of nj_catalog_endpoint_json; also its
+ * method, paginate */
 static int detail(lua_State *L) {
   njl_check(L, 1, NJL_ENDPOINT);
   lua_settop(L, 2);
@@ -179,7 +180,7 @@ static int detail(lua_State *L) {
   return 1;
 }
 
-/* Takes ways to give a body from the parameters at `parameters` to the options at `options`. */
+/* Moves body options (json, form and so on) from the parameters at `parameters` to the options at `options`. */
 static void take_body(lua_State *L, const endpoints *self, njl_bytes name, int parameters, int options) {
   static const char *const ways[] = {"json", "form", "multipart", "body", "file", NULL};
   for (int way = 0; ways[way] != NULL; way++) {
@@ -191,7 +192,7 @@ static void take_body(lua_State *L, const endpoints *self, njl_bytes name, int p
     }
     lua_pushstring(L, ways[way]);
     if (lua_rawget(L, options) != LUA_TNIL) {
-      luaL_error(L, "%s: %s is given twice, with the parameters and with the options", name.data, ways[way]);
+      luaL_error(L, "%s: %s is set twice, in the parameters and in the options", name.data, ways[way]);
     }
     lua_pop(L, 1);
     lua_setfield(L, options, ways[way]);
@@ -200,8 +201,8 @@ static void take_body(lua_State *L, const endpoints *self, njl_bytes name, int p
   }
 }
 
-/* Of an endpoint called with parameters and options, the stack: its client, and the options of api:request{ endpoint = "article",
- * arguments = { id = 42 }, ... }. */
+/* Replaces the stack of an endpoint's call, its parameters and options, by its client and the options of
+ * api:request{ endpoint = "article", arguments = { id = 42 }, ... }. */
 static void become_request(lua_State *L) {
   enum { PARAMETERS = 2, OPTIONS, PARTS, NAMED, REQUEST, VALUES };
   lua_settop(L, OPTIONS);
@@ -234,8 +235,8 @@ static int call(lua_State *L) {
   return njl_send_request(L);
 }
 
-/* api.endpoints.articles:paginate({ tag = "lua" }, { prefetch = 2 }) - as the endpoint says how its list goes on, but for what the
- * options say */
+/* api.endpoints.articles:paginate({ tag = "lua" }, { prefetch = 2 }). Options override the pagination style of the
+ * endpoint. */
 static int paginate(lua_State *L) {
   become_request(L);
   lua_pushnil(L);
@@ -266,16 +267,16 @@ static int loaded(lua_State *L, int status, lua_KContext context) {
   return keep_endpoints(L, self);
 }
 
-/* api:load_openapi(location) -> the endpoints of the client with those of the document, which take the place of those of
- * their names */
+/* api:load_openapi(location) -> the endpoints of the client, including those of the document, which replace
+ * endpoints of the same name */
 int njl_load_openapi(lua_State *L) {
   njl_check_client(L);
   njl_host *host = njl_host_open(L);
   if (lua_type(L, 2) != LUA_TSTRING) {
-    return luaL_error(L, "load_openapi: the path of a file or a URL expected, got %s", luaL_typename(L, 2));
+    return luaL_error(L, "load_openapi: a file path or URL expected, got %s", luaL_typename(L, 2));
   }
-  /* Documents may be larger, and more, than the host lets a script have. */
-  if (host->is_sandboxed) return luaL_error(L, "load_openapi: is not available here");
+  /* A sandboxed script could load documents larger, and in greater number, than the host allows. */
+  if (host->is_sandboxed) return luaL_error(L, "load_openapi: not available in a sandbox");
   lua_settop(L, 2);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   lua_Integer caller = njl_caller_push(L, host, 0);

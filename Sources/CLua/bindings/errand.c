@@ -1,24 +1,25 @@
-/* errand.c - calls that lists and documents need of a client with hooks: made by the script, as its own calls are.
+/* errand.c - runs the calls that paginated lists and document loads make, if their client has hooks, so that the
+ * hooks see them like the script's own calls.
  *
- * Where a client has before or after, what its lists and documents need is not sent by itself but comes as an errand. Each is a
- * task of its own, which belongs to no other: a page is for whoever takes from the list, and the cancel of one must not take it
- * from the others. */
+ * If a client has before or after hooks, its lists and document loads do not send their requests directly but create
+ * errands. Each errand runs in a task of its own without a parent: a page may have several consumers, and cancelling
+ * one of them must not cancel the page for the others. */
 #include <string.h>
 #include <strings.h>
 
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* User values of what makes the calls of one list or one load: its client, the options of each call, and what hooks have raised,
- * by number. */
+/* User values of a caller, which makes the calls of one list or one load: its client, the options of each call, and
+ * the errors that hooks raised, by number. */
 enum { CLIENT = 1, OPTIONS, RAISED, VALUES = RAISED };
 
-/* Errors of hooks that are kept for who waits. More than six calls of one load are never under way. */
+/* The number of hook errors kept for waiting consumers. A load never has more than six calls in flight. */
 enum { MOST_RAISED = 8 };
 
 typedef struct caller {
   lua_Integer number;
-  int raised; /* so many times */
+  int raised; /* number of errors raised so far */
 } caller;
 
 lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
@@ -58,7 +59,7 @@ bool njl_caller_is_running(lua_State *L, int index, const njl_host *host) {
   return false;
 }
 
-/* --- What hooks raise --- */
+/* --- Errors raised by hooks --- */
 
 int njl_caller_raise(lua_State *L, int index) {
   index = lua_absindex(L, index);
@@ -74,7 +75,7 @@ int njl_caller_raise(lua_State *L, int index) {
   return lua_error(L);
 }
 
-/* What was raised, at the top, becomes the error of the errand. */
+/* Makes the value on top of the stack the error of the errand. */
 static void fail(lua_State *L, njl_errand *errand) {
   int value = lua_gettop(L), number = 0;
   if (njl_push_numbered(L, (lua_Integer)njl_errand_caller(errand))) {
@@ -86,7 +87,7 @@ static void fail(lua_State *L, njl_errand *errand) {
     lua_pushnil(L);
     lua_rawseti(L, -2, number - MOST_RAISED);
   }
-  /* The URL that an error object tells of is that of another call. */
+  /* Only the message: the URL of an error object belongs to another call. */
   if (njl_test(L, value, NJL_ERROR) != NULL) lua_getfield(L, value, "message");
   else luaL_tolstring(L, value, NULL);
   njl_bytes message;
@@ -96,7 +97,7 @@ static void fail(lua_State *L, njl_errand *errand) {
 
 /* --- One call --- */
 
-/* Sets a header of the request at `request` in place of those of that name: `name` and `value` are on top of the stack. */
+/* Sets a header of the request at `request`, replacing all of that name. `name` and `value` are on top of the stack. */
 static void set_header(lua_State *L, int headers) {
   int value = lua_gettop(L), name = value - 1;
   const char *wanted = lua_tostring(L, name);
@@ -132,7 +133,7 @@ static void set_header(lua_State *L, int headers) {
   lua_rawseti(L, headers, kept + 1);
 }
 
-/* Pushes the request as the hooks see it: the options of the caller at `caller`, with what is the errand's own. */
+/* Pushes the request as the hooks see it: the options of the caller at `caller`, overridden by the errand's request. */
 static void push_request(lua_State *L, int caller, const njl_errand *errand) {
   lua_getiuservalue(L, caller, OPTIONS);
   njl_push_request(L, lua_gettop(L));
@@ -150,7 +151,7 @@ static void push_request(lua_State *L, int caller, const njl_errand *errand) {
     if (lua_getfield(L, own, names[index]) == LUA_TNIL) lua_pop(L, 1);
     else lua_setfield(L, request, names[index]);
   }
-  /* The path has them. */
+  /* The query is part of the path. */
   lua_newtable(L);
   lua_setfield(L, request, "query");
   lua_pushnil(L);
@@ -167,12 +168,12 @@ static void push_request(lua_State *L, int caller, const njl_errand *errand) {
   lua_settop(L, request);
 }
 
-/* What api:request does, for the errand of the running task. */
+/* Does the work of api:request for the errand of the running task. */
 static int send(lua_State *L) {
   njl_host *host = njl_host_open(L);
   njl_request request = {.method = {"GET", 3}, .errand = host->current->errand};
   njl_read_options(L, 2, "request", !host->is_sandboxed, &request);
-  if (request.is_streamed) return luaL_error(L, "request: stream is not for pages and documents, which are read whole");
+  if (request.is_streamed) return luaL_error(L, "request: stream is not supported for pages and documents");
   if (request.endpoint.data != NULL) request.catalog = njl_endpoints_of(L);
   if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
   return njl_send(L, &request, 2, njl_answered);
@@ -189,7 +190,7 @@ static int sent(lua_State *L, int status, lua_KContext context) {
 
 static int call(lua_State *L) { return njl_call_hooked(L, send); }
 
-/* The client and the request */
+/* The function of an errand's task. Its arguments are the client and the request. */
 static int carry_out(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   lua_pushcfunction(L, call);
@@ -199,16 +200,16 @@ static int carry_out(lua_State *L) {
 
 /* --- Tasks --- */
 
-/* An errand for the function below. */
+/* An errand, passed to begin(). */
 typedef struct arrival {
-  njl_errand *handle; /* NULL: the task has it */
+  njl_errand *handle; /* NULL: the task owns it */
   int64_t caller;
 } arrival;
 
 /* Spawns the task for the arrival at index 1. */
 static int begin(lua_State *L) {
   arrival *arrival = lua_touserdata(L, 1);
-  if (!njl_push_numbered(L, arrival->caller)) return 0; /* Nobody wants it. */
+  if (!njl_push_numbered(L, arrival->caller)) return 0; /* The caller was collected: nothing needs the errand. */
   int caller = lua_gettop(L);
   lua_pushcfunction(L, carry_out);
   lua_getiuservalue(L, caller, CLIENT);

@@ -39,7 +39,7 @@ static int push_details(lua_State *L, njl_outcome *outcome) {
     lua_pushnil(L);
     return 1;
   }
-  njl_json_decode(L, "the answer's details", json, length);
+  njl_json_decode(L, "the error details", json, length);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_DETAILS);
   return 1;
@@ -78,7 +78,7 @@ enum {
   INDEX,
 };
 
-/* A name that it does not have is nil: whoever caught something may ask it anything. */
+/* Unknown fields are nil, so that error handlers can read any field of any caught error. */
 static int error_index(lua_State *L) {
   njl_reply *reply = njl_check(L, 1, NJL_ERROR);
   njl_outcome *outcome = reply->wait.call;

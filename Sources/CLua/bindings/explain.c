@@ -1,16 +1,16 @@
-/* explain.c - why a call went as it did: what was decided on its way, what its attempts failed with, and the key by which
- * a server knows it again. */
+/* explain.c - explains calls: the decisions made, the errors of failed attempts, and the idempotency key. */
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* res:explain(), err:explain() -> {{decision =, attempt =, at =, text =, ...}, ...}, which prints as a sentence a line */
+/* res:explain(), err:explain() -> {{decision =, attempt =, at =, text =, ...}, ...}. The list prints as one sentence
+ * per line. */
 int njl_explain(lua_State *L) {
   njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
   if (reply == NULL) reply = njl_check(L, 1, NJL_ERROR);
   size_t length = 0;
   const char *json = njl_outcome_text(reply->wait.call, NJL_DECISIONS, &length);
   if (json == NULL) lua_newtable(L);
-  else njl_json_decode(L, "what was decided", json, length);
+  else njl_json_decode(L, "the decisions", json, length);
   njl_set_type(L, NJL_DECISION_LIST);
   return 1;
 }
@@ -19,7 +19,7 @@ static int describe(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
   if (count == 0) {
-    lua_pushliteral(L, "nothing had to be decided: the first answer was the call's");
+    lua_pushliteral(L, "no decisions: the first response was returned");
     return 1;
   }
   luaL_Buffer text;
@@ -51,7 +51,7 @@ int njl_push_earlier(lua_State *L, const njl_outcome *outcome) {
   return 1;
 }
 
-/* nightjar.idempotency_key() -> a new one */
+/* nightjar.idempotency_key() -> a new key */
 int njl_new_idempotency_key(lua_State *L) {
   char text[NJL_KEY_LENGTH];
   njl_idempotency_key(text);

@@ -3,7 +3,7 @@
 
 #include "bindings/bindings.h"
 
-/* The results of a call, owned by Lua before Swift makes them: pushing them may raise. */
+/* The results of a call. The userdata exists before Swift creates them, because pushing results may raise. */
 typedef struct results {
   njl_results *handle;
 } results;
@@ -49,7 +49,7 @@ void njl_push_value(lua_State *L, const njl_value *value) {
   }
 }
 
-/* By the upvalue: the function. */
+/* Calls the function in the upvalue. */
 static int call(lua_State *L) {
   static const luaL_Reg meta[] = {{"__gc", results_gc}, {NULL, NULL}};
   int count = lua_gettop(L);

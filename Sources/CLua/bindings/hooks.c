@@ -1,5 +1,5 @@
-/* hooks.c - functions of the script that see its calls: before and after each call of a client, at redirects and when an
- * attempt has failed. They run in the coroutine of the call and may wait. */
+/* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts and on
+ * progress. They run in the coroutine of the call and may wait. */
 #include "bindings/bindings.h"
 
 /* --- Before and after --- */
@@ -33,7 +33,7 @@ void njl_push_copy(lua_State *L, int index) {
 void njl_push_request(lua_State *L, int options) {
   if (lua_istable(L, options)) njl_push_copy(L, options);
   else lua_newtable(L);
-  /* Headers are what hooks set most: those of the caller's own table stay as they are. */
+  /* Hooks set headers most often, so the caller's own table is copied. */
   lua_pushliteral(L, "headers");
   if (lua_rawget(L, -2) == LUA_TTABLE) njl_push_copy(L, lua_gettop(L));
   else if (lua_isnil(L, -1)) lua_newtable(L);
@@ -54,7 +54,7 @@ static int over(lua_State *L, int status, lua_KContext succeeded) {
 static int answered(lua_State *L, int status, lua_KContext context) {
   (void)context;
   lua_KContext succeeded = status == LUA_OK || status == LUA_YIELD;
-  /* Misuse is no outcome of a call. */
+  /* An argument error is not the outcome of a call. */
   bool is_outcome = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
   if (!is_outcome || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
   lua_pushvalue(L, OUTCOME);
@@ -90,7 +90,7 @@ static void set_text(lua_State *L, njl_outcome *call, njl_field field, const cha
   lua_setfield(L, -2, name);
 }
 
-/* Waits on for the call whose question was answered. */
+/* Continues to wait for the call, whose decision request was answered. */
 static int go_on(lua_State *L, njl_reply *reply) {
   lua_settop(L, reply->top);
   njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);
@@ -114,7 +114,7 @@ static int decided(lua_State *L, int status, lua_KContext context) {
       failed = true;
     }
   }
-  if (failed) { /* The server's answer is not waited for any more. */
+  if (failed) { /* The response is no longer wanted. */
     njl_call_cancel(call);
     return lua_error(L);
   }
@@ -139,7 +139,7 @@ int njl_ask_redirect(lua_State *L, njl_reply *reply) {
 
 static int told(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
-  if (status != LUA_OK && status != LUA_YIELD) { /* The answer is not waited for any more. */
+  if (status != LUA_OK && status != LUA_YIELD) { /* The response is no longer wanted. */
     njl_call_cancel(reply->wait.call);
     return lua_error(L);
   }
@@ -179,11 +179,11 @@ static int judged(lua_State *L, int status, lua_KContext context) {
       retry = NJL_RETRY_AGAIN;
       after = lua_tonumber(L, -1);
       if (after >= 0 && after <= 1e9) break;
-      lua_pushfstring(L, "on_retry must return seconds from 0, got %f", after);
+      lua_pushfstring(L, "on_retry must return a non-negative number of seconds, got %f", after);
       failed = true;
       break;
     default:
-      lua_pushfstring(L, "on_retry must return nil, true, false or seconds, got %s", luaL_typename(L, -1));
+      lua_pushfstring(L, "on_retry must return nil, true, false or a number of seconds, got %s", luaL_typename(L, -1));
       failed = true;
     }
   }

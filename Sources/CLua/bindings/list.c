@@ -1,22 +1,23 @@
-/* list.c - lists that a server gives in pages, as api:paginate makes them: item by item or page by page.
+/* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
- * A list is an object that is called for the next item, so that a loop can have it as it is. Whatever takes from it goes
- * through go(): a page that is there is given from; else one is taken, or loaded and waited for. Any number of tasks may
- * take from one list; each item goes to one of them. */
+ * A list is an object that can be called for the next item, so that a loop can use it directly. Everything that
+ * takes from a list goes through go(): it returns from the current page, else takes the next page, else waits until
+ * the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
 #include <string.h>
 
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* User values of a list: its client, the function that decides how it goes on, the page that items are given from, as the weak
- * keys of a table the waits for what the function decides, and what makes its calls where its client has hooks. None of them is
- * ever seen by a script but the function. */
+/* User values of a list: its client, the `next` function, the page whose items are being returned, the waits for the
+ * function's decision (the weak keys of a table), and the caller of its requests if the client has hooks. A script
+ * sees only the function. */
 enum { CLIENT = 1, DECIDE, PAGE, WAITING, CALLER, VALUES = CALLER };
 
-/* A page in a userdata, so that what is borrowed of it stays while finalizers run. */
+/* A page in a userdata, so that data borrowed from the page stays valid while finalizers run. */
 typedef struct page_box {
-  njl_page *handle; /* NULL: released; where a state ends, boxes are finalized in front of their lists */
-  int readers;      /* who borrows of it; an error leaves one behind, and the page to the collector */
+  njl_page *handle; /* NULL: released; when a state closes, boxes are finalized before their lists */
+  /* the number of borrowers; after an error, the count stays above 0 and the page is left to the collector */
+  int readers;
 } page_box;
 
 typedef struct decision decision;
@@ -25,30 +26,30 @@ typedef struct decision decision;
 typedef struct list {
   njl_host *host;
   njl_pages *handle;  /* NULL: closed */
-  page_box *page;     /* the user value; NULL: there is none */
-  size_t next;        /* of its items */
-  bool decides;       /* by the function */
-  bool is_hooked;     /* its calls are made by the script */
-  bool is_decided;    /* behind `page` */
-  bool is_given;      /* `page` was given by pages(); a page without items is given once */
-  decision *deciding; /* the function runs, for `page`; NULL: it does not */
+  page_box *page;     /* the user value; NULL: none */
+  size_t next;        /* index of the next item of `page` */
+  bool decides;       /* a function decides how the list continues */
+  bool is_hooked;     /* its requests are made by tasks, through the hooks */
+  bool is_decided;    /* the decision after `page` was made */
+  bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
+  decision *deciding; /* the function is running for `page`; NULL: it is not */
 } list;
 
-/* One call of the function that decides, in a userdata whose user value is the list. However the call is left, another may
- * decide in its place. */
+/* One call of the `next` function, in a userdata whose user value is the list. After the call has ended in any way,
+ * another call may decide. */
 struct decision {
   list *list;
-  njl_task *task; /* that calls; to be compared alone */
+  njl_task *task; /* the calling task; only for comparison */
 };
 
-/* The stack of what takes from a list. `RESULT` is a table that collects items, `LIMIT` their number or nil, `TURN` the wait or
- * the decision. */
+/* The stack of the functions that take from a list. `RESULT` is a table that collects items, `LIMIT` their maximum
+ * or nil, `TURN` the wait or the decision. */
 enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
 
-/* What is to be done with what comes. */
+/* What the caller takes from the list. */
 typedef enum taking { AN_ITEM, A_PAGE, MANY } taking;
 
-/* What a coroutine waits with. */
+/* The wait of a coroutine for a page. */
 typedef struct turn {
   njl_wait wait;
   taking taking;
@@ -80,7 +81,7 @@ static page_box *push_page_box(lua_State *L) {
   return box;
 }
 
-/* --- Making one --- */
+/* --- Creating a list --- */
 
 void njl_list_push(lua_State *L, njl_host *host) {
   list *self = lua_newuserdatauv(L, sizeof *self, VALUES);
@@ -118,12 +119,12 @@ void njl_list_open(lua_State *L, int index, njl_pages *pages) {
   self->handle = pages;
 }
 
-/* --- Taking from it --- */
+/* --- Taking from a list --- */
 
 static int go(lua_State *L, taking taking);
 
-/* The item at self->next, which is then the one behind: only once the item is there. False: a finalizer has taken from the list
- * meanwhile, and what is pushed is not to be given. */
+/* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
+ * pushed value must then be discarded. */
 static bool push_item(lua_State *L, list *self) {
   page_box *page = self->page;
   size_t index = self->next;
@@ -138,8 +139,8 @@ static bool push_item(lua_State *L, list *self) {
   return true;
 }
 
-/* The page as { items =, number =, response = }, with the items from `first` on. A copy: what a script does to it changes nothing
- * of what the list gives. */
+/* Pushes the page as { items =, number =, response = }, with the items from `first` on. The table is a copy, so that
+ * changes by a script do not affect the list. */
 static void push_table(lua_State *L, list *self, size_t first) {
   page_box *box = self->page;
   lua_getiuservalue(L, LIST, PAGE);
@@ -170,7 +171,7 @@ static void push_table(lua_State *L, list *self, size_t first) {
   lua_remove(L, place);
 }
 
-/* The function's answer counts no more, or is there: who waits for it looks again. */
+/* Ends the current decision, successful or not. The waiting tasks check again. */
 static void end_deciding(lua_State *L, list *self) {
   self->deciding = NULL;
   if (lua_getiuservalue(L, LIST, WAITING) == LUA_TTABLE) {
@@ -185,7 +186,7 @@ static void end_deciding(lua_State *L, list *self) {
   lua_pop(L, 1);
 }
 
-/* Lets go of the page at once, for the collector does not know how large it is. */
+/* Releases the page immediately, because the collector does not know how large it is. */
 static void drop_page(lua_State *L, list *self) {
   page_box *box = self->page;
   self->page = NULL;
@@ -211,7 +212,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
     lua_getiuservalue(L, LIST, CALLER);
     caller = njl_caller_number(L, -1);
     if (njl_caller_is_running(L, -1, self->host)) {
-      return luaL_error(L, "paginate: before and after cannot take from the list whose page they are called for");
+      return luaL_error(L, "paginate: a before or after hook must not take from the list whose page it was called for");
     }
     lua_pop(L, 1);
   }
@@ -253,10 +254,10 @@ static decision *push_decision(lua_State *L, list *self) {
   return mine;
 }
 
-/* Until what another task has asked the function is answered, or never will be. */
+/* Waits until the call of the function by another task has ended. */
 static int await_decision(lua_State *L, list *self, taking taking) {
   if (self->deciding->task == self->host->current) {
-    return luaL_error(L, "paginate: next cannot take from its own list, which waits for what next returns");
+    return luaL_error(L, "paginate: the next function must not take from its own list");
   }
   turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
   mine->taking = taking;
@@ -278,7 +279,7 @@ static int cannot_decide(lua_State *L, int answer) {
   return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, answer));
 }
 
-/* { query = {...} } at `answer`. */
+/* Reads { query = {...} } at `answer`. */
 static void read_query(lua_State *L, int answer, njl_request *request) {
   static const char *const known[] = {"query", NULL};
   for (lua_pushnil(L); lua_next(L, answer) != 0; lua_pop(L, 1)) {
@@ -288,7 +289,7 @@ static void read_query(lua_State *L, int answer, njl_request *request) {
   njl_read_options(L, answer, "paginate: next", false, request);
 }
 
-/* What it returned is on top of the stack, and of no account where the list has left the page meanwhile. */
+/* Reads the result of the function on top of the stack. Ignores it if the list has left the page meanwhile. */
 static void take_decision(lua_State *L) {
   list *self = check_list(L);
   decision *mine = lua_touserdata(L, TURN);
@@ -325,7 +326,7 @@ static int decided(lua_State *L, int status, lua_KContext taking) {
   return go(L, (enum taking)taking);
 }
 
-/* Asks the function about the page, once for each page, whoever takes from the list. */
+/* Calls the function for the page, once per page. */
 static void decide(lua_State *L, list *self, taking taking) {
   decision *mine = push_decision(L, self);
   lua_replace(L, TURN);
@@ -339,7 +340,7 @@ static void decide(lua_State *L, list *self, taking taking) {
   take_decision(L);
 }
 
-/* --- Giving --- */
+/* --- Returning items and pages --- */
 
 static bool is_full(lua_State *L) {
   return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
@@ -422,7 +423,7 @@ static int next_page(lua_State *L) {
   return go(L, A_PAGE);
 }
 
-/* for page in list:pages() do - page.items, number, response */
+/* for page in list:pages() do - page.items, page.number, page.response */
 static int each_page(lua_State *L) {
   check_list(L);
   lua_settop(L, LIST);
@@ -442,12 +443,12 @@ static int take_many(lua_State *L) {
 static int take(lua_State *L) {
   check_list(L);
   lua_Integer count = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, count >= 0, 2, "a number of items from 0 expected");
+  luaL_argcheck(L, count >= 0, 2, "a non-negative number of items expected");
   lua_settop(L, 2);
   return take_many(L);
 }
 
-/* list:collect() -> a list of all items that are left */
+/* list:collect() -> a list of all remaining items */
 static int collect(lua_State *L) {
   check_list(L);
   lua_settop(L, LIST);
@@ -455,7 +456,7 @@ static int collect(lua_State *L) {
   return take_many(L);
 }
 
-/* --- Its place --- */
+/* --- Position --- */
 
 static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
   loan->text = text;
@@ -464,15 +465,16 @@ static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
   return 1;
 }
 
-/* list:state() -> where it is, for resume: behind the last item that was given. In a finalizer too, where a state ends. */
+/* list:state() -> the position after the last returned item, for resume. Also works in a finalizer while a state
+ * closes. */
 static int state(lua_State *L) {
   check_list(L);
   njl_loan *loan = njl_loan_push(L);
-  list *self = check_list(L); /* A finalizer may have closed it. */
+  list *self = check_list(L); /* A finalizer may have closed the list. */
   return push_text(L, njl_pages_state(self->handle, self->next), loan);
 }
 
-/* list:resume(state) -> the list, which goes on there */
+/* list:resume(state) -> the list, which continues at that position */
 static int resume(lua_State *L) {
   list *self = check_list(L);
   njl_bytes text;
@@ -484,7 +486,7 @@ static int resume(lua_State *L) {
   return 1;
 }
 
-/* list:refresh() -> the list, which begins anew */
+/* list:refresh() -> the list, which starts at the beginning again */
 static int refresh(lua_State *L) {
   list *self = check_list(L);
   njl_reply *error = njl_error_push(L);
@@ -494,7 +496,8 @@ static int refresh(lua_State *L) {
   return 1;
 }
 
-/* list:close(), also as <close> and by the collector: what is loaded is given up. Twice is once. */
+/* list:close(), also called by <close> and by the collector. Cancels the requests of the list. Closing a closed list
+ * does nothing. */
 static int close(lua_State *L) {
   list *self = njl_check(L, LIST, NJL_LIST);
   njl_pages *handle = self->handle;
@@ -511,7 +514,7 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* list.name, by the upvalue: the methods */
+/* list.name. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"pages",   "take",  "collect",     "state", "resume",
                                       "refresh", "close", "explanation", NULL};

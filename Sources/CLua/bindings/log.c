@@ -1,7 +1,7 @@
-/* log.c - the log option of a client: a function that gets each line, on the thread that runs the script. */
+/* log.c - the log option of a client: a function that receives each line, on the thread that runs the script. */
 #include "bindings/bindings.h"
 
-/* From least to most; the numbers are those of LogLevel. */
+/* By increasing verbosity. The numbers equal those of LogLevel. */
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};
 
 static int read_level(lua_State *L, int index) {
@@ -31,13 +31,13 @@ int njl_read_log(lua_State *L, int options) {
     lua_replace(L, table);
   }
   if (!njl_is_callable(L, -1)) {
-    return luaL_error(L, "client: log must be a function or {level = ..., write = a function}, got %s",
+    return luaL_error(L, "client: log must be a function or { level = ..., write = FUNCTION }, got %s",
                       luaL_typename(L, -1));
   }
   return level;
 }
 
-/* Gives the line at index 1, a njl_line, to its function. */
+/* Passes the line at index 1, a njl_line, to its function. */
 static int write_line(lua_State *L) {
   const njl_line *line = lua_touserdata(L, 1);
   if (!njl_push_numbered(L, line->log)) return 0;
@@ -48,7 +48,7 @@ static int write_line(lua_State *L) {
   return 0;
 }
 
-/* What a log function raises is no failure of the task that happens to run: it becomes a warning. */
+/* An error of a log function becomes a warning, because it is unrelated to the task that happens to run. */
 void njl_write_log(lua_State *L, njl_host *host) {
   njl_line line;
   lua_State *outer_thread = host->running;
@@ -56,14 +56,14 @@ void njl_write_log(lua_State *L, njl_host *host) {
   if (host->is_logging || !lua_checkstack(L, LUA_MINSTACK)) return;
   host->is_logging = true;
   host->running = L;
-  host->yields = false; /* What it waits for, it waits for by blocking. */
+  host->yields = false; /* Its waits block. */
   while (host->engine != NULL && njl_engine_next_line(host->engine, &line)) {
     lua_pushcfunction(L, write_line);
     lua_pushlightuserdata(L, &line);
     if (lua_pcall(L, 1, 0, 0) == LUA_OK) continue;
     const char *message = lua_tostring(L, -1);
     lua_warning(L, "nightjar: the log function failed: ", 1);
-    lua_warning(L, message != NULL ? message : "an error that is no string", 0);
+    lua_warning(L, message != NULL ? message : "(error object is not a string)", 0);
     lua_pop(L, 1);
   }
   host->running = outer_thread;

@@ -1,8 +1,8 @@
-/* login.c - a client's tokens: functions of the script that provide them and hear that a login has ended, and logins that
- * the script brings. What mocks ask comes the same way.
+/* login.c - a client's tokens: token functions and login_required functions of the script, sign_in, sign_out and
+ * log_in. Also runs the functions of mocks.
  *
- * The functions run in tasks of their own, which belong to no other: a token is for all calls that wait for it, and the
- * cancel of one must not take it from the others. */
+ * Each function call runs in a task without a parent, because all waiting calls share the token: cancelling one of
+ * them must not cancel it for the others. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,7 +18,8 @@
 
 /* --- The option auth --- */
 
-/* Takes the function `name` out of the table `auth`, which messages call `prefix`, to the top. False: there is none. */
+/* Moves the function `name` from the table `auth`, which messages call `prefix`, to the top of the stack. Returns
+ * false if there is none. */
 static bool take_function(lua_State *L, int auth, const char *prefix, const char *name) {
   lua_pushstring(L, name);
   if (lua_rawget(L, auth) == LUA_TNIL) {
@@ -38,8 +39,8 @@ static void set_text(lua_State *L, int table, const char *name, const char *text
   lua_rawset(L, table);
 }
 
-/* Tokens that a function provides are kept and renewed as those of a login are, which describes them in the schema: one
- * whose call is never made. */
+/* Describes a token function as a login in the option schema, because its tokens are stored and refreshed like those
+ * of a login. The client never sends that login's request. */
 static void describe_provided(lua_State *L, int auth, const char *prefix) {
   static const char *const known[] = {"type", "access_token", "expires_in", "skew", "refresh_timeout", "refresh_limit",
                                       NULL};
@@ -50,7 +51,7 @@ static void describe_provided(lua_State *L, int auth, const char *prefix) {
   static const char *const types[] = {"bearer", NULL};
   lua_pushliteral(L, "type");
   lua_rawget(L, auth);
-  if (njl_find_name(L, -1, types) < 0) luaL_error(L, "client: %sprovider is for the type \"bearer\"", prefix);
+  if (njl_find_name(L, -1, types) < 0) luaL_error(L, "client: %sprovider requires the type \"bearer\"", prefix);
   lua_pop(L, 1);
   set_text(L, auth, "type", "login");
   set_text(L, auth, "url", "");
@@ -59,7 +60,7 @@ static void describe_provided(lua_State *L, int auth, const char *prefix) {
   lua_rawset(L, auth);
 }
 
-/* Takes the provider of the credentials at `auth`, if they have one, to the end of the list at `providers`. */
+/* Appends the provider function of the credentials at `auth`, if there is one, to the list at `providers`. */
 static bool take_provider(lua_State *L, int auth, int providers, const char *prefix) {
   if (!take_function(L, auth, prefix, "provider")) return false;
   lua_rawseti(L, providers, (lua_Integer)lua_rawlen(L, providers) + 1);
@@ -67,8 +68,8 @@ static bool take_provider(lua_State *L, int auth, int providers, const char *pre
   return true;
 }
 
-/* The same for all schemes in the copy of the option auth.schemes at the top. The names, which the copy keeps, go into the list,
- * which has room for all of the copy. */
+/* The same for all schemes in the copy of the option auth.schemes on top of the stack. Writes the names of the
+ * schemes to `names`, which must have room for all of them; the copy keeps the strings alive. */
 static size_t take_scheme_providers(lua_State *L, int providers, njl_bytes *names) {
   size_t count = 0;
   int schemes = lua_gettop(L), name = schemes + 1;
@@ -105,13 +106,13 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
   int providers = lua_gettop(L);
   lua_pushliteral(L, "schemes");
   bool has_schemes = lua_rawget(L, auth) == LUA_TTABLE;
-  /* The copy is counted: an allocation may run a finalizer, which may change the script's table. */
+  /* Counts the copy: an allocation may run a finalizer that changes the script's table. */
   if (has_schemes) {
     njl_push_copy(L, -1);
     lua_replace(L, -2);
   }
   njl_bytes *names = lua_newuserdatauv(L, (has_schemes ? count_members(L, -1) + 1 : 1) * sizeof *names, 0);
-  lua_rawseti(L, providers, 0); /* which keeps it */
+  lua_rawseti(L, providers, 0); /* keeps it alive */
   listener->provided = names;
   if (take_provider(L, auth, providers, "auth.")) {
     *names = (njl_bytes){0};
@@ -142,11 +143,12 @@ static void fail(lua_State *L, njl_question *question) {
   njl_question_fail(question, message);
 }
 
-/* What the function has returned, two values, or raised. The question is the task's, whose end fails it otherwise. */
+/* Handles the two results of the function, or its error. The task owns the question, which fails when the task ends
+ * without an answer. */
 static int provided(lua_State *L, int status, lua_KContext context) {
   njl_question *question = ((njl_task *)context)->question;
   if (status != LUA_OK && status != LUA_YIELD) {
-    /* The URL that an error object tells of is that of another call. */
+    /* Only the message: the URL of an error object belongs to another call. */
     if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
     else luaL_tolstring(L, -1, NULL);
     fail(L, question);
@@ -164,7 +166,7 @@ static int provided(lua_State *L, int status, lua_KContext context) {
   bool is_forever = lua_isnil(L, 2);
   lua_Number lifetime = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
   if (!is_forever && !(lifetime >= 0)) {
-    lua_pushliteral(L, "auth.provider must return seconds from 0 as its second value");
+    lua_pushliteral(L, "auth.provider must return a non-negative number of seconds as its second value");
     fail(L, question);
     return 0;
   }
@@ -174,24 +176,24 @@ static int provided(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The function and its argument */
+/* The task's function. Its arguments are the provider function and its argument. */
 static int provide(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);
 }
 
-/* What a question is about, for the function below. */
+/* A question, passed to begin(). */
 typedef struct errand {
-  njl_question *handle; /* NULL: the task has it */
+  njl_question *handle; /* NULL: the task owns it */
   int64_t client;
   njl_question_kind kind;
-  njl_task *task; /* that was spawned for it */
+  njl_task *task; /* the task that was spawned for it */
 } errand;
 
 /* Spawns the task for the errand at index 1. */
 static int begin(lua_State *L) {
   errand *errand = lua_touserdata(L, 1);
-  if (!njl_push_numbered(L, errand->client)) return 0; /* Nobody is there to answer. */
+  if (!njl_push_numbered(L, errand->client)) return 0; /* The client or mock was collected, so the question fails. */
   if (errand->kind == NJL_MOCK_ASKED) {
     errand->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, errand->handle));
     errand->task->is_observed = true;
@@ -222,13 +224,13 @@ void njl_ask_logins(lua_State *L, njl_host *host) {
     errand.handle = njl_engine_next_question(host->engine, &errand.client, &errand.kind);
     if (errand.handle == NULL) return;
     njl_task_begin(L, host, begin, &errand);
-    /* Who waits for what it is about hears of that afterwards. */
+    /* Runs the task before the tasks that wait for its result. */
     if (errand.task != NULL) njl_make_first(errand.task);
     njl_question_release(errand.handle);
   }
 }
 
-/* --- Logins that the script brings --- */
+/* --- Tokens set by the script --- */
 
 static njl_bytes read_text(lua_State *L, const char *function, const char *name, bool is_needed) {
   njl_bytes text = {0};
@@ -239,14 +241,14 @@ static njl_bytes read_text(lua_State *L, const char *function, const char *name,
     luaL_error(L, "%s: %s must be a string, got %s", function, name, luaL_typename(L, -1));
   }
   if (type == LUA_TSTRING) text.data = lua_tolstring(L, -1, &text.length);
-  return text; /* Stays on the stack, which keeps it. */
+  return text; /* The string stays on the stack, which keeps it alive. */
 }
 
-/* Whose login it is: a stranger's script does not change the host program's. */
+/* Raises in a sandbox: a sandboxed script must not change the host program's login. */
 static void check_login(lua_State *L, const char *function) {
   njl_check_client(L);
   if (njl_host_open(L)->is_sandboxed) {
-    luaL_error(L, "%s: the login is the host program's and not changed here", function);
+    luaL_error(L, "%s: not available in a sandbox; the login belongs to the host program", function);
   }
 }
 
@@ -267,17 +269,17 @@ int njl_sign_in(lua_State *L) {
   lua_pushliteral(L, "expires_in");
   if (lua_rawget(L, 2) != LUA_TNIL) {
     token.lifetime = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(token.lifetime >= 0)) return luaL_error(L, "sign_in: expires_in must be seconds from 0");
+    if (!(token.lifetime >= 0)) return luaL_error(L, "sign_in: expires_in must be a non-negative number of seconds");
   }
   njl_reply *error = njl_error_push(L);
-  /* Finalizers have run and may have closed the client. */
+  /* Finalizers may have closed the client. */
   if (!njl_client_sign_in(njl_check_client(L), &token, &error->wait.call)) return lua_error(L);
   return 0;
 }
 
 /* --- Logging in and out --- */
 
-/* The stack of api:log_in: the client, the wait, the function that shows a person what to do, or nil. */
+/* The stack of api:log_in: the client, the wait, and the function that shows the prompt, or nil. */
 enum { LOGIN = 2, PROMPT };
 
 static int logged_in(lua_State *L, int status, lua_KContext context);
@@ -292,7 +294,7 @@ static int await_login(lua_State *L, njl_reply *reply) {
 
 static int prompted(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
-  if (status != LUA_OK && status != LUA_YIELD) { /* Nobody will log in. */
+  if (status != LUA_OK && status != LUA_YIELD) { /* The prompt failed, so the login is cancelled. */
     njl_call_cancel(reply->wait.call);
     return lua_error(L);
   }
@@ -307,8 +309,8 @@ static void set_prompt(lua_State *L, njl_outcome *login, njl_field field, const 
   lua_setfield(L, -2, name);
 }
 
-/* Opens a page where there is a browser: that of BROWSER, or the desktop's. It is nobody's child afterwards, and what the
- * shell sees of the page is one word. */
+/* Opens a page in the program named by BROWSER or in the desktop's browser, if there is one. The browser is not a
+ * child of this process. The URL is passed to the shell as a single word. */
 static void open_page(const char *url) {
   const char *browser = getenv("BROWSER");
   if (browser == NULL || *browser == 0) {
@@ -322,7 +324,7 @@ static void open_page(const char *url) {
   }
 }
 
-/* What whoever sits before the script is told and shown. */
+/* The default prompt: writes the instructions to standard error and opens the page. */
 static int write_prompt(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   if (lua_getfield(L, 1, "url") == LUA_TSTRING) {
@@ -366,7 +368,8 @@ static int await_start(lua_State *L, njl_reply *reply, njl_outcome *started, njl
   return njl_await(L, &reply->wait, logged_in);
 }
 
-/* api:sign_out{ scheme = } - raises an error of the kind storage if the store or the cache could not be changed */
+/* api:sign_out{ scheme = } raises an error of the kind storage if the credential store or the cache could not be
+ * changed. */
 int njl_sign_out(lua_State *L) {
   static const char *const known[] = {"scheme", NULL};
   check_login(L, "sign_out");
@@ -388,8 +391,8 @@ int njl_sign_out(lua_State *L) {
   return await_start(L, reply, njl_logout_start(host->engine, client, &reply->wait, scheme, &refusal), refusal);
 }
 
-/* api:log_in{ prompt = function(info) end, scheme = } - by a code or with the browser, as the grant says; otherwise by what
- * a call would wait for */
+/* api:log_in{ prompt = function(info) end, scheme = } logs in with a device code or in the browser, depending on the
+ * grant. For other grants it obtains the token that a call would wait for. */
 int njl_log_in(lua_State *L) {
   static const char *const known[] = {"prompt", "scheme", NULL};
   check_login(L, "log_in");
@@ -407,7 +410,7 @@ int njl_log_in(lua_State *L) {
     }
     lua_pushliteral(L, "prompt");
     lua_rawget(L, 2);
-    scheme = read_text(L, "log_in", "scheme", false); /* Behind the prompt until the login has begun. */
+    scheme = read_text(L, "log_in", "scheme", false); /* Above the prompt until the login has started. */
   } else {
     lua_pushnil(L);
   }

@@ -1,4 +1,4 @@
-/* mock.c - nightjar.mock{...}: answers in place of servers, some of them by functions of the script.
+/* mock.c - nightjar.mock{...}: responses in place of servers, optionally from functions of the script.
  *
  * A function runs in a task of its own, on the thread that runs the script, when a request comes for its route; it may wait. */
 #include "json/json.h"
@@ -8,12 +8,13 @@ typedef struct mock {
   njl_mock *handle;
 } mock;
 
-/* User value: a table of the functions, by their numbers. */
+/* The user value: a table of the functions by number. */
 enum { FUNCTIONS = 1 };
 
-/* --- Making one --- */
+/* --- Creating a mock --- */
 
-/* A copy of the route on the top in its place, with a number for each function, which goes into the table at `functions`. */
+/* Replaces the route on top of the stack by a copy with numbers in place of its functions. The functions go into the
+ * table at `functions`. */
 static void number_functions(lua_State *L, int functions) {
   njl_push_copy(L, -1);
   lua_replace(L, -2);
@@ -31,7 +32,7 @@ static void number_functions(lua_State *L, int functions) {
   }
 }
 
-/* The routes at `index`, a list with options beside it, as JSON has them. */
+/* Pushes the routes at `index`, a list that may also contain options, in a form that can be encoded as JSON. */
 static void push_routes(lua_State *L, int index, int functions) {
   lua_newtable(L);
   int result = lua_gettop(L);
@@ -79,7 +80,7 @@ void njl_mock_push(lua_State *L, njl_host *host, int index) {
 /* nightjar.mock{ { method =, path =, answer = }, ..., passthrough = } */
 int njl_mock_open(lua_State *L) {
   njl_host *host = njl_host_of(L);
-  if (host->is_sandboxed) return luaL_error(L, "nightjar.mock: only the host's client is available here");
+  if (host->is_sandboxed) return luaL_error(L, "nightjar.mock: not available in a sandbox");
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   njl_mock_push(L, host, 1);
@@ -91,16 +92,16 @@ const njl_mock *njl_mock_at(lua_State *L, int index) {
   return self == NULL ? NULL : self->handle;
 }
 
-/* --- Its functions --- */
+/* --- Functions of a mock --- */
 
-/* Gives the answer at index 1 to the question at index 2. */
+/* Answers the question at index 2 with the response at index 1. */
 static int deliver(lua_State *L) {
   njl_question *question = lua_touserdata(L, 2);
   njl_bytes answer = {0}, body = {0};
   lua_settop(L, 2);
   switch (lua_type(L, 1)) {
   case LUA_TNUMBER: break;
-  case LUA_TTABLE: /* A body may be bytes that no JSON holds. */
+  case LUA_TTABLE: /* The body may be binary data, which JSON cannot represent. */
     njl_push_copy(L, 1);
     lua_pushliteral(L, "body");
     if (lua_rawget(L, 3) == LUA_TSTRING) {
@@ -113,7 +114,7 @@ static int deliver(lua_State *L) {
     lua_pushvalue(L, 3);
     lua_replace(L, 1);
     break;
-  default: return luaL_error(L, "a mock's function must return an answer or a status, got %s", luaL_typename(L, 1));
+  default: return luaL_error(L, "a mock's function must return a response or a status, got %s", luaL_typename(L, 1));
   }
   njl_json_encode(L, 1, "answer");
   answer.data = lua_tolstring(L, -1, &answer.length);
@@ -143,7 +144,7 @@ static int answered(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The function and its argument */
+/* The task's function. Its arguments are the mock's function and its argument. */
 static int answer(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
   return answered(L, lua_pcallk(L, 1, 1, 0, task, answered), task);
@@ -170,7 +171,7 @@ int njl_mock_push_call(lua_State *L, njl_question *question) {
   return 2;
 }
 
-/* --- What was asked --- */
+/* --- Recorded requests --- */
 
 static njl_mock *check_mock(lua_State *L) {
   mock *self = njl_test(L, 1, NJL_MOCK);
@@ -181,7 +182,7 @@ static njl_mock *check_mock(lua_State *L) {
   return self->handle;
 }
 
-/* mock:calls([route]): the requests that came, first to last; those of the route of that name */
+/* mock:calls([route]) -> the requests received, in order; only those of the named route */
 static int calls(lua_State *L) {
   njl_mock *handle = check_mock(L);
   luaL_optstring(L, 2, NULL);
@@ -204,7 +205,7 @@ static int calls(lua_State *L) {
   return 1;
 }
 
-/* mock:uses([route]): how often it was asked, or all of them were */
+/* mock:uses([route]) -> the number of requests of the named route, or of all routes */
 static int uses(lua_State *L) {
   njl_mock *handle = check_mock(L);
   njl_bytes name = {0};
@@ -215,13 +216,14 @@ static int uses(lua_State *L) {
   return 1;
 }
 
-/* mock:reset(): nothing was asked, and each sequence begins anew */
+/* mock:reset() sets all counts to zero and restarts each sequence of responses. */
 static int reset(lua_State *L) {
   njl_mock_reset(check_mock(L));
   return 0;
 }
 
-/* mock:verify(): raises where a route was not asked as often as it says, or a call had none */
+/* mock:verify() raises an error if a route was not called as often as it specifies, or if a request matched no
+ * route. */
 static int verify(lua_State *L) {
   njl_mock *handle = check_mock(L);
   njl_reply *error = njl_error_push(L);

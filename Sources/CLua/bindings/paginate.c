@@ -1,4 +1,4 @@
-/* paginate.c - api:paginate(path, {...}): what of its options is the list's, and what is that of its calls. */
+/* paginate.c - api:paginate(path, {...}): separates the options of the list from those of its calls. */
 #include <string.h>
 
 #include "json/json.h"
@@ -10,17 +10,17 @@ static const char *const list_options[] = {"style",  "items",  "next",          
                                            "total_timeout", NULL};
 enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
-/* Of a call's options those that can be for one of many, and of one's whole answer. */
+/* The options of a call that are useful for a list: those that apply to each request and to complete responses. */
 static const char *const call_options[] = {
     "query",  "headers", "params",      "method",     "json",    "form",     "timeout", "expect",     "redirect", "cookies",
     "auth",   "retry",   "idempotency_key", "decompress", "max_body", "compress", "schema",  "coalesce", "body_on_get",
     "cache",  "limit_group", "endpoint",    "arguments", NULL};
 
-/* Where a list begins, and how long it may take in all. */
+/* The start of a list and its limits. */
 typedef struct beginning {
   njl_bytes state;
-  double seconds; /* negative: no limit of its own */
-  bool decides;   /* a function says how the list goes on */
+  double seconds; /* negative: none */
+  bool decides;   /* a function decides how the list continues */
 } beginning;
 
 static int unknown_option(lua_State *L, const char *name) {
@@ -33,13 +33,13 @@ static int unknown_option(lua_State *L, const char *name) {
   for (size_t index = 0; call_options[index] != NULL; index++) all[count++] = call_options[index];
   all[count] = NULL;
   for (size_t index = 0; others[index] != NULL; index++) {
-    if (strcmp(others[index], name) == 0) return luaL_error(L, "paginate: the option '%s' is not for lists", name);
+    if (strcmp(others[index], name) == 0) return luaL_error(L, "paginate: option '%s' is not supported for lists", name);
   }
   return njl_unknown_option(L, "paginate", "", name, all);
 }
 
-/* Parts the options at `options` into those of the list and of its calls, two tables that it pushes. The function that decides
- * goes to the list at `object`, what is neither's to `start`. */
+/* Splits the options at `options` into two new tables on the stack, for the list and for its calls. The `next`
+ * function goes to the list at `object`, other options to `start`. */
 static void part_options(lua_State *L, int options, int object, beginning *start) {
   lua_newtable(L);
   lua_newtable(L);
@@ -47,14 +47,14 @@ static void part_options(lua_State *L, int options, int object, beginning *start
   if (lua_isnil(L, options)) return;
   for (lua_pushnil(L); lua_next(L, options) != 0;) {
     if (lua_type(L, -2) != LUA_TSTRING) {
-      luaL_error(L, "paginate: options have names, got a %s", luaL_typename(L, -2));
+      luaL_error(L, "paginate: option names must be strings, got a %s", luaL_typename(L, -2));
     }
     int place = njl_find_name(L, -2, list_options);
     if (place == RESUME) {
       if (lua_type(L, -1) != LUA_TSTRING) {
-        luaL_error(L, "paginate: resume must be a state, which is a string, got %s", luaL_typename(L, -1));
+        luaL_error(L, "paginate: resume must be a string from list:state(), got %s", luaL_typename(L, -1));
       }
-      start->state.data = lua_tolstring(L, -1, &start->state.length); /* The options keep it. */
+      start->state.data = lua_tolstring(L, -1, &start->state.length); /* The options keep the string alive. */
       lua_pop(L, 1);
     } else if (place == TOTAL_TIMEOUT) {
       double seconds = njl_check_limit(L, -1, "paginate", "total_timeout");
@@ -71,19 +71,19 @@ static void part_options(lua_State *L, int options, int object, beginning *start
     }
   }
   if (!start->decides) return;
-  /* The function is the style. */
+  /* A `next` function implies the style "custom". */
   lua_pushliteral(L, "style");
   if (lua_rawget(L, of_list) == LUA_TNIL) {
     lua_pushliteral(L, "custom");
     lua_setfield(L, of_list, "style");
   } else if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "custom") != 0) {
-    luaL_error(L, "paginate: a function as next is for style 'custom'; leave style out, or give a JSON Pointer");
+    luaL_error(L, "paginate: a next function requires style 'custom'; remove style, or set next to a JSON Pointer");
   }
   lua_pop(L, 1);
 }
 
-/* api:paginate(path, options) -> the list, and what a loop needs to close it when it is left. Without a path the options have an
- * endpoint. */
+/* api:paginate(path, options) -> the list, and the further values with which a for loop closes it. Without a path,
+ * the options must name an endpoint. */
 int njl_paginate(lua_State *L) {
   njl_check_client(L);
   njl_host *host = njl_host_open(L);
@@ -94,7 +94,7 @@ int njl_paginate(lua_State *L) {
     lua_pop(L, 1);
   }
   if (has_endpoint ? !lua_isnil(L, 2) : lua_type(L, 2) != LUA_TSTRING) {
-    return luaL_error(L, has_endpoint ? "paginate: the path is the endpoint's; leave it away"
+    return luaL_error(L, has_endpoint ? "paginate: path must not be set together with endpoint"
                                       : "paginate: path must be a string, got %s",
                       luaL_typename(L, 2));
   }
@@ -102,7 +102,7 @@ int njl_paginate(lua_State *L) {
     return luaL_error(L, "paginate: options must be a table, got %s", luaL_typename(L, 3));
   }
   lua_settop(L, 3);
-  if (lua_istable(L, 3)) { /* Finalizers, which anything that is made may run, may change the script's table. */
+  if (lua_istable(L, 3)) { /* Finalizers, which any allocation may run, could change the script's table. */
     njl_push_copy(L, 3);
     lua_replace(L, 3);
   }

@@ -1,8 +1,9 @@
-/* refresh.c - stored answers that are fetched anew while the script has them already: res:refreshed(), and on_refresh of a
- * call. */
+/* refresh.c - background revalidation of stale responses that the script already has: res:refreshed(), and the
+ * option on_refresh. */
 #include "bindings/bindings.h"
 
-/* The fresh answer at `index`; nil and the error; or nil where there is none. */
+/* Pushes the result of the revalidation at `index`: the new response; nil and the error; or nil if nothing was
+ * revalidated. */
 static int push_fresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_failure failure;
@@ -14,10 +15,10 @@ static int push_fresh(lua_State *L, int index) {
   return 2;
 }
 
-/* Pushes what the call's refresh is waited for with; false: there is none, and nothing is pushed. */
+/* Pushes a reply that waits for the call's revalidation. Returns false and pushes nothing if there is none. */
 static bool push_wait(lua_State *L, njl_host *host, njl_outcome *call) {
   njl_wait *wait = njl_reply_push(L, host);
-  wait->state = NJL_DONE; /* Nobody waits yet. */
+  wait->state = NJL_DONE; /* No task waits yet. */
   wait->call = njl_call_refresh(host->engine, call);
   if (wait->call == NULL) lua_pop(L, 1);
   return wait->call != NULL;
@@ -35,7 +36,7 @@ static int came(lua_State *L, int status, lua_KContext context) {
   return push_fresh(L, 2);
 }
 
-/* res:refreshed() -> the fresh answer, once it is there; nil and the error; nil where none is fetched */
+/* res:refreshed() waits for the revalidation -> the new response; nil and the error; nil if nothing is revalidated */
 int njl_refreshed(lua_State *L) {
   njl_reply *reply = njl_check(L, 1, NJL_RESPONSE);
   njl_host *host = njl_host_open(L);
@@ -54,7 +55,7 @@ static int told(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* The function, and what it waits for */
+/* The task's function. The stack: the on_refresh function, and the reply to wait for. */
 static int tell(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   lua_pushvalue(L, 1);
@@ -66,8 +67,8 @@ static int tell(lua_State *L, int status, lua_KContext context) {
 
 static int hear(lua_State *L) { return await_fresh(L, lua_touserdata(L, 2), tell); }
 
-/* The task belongs to the script as a whole: whoever waits for the end of the one that made the call must not wait for the
- * server, too, which offline-first spares them. */
+/* The task belongs to the script as a whole: a task that waits for the task that made the call must not have to wait
+ * for the revalidation, too. */
 void njl_hear_of_refresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_host *host = reply->wait.host;

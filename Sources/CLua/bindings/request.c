@@ -1,4 +1,4 @@
-/* request.c - the options of a call, read from a Lua table into a plain struct. */
+/* request.c - reads the options of a call from a Lua table into a plain struct. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* Options by number; the order is that of `names`. */
+/* Options by number, in the order of `names`. */
 enum {
   QUERY,
   HEADERS,
@@ -31,7 +31,7 @@ enum {
   RARE
 };
 
-/* From RARE on they are Swift's to read, from a JSON object: those that few calls have. */
+/* Options from RARE on are passed to Swift as a JSON object, because few calls use them. */
 static const char *const names[] = {
     "query",    "headers",    "json",        "form",        "body",       "expect",          "timeout",
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
@@ -40,19 +40,19 @@ static const char *const names[] = {
     "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   "respect_retry_after", NULL};
 
-/* Everything that is read is copied before anything is made of it: each new string or buffer may run finalizers, which may
+/* Tables are copied before their values are processed: each new string or buffer may run finalizers, which may
  * change the tables of the script. */
 
-/* What is being read, for messages. */
+/* The option being read, for messages. */
 typedef struct reading {
   lua_State *L;
   const char *function; /* "get" */
   const char *option;   /* "query" */
-  bool reads_files;     /* those that are to be sent */
-  int anchors;          /* stack index of a table that keeps what was made on the way */
+  bool reads_files;     /* files to be sent may be read */
+  int anchors;          /* stack index of a table that keeps intermediate values alive */
 } reading;
 
-/* A growing array of pairs in a userdata that the anchors keep. */
+/* A growing array of pairs in a userdata that the anchors keep alive. */
 typedef struct pairs {
   njl_pair *items;
   size_t count, capacity;
@@ -72,7 +72,7 @@ static void add(reading *r, pairs *list, njl_bytes name, njl_bytes value) {
   list->items[list->count++] = (njl_pair){name, value};
 }
 
-/* Replaces the table at `index` with a copy, which the anchors keep and no script can change. */
+/* Replaces the table at `index` by a copy, which the anchors keep alive and scripts cannot change. */
 static void keep_copy(reading *r, int index) {
   njl_push_copy(r->L, index);
   lua_pushvalue(r->L, -1);
@@ -84,7 +84,7 @@ static int misfit(reading *r, const char *wanted, int value) {
   return luaL_error(r->L, "%s: %s must be %s, got %s", r->function, r->option, wanted, luaL_typename(r->L, value));
 }
 
-/* The value on top of the stack as text; stays good while the anchors live. Pops it. */
+/* Pops the value on top of the stack and returns it as text, which is valid as long as the anchors. */
 static njl_bytes take_text(reading *r, const char *name) {
   lua_State *L = r->L;
   njl_bytes text;
@@ -123,7 +123,7 @@ static int by_bytes(const void *left, const void *right) {
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* The names of a table of keep_copy, sorted, so that equal tables make equal requests. */
+/* Reads the names of a table made by keep_copy and sorts them, so that equal tables produce equal requests. */
 static void read_names(reading *r, int table, pairs *keys) {
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
@@ -165,14 +165,14 @@ static void read_pairs(reading *r, int table, pairs *list) {
   else read_table(r, table, list);
 }
 
-/* The string on top of the stack becomes the body. */
+/* Makes the string on top of the stack the body. */
 static void set_body(reading *r, njl_request *request) {
   request->has_body = true;
   request->body.data = lua_tolstring(r->L, -1, &request->body.length);
   keep(r);
 }
 
-/* application/x-www-form-urlencoded, as the URL standard writes it. */
+/* application/x-www-form-urlencoded, as defined by the URL standard. */
 static void push_form(lua_State *L, const pairs *fields) {
   static const char digits[] = "0123456789ABCDEF";
   luaL_Buffer text;
@@ -224,17 +224,17 @@ static void read_expected(reading *r, int value, njl_request *request) {
   request->expected_count = count;
 }
 
-/* A path at the top of the stack. Scripts of others read no files. */
+/* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
 static njl_bytes read_path(reading *r) {
-  if (!r->reads_files) luaL_error(r->L, "%s: files are not available here", r->function);
-  if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "the path of a file", -1);
+  if (!r->reads_files) luaL_error(r->L, "%s: files are not available in a sandbox", r->function);
+  if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "a file path", -1);
   njl_bytes path;
   path.data = lua_tolstring(r->L, -1, &path.length);
   keep(r);
   return path;
 }
 
-/* What a part is, at the top of the stack: text, or a table that says more. Pops it. */
+/* Pops a part of a form: a text, or a table with details. */
 static void read_part(reading *r, njl_form_part *part) {
   static const char *const known[] = {"name", "value", "bytes", "file", "filename", "content_type", NULL};
   enum { NAME, VALUE, BYTES, FILE_PATH, FILENAME, CONTENT_TYPE };
@@ -261,9 +261,9 @@ static void read_part(reading *r, njl_form_part *part) {
     else *fields[field] = take_text(r, known[field]);
   }
   unsigned contents = given & (1u << VALUE | 1u << BYTES | 1u << FILE_PATH);
-  if (part->name.data == NULL) luaL_error(L, "%s: a part of multipart has no name", r->function);
+  if (part->name.data == NULL) luaL_error(L, "%s: a multipart part has no name", r->function);
   if (contents == 0 || (contents & (contents - 1)) != 0) {
-    luaL_error(L, "%s: multipart '%s' must have one of value, bytes and file", r->function, part->name.data);
+    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function, part->name.data);
   }
   lua_pop(L, 1);
 }
@@ -284,7 +284,7 @@ static void read_form(reading *r, int table, njl_request *request) {
   for (size_t index = 0; index < count; index++) {
     parts[index] = (njl_form_part){0};
     if (names.count == 0) {
-      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) misfit(r, "a list of parts, which are tables", -1);
+      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) misfit(r, "a list of tables", -1);
     } else {
       parts[index].name = names.items[index].name;
       lua_pushlstring(L, parts[index].name.data, parts[index].name.length);
@@ -311,7 +311,7 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
   return value;
 }
 
-/* A limit of time in seconds at `index`; negative for nightjar.null: the client's. */
+/* Reads a time limit in seconds; negative for nightjar.null: the client's limit. */
 static double limit(reading *r, int index, const char *name) {
   if (njl_json_is_null(r->L, index)) return -1;
   return njl_check_limit(r->L, index, r->function, name);
@@ -334,12 +334,12 @@ static void read_timeout(reading *r, int value, njl_request *request) {
   }
 }
 
-/* Which options there are, as bits. All names are checked before any value is read. */
+/* Returns a bit set of the options that are present. Checks all names before any value is read. */
 static uint64_t options_present(lua_State *L, int options, const char *function) {
   uint64_t present = 0;
   for (lua_pushnil(L); lua_next(L, options) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) {
-      luaL_error(L, "%s: options have names, got a %s", function, luaL_typename(L, -2));
+      luaL_error(L, "%s: option names must be strings, got a %s", function, luaL_typename(L, -2));
     }
     const char *name = lua_tostring(L, -2);
     int option = njl_find_name(L, -2, names);
@@ -353,7 +353,7 @@ void njl_check_option_names(lua_State *L, int options, const char *function) {
   options_present(L, options, function);
 }
 
-/* Pushes the option if it is present. */
+/* Pushes the option and returns true if it is present. */
 static bool push_option(reading *r, int options, uint64_t present, int option) {
   if ((present & UINT64_C(1) << option) == 0) return false;
   r->option = names[option];
@@ -399,7 +399,7 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
   lua_State *L = r->L;
   uint64_t bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
   if ((bodies & (bodies - 1)) != 0) {
-    luaL_error(L, "%s: json, form, multipart, file and body are ways to give the one body; use one", r->function);
+    luaL_error(L, "%s: only one of json, form, multipart, file and body may be set", r->function);
   }
   if (request->endpoint.data != NULL && push_option(r, options, present, JSON)) {
     njl_json_encode(L, -1, "json");
@@ -430,13 +430,13 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
       lua_pop(L, 1);
       return;
     }
-    if (lua_type(L, -1) != LUA_TSTRING) misfit(r, "a string, a function or {each = a function}", -1);
+    if (lua_type(L, -1) != LUA_TSTRING) misfit(r, "a string, a function or { each = FUNCTION }", -1);
     request->body = read_string(r);
     request->has_body = true;
   }
 }
 
-/* Those that are not read here, as a JSON object. */
+/* Reads the remaining options as a JSON object. */
 static void read_rare(reading *r, int options, uint64_t present, njl_request *request) {
   lua_State *L = r->L;
   if (present >> RARE == 0) return;
@@ -450,14 +450,14 @@ static void read_rare(reading *r, int options, uint64_t present, njl_request *re
   lua_pop(L, 1);
 }
 
-/* The name of an endpoint and the values of its parameters, which say method and target. */
+/* Reads the name of an endpoint and its arguments, which determine method and target. */
 static void read_endpoint(reading *r, int options, uint64_t present, njl_request *request) {
   static const int known_by_it[] = {METHOD, PATH, PARAMS};
   size_t count = request->errand == NULL ? sizeof known_by_it / sizeof *known_by_it : 0;
   lua_State *L = r->L;
   for (size_t index = 0; index < count; index++) {
     if ((present & UINT64_C(1) << known_by_it[index]) == 0) continue;
-    luaL_error(L, "%s: %s is the endpoint's; leave it away", r->function, names[known_by_it[index]]);
+    luaL_error(L, "%s: %s must not be set together with endpoint", r->function, names[known_by_it[index]]);
   }
   request->endpoint = read_string(r);
   if (!push_option(r, options, present, ARGUMENTS)) return;
@@ -481,7 +481,7 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   pairs query = {0}, params = {0}, headers = {0};
 
   if (push_option(&r, options, present, ENDPOINT)) read_endpoint(&r, options, present, request);
-  else if ((present & UINT64_C(1) << ARGUMENTS) != 0) luaL_error(L, "%s: arguments are for an endpoint", function);
+  else if ((present & UINT64_C(1) << ARGUMENTS) != 0) luaL_error(L, "%s: arguments require endpoint", function);
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
   if (push_option(&r, options, present, QUERY)) {

@@ -1,4 +1,4 @@
-/* response.c - response objects: fields that are looked up when asked for. */
+/* response.c - response objects. Fields are computed on access. */
 #include <ctype.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ enum { OWNER = 1 };
 
 static njl_outcome *check_response(lua_State *L, int index, njl_response *response) {
   njl_reply *reply = njl_check(L, index, NJL_RESPONSE);
-  if (!njl_outcome_response(reply->wait.call, response)) luaL_argerror(L, index, "response has no answer");
+  if (!njl_outcome_response(reply->wait.call, response)) luaL_argerror(L, index, "the call has no response");
   return reply->wait.call;
 }
 
-/* Pushes a cached user value of the userdata at index 1; false: there is none and nothing is pushed. */
+/* Pushes a cached user value of the userdata at index 1. Returns false and pushes nothing if there is none. */
 static bool push_cached(lua_State *L, int slot) {
   if (lua_getiuservalue(L, 1, slot) != LUA_TNIL) return true;
   lua_pop(L, 1);
@@ -42,7 +42,7 @@ static int push_body(lua_State *L, const njl_response *response) {
 
 static int push_json(lua_State *L, const njl_response *response) {
   if (push_cached(L, CACHED_JSON)) return 1;
-  njl_json_decode(L, "the answer", response->body.data, response->body.length);
+  njl_json_decode(L, "the response", response->body.data, response->body.length);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_JSON);
   return 1;
@@ -65,7 +65,7 @@ static void set_seconds(lua_State *L, const char *name, double seconds) {
   lua_setfield(L, -2, name);
 }
 
-/* res:curl{ show_secrets = true }, err:curl() -> the command line, or nil where nothing was to be sent */
+/* res:curl{ show_secrets = true }, err:curl() -> a curl command line, or nil if no request was made */
 int njl_curl(lua_State *L) {
   static const char *const known[] = {"show_secrets", NULL};
   njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
@@ -81,7 +81,7 @@ int njl_curl(lua_State *L) {
       }
       shows_secrets = lua_toboolean(L, -1);
       if (shows_secrets && njl_host_open(L)->is_sandboxed) {
-        return luaL_error(L, "curl: the secrets of a request are the host program's and not shown here");
+        return luaL_error(L, "curl: show_secrets is not available in a sandbox; the secrets belong to the host program");
       }
     }
   }
@@ -104,7 +104,7 @@ static int push_timing(lua_State *L, const njl_outcome *outcome) {
   return 1;
 }
 
-/* The answers that led here, first to last: a list of {status =, url =}. */
+/* Pushes the redirects that led to this response, first to last: a list of {status =, url =}. */
 static int push_redirects(lua_State *L, njl_outcome *outcome) {
   lua_newtable(L);
   int status;
@@ -139,7 +139,7 @@ static int response_index(lua_State *L) {
   }
   int field = (int)lua_tointeger(L, -1);
   if (response.is_streamed && (field == BODY || field == JSON || field == TEXT)) {
-    return luaL_error(L, "the body of a streamed answer comes by res:chunks()");
+    return luaL_error(L, "the body of a streamed response must be read with res:chunks()");
   }
   switch (field) {
   case STATUS: lua_pushinteger(L, response.status); return 1;
@@ -187,7 +187,7 @@ static njl_outcome *check_headers(lua_State *L, njl_response *response) {
   return outcome;
 }
 
-/* Names compare without case, and `_` stands for `-`, so that res.headers.content_type works. */
+/* Compares names case-insensitively; `_` matches `-`, so that res.headers.content_type works. */
 static bool is_named(const njl_bytes *name, const char *wanted, size_t length) {
   if (name->length != length) return false;
   for (size_t index = 0; index < length; index++) {
@@ -198,8 +198,8 @@ static bool is_named(const njl_bytes *name, const char *wanted, size_t length) {
   return true;
 }
 
-/* Lines of one name are one list (RFC 9110 section 5.3), save for Set-Cookie, whose first is returned; pairs() shows
- * each line. */
+/* Field lines of the same name are joined as one list (RFC 9110 section 5.3), except for Set-Cookie, whose first
+ * line is returned. pairs() returns each line. */
 static int headers_index(lua_State *L) {
   njl_response response;
   njl_outcome *outcome = check_headers(L, &response);
@@ -236,7 +236,7 @@ static int headers_next(lua_State *L) {
   return 2;
 }
 
-/* pairs(res.headers): each line in the order it came, names in lower case */
+/* pairs(res.headers): each field line in the order received, names in lower case */
 static int headers_pairs(lua_State *L) {
   njl_check(L, 1, NJL_HEADERS);
   lua_pushinteger(L, 0);

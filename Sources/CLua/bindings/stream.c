@@ -1,8 +1,8 @@
-/* stream.c - bodies in parts: res:chunks() of an answer that was asked for with stream = true, and requests whose body is a
- * function. */
+/* stream.c - streamed bodies: res:chunks() of a response to a request with stream = true, and requests whose body is
+ * a function. */
 #include "bindings/bindings.h"
 
-/* --- Answers --- */
+/* --- Responses --- */
 
 static njl_reply *check_response(lua_State *L, int index) { return njl_check(L, index, NJL_RESPONSE); }
 
@@ -13,20 +13,20 @@ static int chunk_came(lua_State *L, int status, lua_KContext context) {
   return next_chunk(L);
 }
 
-/* Waits at index 1; a wait is made when it is needed first and serves the iterator from then on. */
+/* Waits with the wait at index 1. The wait is created on first use and then belongs to the iterator. */
 static int await_chunk(lua_State *L, njl_wait *wait) {
   wait->state = NJL_PENDING;
   wait->host->calls++;
   return njl_await(L, wait, chunk_came);
 }
 
-/* By the upvalues: the response; its wait, or nil. -> the next part, or nil at the end */
+/* The iterator: returns the next part, or nil at the end. The upvalues are the response, and its wait or nil. */
 static int next_chunk(lua_State *L) {
   njl_reply *reply = lua_touserdata(L, lua_upvalueindex(1));
   njl_outcome *outcome = reply->wait.call;
   lua_settop(L, 0);
   njl_wait *wait = lua_touserdata(L, lua_upvalueindex(2));
-  if (wait != NULL && wait->state == NJL_PENDING) return luaL_error(L, "another task reads this answer");
+  if (wait != NULL && wait->state == NJL_PENDING) return luaL_error(L, "another task already reads this response");
   if (wait == NULL) {
     wait = njl_wait_push(L, reply->wait.host);
     wait->state = NJL_DONE;
@@ -41,7 +41,7 @@ static int next_chunk(lua_State *L) {
     njl_stream_took(outcome);
     return 1;
   case NJL_PART_LATER: return await_chunk(L, wait);
-  case NJL_PART_BUSY: return luaL_error(L, "another task reads this answer");
+  case NJL_PART_BUSY: return luaL_error(L, "another task already reads this response");
   case NJL_PART_END: return 0;
   case NJL_PART_FAILED: break;
   }
@@ -58,7 +58,7 @@ static int whole_body(lua_State *L) {
   return 1;
 }
 
-/* for chunk in res:chunks() do - the body in parts as they come; of an answer that is there already, in one */
+/* for chunk in res:chunks() do - the body in parts as they arrive; a body that was not streamed is one part */
 int njl_chunks(lua_State *L) {
   njl_reply *reply = check_response(L, 1);
   njl_response response;
@@ -74,7 +74,8 @@ int njl_chunks(lua_State *L) {
   return 1;
 }
 
-/* res:close(), also as <close> and by the collector: ends a streamed answer that nobody reads to its end. Twice is once. */
+/* res:close(), also called by <close> and by the collector. Cancels a streamed response that was not read to its
+ * end. Closing a closed response does nothing. */
 int njl_close_response(lua_State *L) {
   njl_reply *reply = check_response(L, 1);
   njl_response response;
@@ -85,11 +86,11 @@ int njl_close_response(lua_State *L) {
 
 /* --- Requests --- */
 
-/* The stack of the calling function. `PARTS` is asked for parts; `SOURCE`, unless it is nil, is asked for that function
- * before each attempt. */
+/* The stack of the calling function. `PARTS` is called for each part. `SOURCE`, unless nil, is called before each
+ * attempt and returns that function. */
 enum { REPLY = 2, GUARD, SOURCE, PARTS };
 
-/* However the call is left, the server must not wait for the rest of a body that nobody sends. */
+/* Cancels the call if it is left early, so that the server does not wait for the rest of the body. */
 static int close_guard(lua_State *L) {
   njl_wait *wait = *(njl_wait **)lua_touserdata(L, 1);
   if (!njl_outcome_is_response(wait->call)) njl_call_cancel(wait->call);
@@ -134,7 +135,7 @@ static int pulled(lua_State *L, int status, lua_KContext context) {
     part.data = lua_tolstring(L, -1, &part.length);
     njl_call_provide(wait->call, part);
     break;
-  default: return luaL_error(L, "the function for the body must return a string or nil, got %s", luaL_typename(L, -1));
+  default: return luaL_error(L, "the body function must return a string or nil, got %s", luaL_typename(L, -1));
   }
   return await_more(L, wait);
 }

@@ -1,8 +1,8 @@
-/* blocks.c - memory that a script has let go of, kept for what it asks for next.
+/* blocks.c - a pool of memory blocks freed by a script, reused for its next allocations.
  *
- * A collector lets go by the hundred. Of that malloc keeps seven blocks of a size for the thread that frees them, and none above
- * a kilobyte; what else the next calls ask for goes through its slow half, one by one. Blocks are of classes of size: up to 264
- * bytes those of malloc's own chunks, above that eight for each doubling, so that at most an eighth of one is lost. */
+ * The collector frees hundreds of blocks at once. malloc's thread cache keeps only seven blocks of each size, up to
+ * 1 KiB; other requests take malloc's slow path. The pool has size classes: up to 264 bytes the sizes of malloc's
+ * own chunks, above that eight classes for each power of two, so that at most one eighth of a block is unused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct njl_block {
   njl_block *next;
 };
 
-/* What is larger is malloc's alone. So is everything with AddressSanitizer, which must see each block come and go. */
+/* Larger blocks are not pooled. With AddressSanitizer, no block is pooled, so that it sees each allocation and free. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define LARGEST 0
@@ -22,10 +22,11 @@ struct njl_block {
 #define LARGEST (16384 + 8)
 #endif
 
-/* Asked in vain while much was kept: so often, and what was not asked for meanwhile goes. */
+/* The number of pool misses between two sweeps, which free the classes unused since the last sweep. */
 enum { PATIENCE = 256 };
 
-/* 24, 40, 56 and so on, in steps of 16 up to 264, of 32 up to 520, ...: malloc's chunks have 8 bytes of their own. */
+/* The class of a size. The sizes are 24, 40, 56 and so on, in steps of 16 up to 264, then in steps of 32 up to 520,
+ * and so on. malloc's chunks have 8 bytes of overhead. */
 static size_t class_of(size_t size) {
   size_t last = size < 24 ? 15 : size - 9;
   if (last < 128) return last / 16;
@@ -44,7 +45,7 @@ static void drop(njl_blocks *blocks, size_t class) {
   }
 }
 
-/* What is of no use leaves its place to what is. */
+/* Frees the blocks of unused classes to make room for others. */
 static void drop_idle(njl_blocks *blocks) {
   for (size_t class = 0; class < NJL_BLOCK_CLASSES; class++) {
     if (!blocks->is_used[class]) drop(blocks, class);
@@ -97,7 +98,7 @@ void *njl_blocks_resize(njl_blocks *blocks, void *memory, size_t old_size, size_
   }
   void *moved = memory == NULL ? take(blocks, size) : move(blocks, memory, old_size, size);
   if (moved != NULL || blocks->bytes == 0) return moved;
-  njl_blocks_free(blocks); /* It may be what malloc lacks. */
+  njl_blocks_free(blocks); /* malloc may need this memory. */
   return memory == NULL ? take(blocks, size) : move(blocks, memory, old_size, size);
 }
 

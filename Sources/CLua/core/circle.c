@@ -1,24 +1,26 @@
-/* circle.c - tasks that would wait for each other for ever while the loop believes that something is under way.
+/* circle.c - detects circular waits that involve the pages of a list or the load of a document.
  *
- * To the loop a page of a list, or a document, is a call like any other. Where its client has before or after it is made by a
- * task, an errand (errand.c). When a hook in there waits for a task that in turn waits for the page, nothing will ever come, and
- * without calls and timers elsewhere or with them, nobody is told. So before the loop sleeps it looks at the errands whose hooks
- * wait: for whom, for whom that waits, and so on. Where none of those can go on, the hook's wait ends with an error.
+ * For the loop, a page or a document is a call in flight like any other. If its client has before or after hooks,
+ * the call is made by a task: an errand (errand.c). If a hook of that errand waits for a task that in turn waits for
+ * the page, neither can ever finish, and the loop does not notice. So before the loop sleeps, it examines the
+ * errands whose hooks wait, the tasks for which they wait, the tasks for which those wait, and so on. If none of
+ * these can continue, the hook's wait ends with an error.
  *
- * What might still be done from outside of the circle, as closing the list, is not waited for: taking from a list in its own
- * hook is refused at once for the same reason. Beyond that the search errs on the side of waiting. A task can go on if it is
- * ready, or waits for a moment or for a call of its own; and one that waits at a gate (channels, require) or for what
- * the function of a list decides, as long as any task of the state can. */
+ * The search ignores actions from outside of the circle that could still end it, such as closing the list; taking
+ * from a list in its own hook is rejected immediately for the same reason. In all other cases of doubt, the search
+ * lets the tasks wait. A task can continue if it is ready, or waits for a deadline or for a call of its own. A task
+ * that waits at a gate (channels, require) or for the function that decides how a list continues can continue as
+ * long as any task of the state can. */
 #include <stdio.h>
 
 #include "core/core.h"
 
-/* Tasks in the order in which they were found, linked by `next_sought`; each knows by `sought_by` who waits for it. */
+/* The visited tasks, in order, linked by `next_sought`. `sought_by` of each task is a task that waits for it. */
 typedef struct search {
   njl_host *host;
   njl_task *origin, *last;
-  njl_task *closing; /* waits for the origin; NULL: none does */
-  bool needs_others; /* one waits for what any task may do */
+  njl_task *closing; /* a task that waits for the origin; NULL: none was found */
+  bool needs_others; /* one of the tasks waits for an event that any task may cause */
 } search;
 
 static void add(search *search, njl_task *task, njl_task *by) {
@@ -31,7 +33,7 @@ static void add(search *search, njl_task *task, njl_task *by) {
   search->last = task;
 }
 
-/* Whether the task makes a call that somebody may wait for. */
+/* Returns whether the task makes a call that another task may wait for. */
 static bool is_at_errand(const njl_task *task) {
   return task->errand != NULL && !task->is_cancelled && task->state < NJL_ENDING;
 }
@@ -40,7 +42,7 @@ static bool is_waiting(const njl_task *task) {
   return task->wait != NULL && task->wait->state == NJL_PENDING && !task->is_ready;
 }
 
-/* Adds who makes the calls of that number; false: nobody does yet. */
+/* Adds the tasks that make the calls of that caller. Returns false if there are none yet. */
 static bool add_errands(search *search, njl_task *task, lua_Integer caller) {
   bool is_made = false;
   for (njl_task *other = search->host->root.first_child; other != NULL; other = other->next) {
@@ -51,7 +53,8 @@ static bool add_errands(search *search, njl_task *task, lua_Integer caller) {
   return is_made;
 }
 
-/* Adds the children that have not ended, of the group or, without one, all; false: there are none. */
+/* Adds the children that have not ended: those of the group, or all if `group` is NULL. Returns false if there are
+ * none. */
 static bool add_children(search *search, njl_task *task, const njl_wait *group) {
   bool has_children = false;
   for (njl_task *child = task->first_child; child != NULL; child = child->next) {
@@ -62,7 +65,7 @@ static bool add_children(search *search, njl_task *task, const njl_wait *group) 
   return has_children;
 }
 
-/* Adds those of whom one has to go on before the task does. True: it can go on without them. */
+/* Adds the tasks of which one must continue before `task` can. Returns true if `task` can continue without them. */
 static bool can_go_on(search *search, njl_task *task) {
   if (task->state == NJL_ENDING) return !add_children(search, task, NULL);
   if (!is_waiting(task)) return true;
@@ -84,7 +87,7 @@ static njl_task *next_of_all(const njl_host *host, njl_task *task) {
   return task == &host->root ? NULL : task->next;
 }
 
-/* Whether any task of the state can go on by itself. */
+/* Returns whether any task of the state can continue by itself. */
 static bool any_can_go_on(njl_host *host) {
   search none = {.host = host};
   host->searches++;
@@ -97,26 +100,27 @@ static bool any_can_go_on(njl_host *host) {
 
 /* --- The message --- */
 
-/* What the task waits for; `is_last`: that comes by the origin. */
+/* Describes what the task waits for. `is_last`: it waits for the origin's call. */
 static const char *name_next(const njl_task *task, bool is_last) {
-  if (task->state == NJL_ENDING) return "a task of its own";
+  if (task->state == NJL_ENDING) return "a child task";
   if (task->wait->target != NULL) return "a task";
-  if (task->wait->caller == 0) return "a task of its own";
-  return is_last ? "the page or document that they are called for" : "a page or document";
+  if (task->wait->caller == 0) return "a child task";
+  return is_last ? "the page or document that the hook was called for" : "a page or document";
 }
 
-/* The way from the origin to itself; `sought_by` leads back. */
+/* Writes the circle from the origin to itself as a message. `sought_by` links it backwards. */
 static void describe(search *search) {
   njl_host *host = search->host;
   char *text = host->circle;
   const size_t room = sizeof host->circle;
-  static const char begin[] = "deadlock: before or after waits for ";
+  static const char begin[] = "deadlock: a before or after hook waits for ";
   if (search->closing == NULL) {
-    const char *others = search->needs_others ? "another task, and none can go on" : "tasks that wait for each other";
+    const char *others =
+        search->needs_others ? "another task, and no task can continue" : "tasks that wait for each other";
     snprintf(text, room, "%s%s", begin, others);
     return;
   }
-  /* The way turned round, in the links that the search needs no more. */
+  /* Reverses the circle, reusing links that the search no longer needs. */
   njl_task *way = NULL;
   for (njl_task *task = search->closing; task != NULL; task = task == search->origin ? NULL : task->sought_by) {
     task->next_sought = way;
@@ -126,18 +130,17 @@ static void describe(search *search) {
   for (njl_task *task = way; task != NULL && length < room; task = task->next_sought) {
     bool is_last = task->next_sought == NULL;
     bool is_page = task->state != NJL_ENDING && task->wait->caller != 0;
-    const char *joint = is_last ? "" : is_page ? ", whose before or after waits for " : ", which waits for ";
+    const char *joint = is_last ? "" : is_page ? ", whose before or after hook waits for " : ", which waits for ";
     length += (size_t)snprintf(text + length, room - length, "%s%s", name_next(task, is_last), joint);
   }
   if (length >= room) snprintf(text + room - 4, 4, "...");
 }
 
-/* --- */
 
-/* What any_can_go_on says, once it has been asked. */
+/* The cached result of any_can_go_on. */
 typedef enum others { UNASKED, NONE_CAN, ANY_CAN } others;
 
-/* Then the host has the message. */
+/* Returns whether the origin of the search can never continue. If so, the host has the message. */
 static bool is_stuck(search *search, others *others) {
   search->host->searches++;
   add(search, search->origin, NULL);

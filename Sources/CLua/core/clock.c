@@ -1,4 +1,4 @@
-/* clock.c - nightjar.testing.clock: a time for tests, which moves when it is told to.
+/* clock.c - nightjar.testing.clock: a virtual clock for tests.
  *
  * While there is one, all that waits for a moment (sleep, timeout, debounce, throttle, after, every, the limits of a gate)
  * goes by it. It moves only when all tasks wait and no call is under way, from one deadline to the next, and the tasks that
@@ -8,7 +8,7 @@
 #include "core/core.h"
 
 struct njl_clock {
-  njl_wait wait; /* of the task that advances it */
+  njl_wait wait; /* the wait of the task that advances the clock */
   njl_host *host;
   njl_moment start, now, target;
   bool is_auto;
@@ -47,13 +47,13 @@ static int advanced(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* clock:advance(seconds) - returns when all that was due by then has happened and all tasks wait */
+/* clock:advance(seconds) returns when everything due by then has happened and all tasks wait. */
 static int advance(lua_State *L) {
   njl_clock *self = check_clock(L);
   lua_Number seconds = luaL_checknumber(L, 2);
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 2, "seconds from 0 to 1e9 expected");
   if (self->is_advancing && self->wait.state == NJL_PENDING) {
-    return luaL_error(L, "another task advances this clock");
+    return luaL_error(L, "another task is already advancing this clock");
   }
   njl_moment span = (njl_moment)(seconds * 1e9);
   self->target = span < NJL_NEVER - 1 - self->now ? self->now + span : NJL_NEVER - 1;
@@ -63,14 +63,14 @@ static int advance(lua_State *L) {
   return njl_await(L, &self->wait, advanced);
 }
 
-/* clock:now() - seconds since it was made */
+/* clock:now() -> seconds since the clock was created */
 static int now(lua_State *L) {
   const njl_clock *self = check_clock(L);
   lua_pushnumber(L, (lua_Number)(self->now - self->start) / 1e9);
   return 1;
 }
 
-/* The one that is used, so that it outlives the variable that it was in. */
+/* Registry key of the current clock, which keeps it alive when its variable goes out of scope. */
 static char clock_key;
 
 static void close_it(lua_State *L, njl_clock *self) {
@@ -81,11 +81,11 @@ static void close_it(lua_State *L, njl_clock *self) {
   self->is_advancing = false;
   njl_wait_end(&self->wait, NJL_DONE);
   njl_timers_shift(host, (int64_t)(njl_now() - self->now));
-  lua_pushnil(L); /* A key that is there is taken away, which cannot raise. */
+  lua_pushnil(L); /* Removing an existing key cannot raise. */
   lua_rawsetp(L, LUA_REGISTRYINDEX, &clock_key);
 }
 
-/* clock:close(), also as <close>: from here on real time passes for those that wait, who have as long to wait as before. */
+/* clock:close(), also called by <close>. Remaining waits keep their remaining time and continue in real time. */
 static int close_clock(lua_State *L) {
   close_it(L, njl_check(L, 1, NJL_CLOCK));
   return 0;
@@ -118,12 +118,12 @@ static bool read_auto(lua_State *L) {
   return lua_toboolean(L, -1);
 }
 
-/* testing.clock{auto = false}: the time stands still from here on. With `auto` it moves to the next deadline whenever all
- * tasks wait and nothing else is under way. */
+/* testing.clock{auto = false} stops the time. With `auto`, the clock advances to the next deadline whenever all
+ * tasks wait and no call is in flight. */
 static int make(lua_State *L) {
   njl_host *host = njl_host_of(L);
   bool is_auto = read_auto(L);
-  if (host->clock != NULL) return luaL_error(L, "testing.clock: there is one already; close it before");
+  if (host->clock != NULL) return luaL_error(L, "testing.clock: a clock already exists; close it first");
   njl_clock *self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = (njl_clock){.is_auto = is_auto};
   njl_wait_init(&self->wait, host);

@@ -1,7 +1,8 @@
-/* coroutine.c - coroutine.resume, wrap and yield that know our waits.
+/* coroutine.c - coroutine.resume, wrap, yield and close that support waits.
  *
- * A generator that waits yields our token to whoever resumed it. That one passes the token on to its own resumer, down
- * to the loop, and when the loop resumes it goes back into the generator: so a script's own coroutines may do I/O.
+ * A generator that waits yields the host's token to its resumer. The resumer passes the token on to its own resumer,
+ * down to the loop. When the loop resumes the task, each resumer resumes the next coroutine, up to the generator. So
+ * a script's own coroutines can do I/O.
  *
  * The token stays on the stack of each coroutine that it passed, and of the task's own. While it is there, a script can neither
  * resume nor close that coroutine: what waits in it belongs to its task. */
@@ -24,17 +25,17 @@ int njl_close_coroutine(njl_host *host, lua_State *co) {
 }
 
 static void check_depth(lua_State *L, njl_host *host) {
-  if (njl_is_deeper(host, NJL_DEEPEST)) luaL_error(L, "too many coroutines are closed within each other");
+  if (njl_is_deeper(host, NJL_DEEPEST)) luaL_error(L, "too many nested coroutine closes");
 }
 
-/* coroutine.resume: true and the results, or false and the error */
+/* coroutine.resume: returns true and the results, or false and the error. */
 static int finish_resume(lua_State *L, bool succeeded, int results) {
   lua_pushboolean(L, succeeded);
   lua_insert(L, -results - 1);
   return results + 1;
 }
 
-/* coroutine.wrap: the results, or the error raised, with a position if it is a string */
+/* coroutine.wrap: returns the results, or raises the error, with a position if it is a string. */
 static int finish_wrap(lua_State *L, bool succeeded, int results) {
   if (succeeded) return results;
   njl_host *host = njl_host_of(L);
@@ -56,11 +57,11 @@ static int finish_wrap(lua_State *L, bool succeeded, int results) {
   return lua_error(L);
 }
 
-/* --- A generator that waits is closed with whoever waits in it --- */
+/* --- Closing a waiting generator with its task --- */
 
 static const char NJL_GUARD[] = "nightjar.guard";
 
-/* What lies at index 2 while a token passes; its user value is the coroutine. */
+/* A to-be-closed value at index 2 while a token passes. Its user value is the coroutine. */
 typedef struct guard {
   njl_host *host;
   bool is_armed;
@@ -80,7 +81,7 @@ static int guard_close(lua_State *L) {
   return lua_error(L);
 }
 
-/* Without it the <close> variables of a generator would stay open when the task is cancelled. */
+/* Without the guard, the <close> variables of a generator would not be closed when its task is cancelled. */
 static void push_guard(lua_State *L, njl_host *host) {
   static const luaL_Reg meta[] = {{"__close", guard_close}, {NULL, NULL}};
   guard *self = lua_newuserdatauv(L, sizeof *self, 1);
@@ -98,25 +99,25 @@ static void push_guard(lua_State *L, njl_host *host) {
 
 static int after_resume(lua_State *L, int status, lua_KContext context);
 
-/* Resumes the coroutine at index 1 with what lies above it. `context` is 0 for resume, 1 for wrap. */
+/* Resumes the coroutine at index 1 with the values above it. `context` is 0 for resume, 1 for wrap. */
 static int go(lua_State *L, int arguments, lua_KContext context) {
   njl_host *host = njl_host_of(L);
   lua_State *co = lua_tothread(L, 1);
   bool succeeded = false;
   int results = 1;
   if (njl_is_waiting(co)) {
-    lua_pushliteral(L, WAITS "resumed by others");
+    lua_pushliteral(L, WAITS "resumed");
   } else if (!lua_checkstack(co, arguments)) {
     lua_pushliteral(L, "too many arguments to resume");
   } else {
     lua_xmove(L, co, arguments);
     lua_State *outer = host->running;
     bool outer_yields = host->yields;
-    /* Waits may yield through here if they may yield here. */
+    /* Waits in the coroutine may yield through here only if this code may yield. */
     bool yields = outer_yields && L == outer && lua_isyieldable(L);
     host->running = co;
     host->yields = yields;
-    /* Behind the change of `running`, so that no signal falls between. */
+    /* After `running` was set, so that a signal in between is not lost. */
     njl_charge(host, lua_status(co) == LUA_OK ? NJL_START_CHARGE : 0);
     int status = LUA_OK;
     if (!njl_is_stopped(host)) status = lua_resume(co, L, arguments, &results);
@@ -150,7 +151,7 @@ static int after_resume(lua_State *L, int status, lua_KContext context) {
   (void)status;
   guard *self = lua_touserdata(L, 2);
   self->is_armed = false;
-  lua_closeslot(L, 2); /* Not by lua_settop, which in Lua 5.4.4 goes astray when closing moves the stack. */
+  lua_closeslot(L, 2); /* Not lua_settop: in Lua 5.4.4 it fails if closing reallocates the stack. */
   lua_settop(L, 1);
   lua_State *co = lua_tothread(L, 1);
   if (njl_is_waiting(co)) lua_pop(co, 1);
@@ -178,7 +179,7 @@ static int co_wrap(lua_State *L) {
   return 1;
 }
 
-/* Whether the coroutine waits to be resumed or is over, as coroutine.status tells it. */
+/* Returns whether the coroutine is suspended or dead, as coroutine.status reports it. */
 static bool can_be_closed(lua_State *L, lua_State *co) {
   lua_Debug frame;
   if (L == co) return false;
@@ -186,7 +187,7 @@ static bool can_be_closed(lua_State *L, lua_State *co) {
   return lua_getstack(co, 0, &frame) == 0;
 }
 
-/* coroutine.close(co): true, or false and the error */
+/* coroutine.close(co) -> true, or false and the error */
 static int co_close(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTHREAD);
   lua_State *co = lua_tothread(L, 1);
@@ -206,7 +207,7 @@ static int co_close(lua_State *L) {
   return 2;
 }
 
-/* A task has nobody to yield to: the loop waits for our token alone. */
+/* Raises in the coroutine of a task: the loop resumes it only for the token. */
 static int co_yield(lua_State *L) {
   njl_task *task = njl_host_of(L)->current;
   if (L == task->thread) return luaL_error(L, "attempt to yield from outside a coroutine");

@@ -1,23 +1,23 @@
-/* debounce.c - functions that are called more often than they are to run.
+/* debounce.c - debounced and throttled functions.
  *
- *   debounce   runs when no call has come for so long, with the arguments of the last
- *   throttle   runs at once, then no more often than once in so long; what came meanwhile, at the end of that time
+ *   debounce   runs once no call has arrived for the given time, with the arguments of the last call
+ *   throttle   runs immediately, then at most once per period; a call in between runs at the end of the period
  *
  * Each run is a task of its own, which belongs to the task that has called last: it ends no sooner than what it has asked
  * for. */
 #include "core/core.h"
 
-/* User values: the function, the arguments of the last call as a list, and the task that waits to run with them. */
+/* User values: the function, the arguments of the last call as a list, and the pending task. */
 enum { FUNCTION = 1, ARGUMENTS, PENDING, VALUES = PENDING };
 
 typedef struct limiter {
   njl_host *host;
-  njl_moment span;     /* in nanoseconds */
+  njl_moment span;     /* nanoseconds */
   bool leads;          /* throttle */
   njl_moment due;      /* when the pending task runs */
-  njl_moment free;     /* of throttle: from when on a call runs at once */
-  int count;           /* of arguments */
-  njl_task *pending;   /* kept by its user value; NULL: none */
+  njl_moment free;     /* throttle: the time from which a call runs immediately */
+  int count;           /* number of arguments */
+  njl_task *pending;   /* kept alive by its user value; NULL: none */
 } limiter;
 
 static limiter *check_limiter(lua_State *L) {
@@ -31,12 +31,12 @@ static njl_moment later(njl_moment moment, njl_moment span) {
   return moment > NJL_NEVER - span ? NJL_NEVER : moment + span;
 }
 
-/* Whether a task waits to run: it may have been cancelled with the one that it belongs to. */
+/* Returns whether a run is pending. The pending task may have been cancelled together with its parent. */
 static bool is_pending(const limiter *self) {
   return self->pending != NULL && !self->pending->is_cancelled && self->pending->state != NJL_ENDED;
 }
 
-/* The object at index 1 has nothing more to run. */
+/* Marks the object at index 1 as having nothing pending. */
 static void forget(lua_State *L, limiter *self) {
   self->pending = NULL;
   self->count = 0;
@@ -46,7 +46,7 @@ static void forget(lua_State *L, limiter *self) {
   lua_setiuservalue(L, 1, ARGUMENTS);
 }
 
-/* Pushes the function and the kept arguments, whose number is returned. */
+/* Pushes the function and the kept arguments and returns the number of arguments. */
 static int push_call(lua_State *L, const limiter *self) {
   int count = self->count;
   luaL_checkstack(L, count + 4, "too many arguments");
@@ -58,7 +58,7 @@ static int push_call(lua_State *L, const limiter *self) {
   return count;
 }
 
-/* --- The task that waits --- */
+/* --- The pending task --- */
 
 static int ran(lua_State *L, int status, lua_KContext context) {
   (void)L, (void)status, (void)context;
@@ -73,7 +73,7 @@ static int waited(lua_State *L, int status, lua_KContext context) {
   return wait_and_run(L);
 }
 
-/* The object at index 1. Calls that have come meanwhile have put it off. */
+/* Runs the function of the object at index 1. Calls that arrived in the meantime have postponed it. */
 static int wait_and_run(lua_State *L) {
   limiter *self = lua_touserdata(L, 1);
   njl_moment now = njl_host_now(self->host);
@@ -102,7 +102,7 @@ static void keep_arguments(lua_State *L, limiter *self) {
   self->count = count;
 }
 
-/* Has a task of the caller run what is kept when it is due. */
+/* Makes a child of the caller run the kept call when it is due. */
 static void put_off(lua_State *L, limiter *self) {
   if (is_pending(self)) {
     if (self->pending->parent == self->host->current) return;
@@ -135,7 +135,7 @@ static int call(lua_State *L) {
   return 0;
 }
 
-/* f:cancel() - what is put off does not run; of a throttled function, the next call runs at once */
+/* f:cancel() discards the pending run. The next call of a throttled function runs immediately. */
 static int cancel(lua_State *L) {
   limiter *self = check_limiter(L);
   njl_task *pending = is_pending(self) ? self->pending : NULL;
@@ -145,7 +145,7 @@ static int cancel(lua_State *L) {
   return 0;
 }
 
-/* f:flush() -> the task of what was put off and runs now; nil: nothing was */
+/* f:flush() -> the task of the pending call, which runs now; nil if nothing was pending. */
 static int flush(lua_State *L) {
   limiter *self = check_limiter(L);
   lua_settop(L, 1);
@@ -154,7 +154,7 @@ static int flush(lua_State *L) {
     return 1;
   }
   njl_task *pending = self->pending;
-  lua_getiuservalue(L, 1, PENDING); /* Stays on the stack: finalizers may let go of the task. */
+  lua_getiuservalue(L, 1, PENDING); /* Stays on the stack, because finalizers may release the task. */
   int count = push_call(L, self);
   njl_task_spawn(L, self->host, count);
   njl_task_cancel(pending);
@@ -163,7 +163,7 @@ static int flush(lua_State *L) {
   return 1;
 }
 
-/* --- Making --- */
+/* --- Construction --- */
 
 static int make(lua_State *L, bool leads, const char *name) {
   lua_Number seconds = luaL_checknumber(L, 1);

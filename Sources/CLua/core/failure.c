@@ -20,7 +20,7 @@ int njl_reply_gc(lua_State *L) {
   return 0;
 }
 
-/* What a streamed answer that nobody reads keeps: the window of the task, and a connection. */
+/* The memory that an unread streamed response keeps: the task's window and a connection. */
 enum { STREAM_COST = 256 * 1024 };
 
 void njl_account(lua_State *L, size_t bytes) {

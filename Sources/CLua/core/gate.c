@@ -1,8 +1,8 @@
-/* gate.c - a wait that a script's own code ends: what channels and other meeting points of tasks in modules/ are made of.
+/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/ are made of them.
  *
- *   gate = gate()                a userdata, shut
- *   gate:wait(moment or nil)     waits until it is opened: true, or false when that moment came first; then it is shut again
- *   gate:open()                  once is enough, also before somebody waits
+ *   gate = gate()                creates a closed gate, a userdata
+ *   gate:wait(moment or nil)     waits until the gate is opened and closes it again: true; false if `moment` passed first
+ *   gate:open()                  ends the current wait, or the next one; opening an open gate does nothing
  *
  * Beside it what such code has no other way to: the time that waits go by, and errors of our kinds. */
 #include "core/core.h"
@@ -22,7 +22,7 @@ static int waited(lua_State *L, int status, lua_KContext context) {
 static int wait_at(lua_State *L) {
   njl_wait *gate = check_gate(L);
   lua_Integer moment = luaL_optinteger(L, 2, -1);
-  if (gate->task != NULL) return luaL_error(L, "another task waits here");
+  if (gate->task != NULL) return luaL_error(L, "another task already waits here");
   if (gate->state != NJL_PENDING && gate->state != NJL_DONE) {
     njl_wait_init(gate, gate->host);
     gate->needs_tasks = true;
@@ -54,7 +54,7 @@ static int make(lua_State *L) {
   return 1;
 }
 
-/* now(): nanoseconds of the clock that waits go by, from some moment on. */
+/* now() -> nanoseconds of the clock that waits use, since an arbitrary start */
 static int now(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)njl_host_now(njl_host_of(L)));
   return 1;
@@ -65,7 +65,7 @@ static int woke(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* sleep_until(moment): as now() tells it */
+/* sleep_until(moment): `moment` is a time of now(). */
 static int sleep_until(lua_State *L) {
   lua_Integer moment = luaL_checkinteger(L, 1);
   lua_settop(L, 1);
@@ -94,7 +94,7 @@ void njl_add_gates(lua_State *L, int table) {
   njl_add_functions(L, table, functions);
 }
 
-/* Adds to the table at index 1 what the text of nightjar.channels, and of nightjar.timers, has of C. */
+/* Adds the C functions of nightjar.channels and nightjar.timers to the table at index 1. */
 int njl_open_channels(lua_State *L) {
   njl_add_gates(L, 1);
   return 0;

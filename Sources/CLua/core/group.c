@@ -1,4 +1,4 @@
-/* group.c - functions that run together: all, race, map, timeout.
+/* group.c - functions that run concurrently: all, race, map, timeout.
  *
  * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep
  * its result, go on. A child's failure, unless errors are collected, or the first end in a race, cancels the others; the
@@ -12,7 +12,7 @@ void njl_read_group_option(lua_State *L, const char *function, njl_group_options
   switch (njl_find_name(L, -2, options)) {
   case CONCURRENCY:
     if (!lua_isinteger(L, -1) || (read->concurrency = lua_tointeger(L, -1)) < 1) {
-      luaL_error(L, "%s: concurrency must be an integer from 1", function);
+      luaL_error(L, "%s: concurrency must be an integer of at least 1", function);
     }
     return;
   case COLLECT_ERRORS:
@@ -35,21 +35,21 @@ njl_group_options njl_read_group_options(lua_State *L, int table, const char *fu
   return read;
 }
 
-/* Stack of the calling function: what it was called with, then these. */
+/* The stack of the calling function: its arguments, then these. */
 enum { ITEMS = 1, FUNCTION, OPTIONS, GROUP, CHILDREN, RESULTS, ERRORS, TOP = ERRORS };
 
 typedef enum mode { ALL, RACE, MAP, TIMEOUT } mode;
 
 typedef struct group {
-  njl_wait wait; /* ended when a child has ended that the loop has to know of */
-  njl_task *parent; /* of the children, as long as there is one that has not ended */
+  njl_wait wait; /* ends when a child has ended that the loop must handle */
+  njl_task *parent; /* the parent of the children while any of them has not ended */
   mode mode;
   lua_Integer total, started, ended, limit;
-  njl_task *finished; /* ended and not yet looked at, linked by next_ready */
-  njl_task *decisive; /* the first that failed, or the winner of a race */
+  njl_task *finished; /* children that have ended and were not handled yet, linked by next_ready */
+  njl_task *decisive; /* the first child that failed, or the winner of a race */
   bool has_expired;
-  bool collects_errors; /* by their places, and goes on */
-  bool numbers_errors;  /* with their places in a batch */
+  bool collects_errors; /* stores errors by index and continues */
+  bool numbers_errors;  /* stores the index of the request in each error */
   double seconds;
 } group;
 
@@ -59,7 +59,7 @@ static void cancel_children(group *g) {
   }
 }
 
-/* However the loop is left: an error in its middle, memory that ran out, must not leave children behind either. */
+/* Cancels the children even if the loop is left by an error, such as out of memory. */
 static int close_group(lua_State *L) {
   group *g = lua_touserdata(L, 1);
   if (g->ended < g->started) cancel_children(g);
@@ -71,7 +71,7 @@ static int collect_group(lua_State *L) {
   return 0;
 }
 
-/* Pushes a group, which somebody is yet to close. */
+/* Pushes a group. The caller marks it to be closed. */
 static group *push_group(lua_State *L, njl_host *host) {
   static const luaL_Reg meta[] = {{"__gc", collect_group}, {"__close", close_group}, {NULL, NULL}};
   group *g = (group *)njl_wait_push_sized(L, host, sizeof *g);
@@ -96,7 +96,7 @@ void njl_group_child_ended(njl_wait *wait, njl_task *child) {
   if (has_more || g->ended == g->started) njl_wait_end(wait, NJL_DONE);
 }
 
-/* Spawns the function and its arguments on top of the stack as the next child. */
+/* Spawns the function and arguments on top of the stack as the next child. */
 static void start(lua_State *L, group *g, int arguments) {
   njl_task *task = njl_task_spawn(L, g->wait.host, arguments);
   lua_pushvalue(L, GROUP);
@@ -107,7 +107,7 @@ static void start(lua_State *L, group *g, int arguments) {
   lua_rawseti(L, CHILDREN, task->place);
 }
 
-/* The lists are read past their metatables: what a metamethod waits for would let the group be decided meanwhile. */
+/* Reads the list without metamethods: a metamethod could wait, and meanwhile the group could end. */
 static void start_next(lua_State *L, group *g) {
   lua_Integer place = g->started + 1;
   if (g->mode == MAP) {
@@ -132,7 +132,7 @@ static void push_error(lua_State *L, group *g, njl_task *task) {
   if (g->numbers_errors) njl_number_error(L, task->place);
 }
 
-/* Takes the results of those that have ended and lets go of them; the decisive one stays. */
+/* Takes the results of the children that have ended and releases the children, except for the decisive one. */
 static void collect(lua_State *L, group *g) {
   while (g->finished != NULL) {
     njl_task *task = g->finished;
@@ -159,7 +159,7 @@ static int push_list(lua_State *L, lua_Integer count) {
   return (int)count;
 }
 
-/* The results have holes where errors were collected: `n` tells how many places there are. */
+/* If errors are collected, the results may contain nil; `n` is their number. */
 static int push_map(lua_State *L, group *g) {
   lua_pushvalue(L, RESULTS);
   if (!g->collects_errors) return 1;
@@ -236,10 +236,10 @@ static int run_list(lua_State *L, mode mode, const char *name) {
   return go(L, LUA_OK, (lua_KContext)g);
 }
 
-/* nightjar.all{f, g, ...} -> the first result of each, or the first error, raised */
+/* nightjar.all{f, g, ...} -> the first result of each function; raises the first error */
 int njl_all(lua_State *L) { return run_list(L, ALL, "all"); }
 
-/* nightjar.race{f, g, ...} -> the results, or the error, of the first that ends */
+/* nightjar.race{f, g, ...} -> the results of the first function that ends, or raises its error */
 int njl_race(lua_State *L) { return run_list(L, RACE, "race"); }
 
 int njl_run_map(lua_State *L, const njl_group_options *options) {
@@ -256,8 +256,9 @@ int njl_run_map(lua_State *L, const njl_group_options *options) {
   return go(L, LUA_OK, (lua_KContext)g);
 }
 
-/* nightjar.map(list, f, {concurrency = 6, collect_errors = false}) -> a list of the first results of f(item, index). With
- * collect_errors a failure does not end it: the list has nil there and its length in `n`, and the errors follow, by index. */
+/* nightjar.map(list, f, {concurrency = 6, collect_errors = false}) -> a list of the first results of f(item, index).
+ * With collect_errors, a failure does not end it: the list has nil for it and the length in `n`, and the second
+ * result is a table of errors by index. */
 int njl_map(lua_State *L) {
   luaL_checktype(L, ITEMS, LUA_TTABLE);
   njl_check_callable(L, FUNCTION, "function");
@@ -266,12 +267,13 @@ int njl_map(lua_State *L) {
   return njl_run_map(L, &options);
 }
 
-/* nightjar.timeout(seconds, f, ...) -> the results of f. Cancels f and raises a timeout error if f takes longer. 0: no limit */
+/* nightjar.timeout(seconds, f, ...) -> the results of f. If f takes longer, cancels it and raises a timeout error.
+ * 0: no limit. */
 int njl_timeout(lua_State *L) {
   lua_Number seconds = luaL_checknumber(L, 1);
   luaL_argcheck(L, seconds >= 0 && seconds <= 1e9, 1, "seconds from 0 to 1e9 expected");
   njl_check_callable(L, 2, "function");
-  /* f and its arguments come to lie above what the loop needs. */
+  /* Moves f and its arguments above the slots of the loop. */
   int arguments = lua_gettop(L) - 2;
   luaL_checkstack(L, TOP + LUA_MINSTACK, NULL);
   for (int slot = 0; slot < TOP; slot++) {

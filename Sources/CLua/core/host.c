@@ -1,5 +1,5 @@
-/* host.c - one host for each Lua state: the loop that polls for what has ended and resumes the tasks that waited for
- * it. Only resume() here resumes a task; what ends a wait merely puts its task into the ready list. */
+/* host.c - one host per Lua state: the event loop, which polls for ended calls and resumes the tasks that waited for
+ * them. Only resume() in this file resumes tasks; ending a wait only puts its task into the ready list. */
 #include <string.h>
 
 #include "core/core.h"
@@ -7,12 +7,13 @@
 /* Registry key of the host. */
 static char host_key;
 
-/* User values of the host: tasks that have not ended, by their address; what finalizers have made; and the error that was told
- * last to another task, which it does not keep, with its traceback. */
+/* User values of the host: the tasks that have not ended, by address; the objects created by finalizers; and the
+ * error last passed to another task (a weak reference), with its traceback. */
 enum { ANCHORS = 1, LATE, TOLD, VALUES = TOLD };
 enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
 
-bool njl_is_finalizing(lua_State *L) { return lua_gc(L, LUA_GCCOUNT) < 0; /* It answers nothing there. */ }
+/* While a finalizer runs, lua_gc returns -1. */
+bool njl_is_finalizing(lua_State *L) { return lua_gc(L, LUA_GCCOUNT) < 0; }
 
 void njl_own(lua_State *L) {
   if (!njl_is_finalizing(L)) return;
@@ -36,7 +37,7 @@ static int end_late(lua_State *L) {
   return 0;
 }
 
-/* The first that is made, so the last that is finalized where the state ends. */
+/* The host's userdata is created first, so it is finalized last when the state closes. */
 static int host_gc(lua_State *L) {
   njl_host *host = lua_touserdata(L, 1);
   lua_pushcfunction(L, end_late);
@@ -125,7 +126,7 @@ void njl_anchor(lua_State *L, njl_task *task, int index) {
   lua_pop(L, 1);
 }
 
-/* Takes a key away that is there, which cannot raise. */
+/* Removing an existing key cannot raise. */
 void njl_release_anchor(lua_State *L, njl_task *task) {
   push_anchors(L);
   lua_pushnil(L);
@@ -176,15 +177,15 @@ static njl_task *take_ready(njl_host *host) {
 
 /* --- The end of a task --- */
 
-/* Leaves a failed task to the script. Its userdata, which has the error, is then found by its thread, which is dead and which
- * it keeps. */
+/* Leaves a failed task, whose error was not observed, to the script. Its userdata, which holds the error, can then
+ * be found through its dead thread, which refers to it. */
 static void leave_unasked(lua_State *L, njl_task *task) {
-  bool is_dead = task->results > 0; /* Else others may even run it. */
+  bool is_dead = task->results > 0; /* Otherwise the script could even resume the thread. */
   if (is_dead && lua_checkstack(task->thread, 1) && njl_push_anchored(L, task)) lua_xmove(L, task->thread, 1);
   njl_release_anchor(L, task);
 }
 
-/* Pushes the userdata of a task that has failed. False: it is not known, and nothing is pushed. */
+/* Pushes the userdata of a failed task. Returns false and pushes nothing if it was collected. */
 static bool push_ended(lua_State *L, njl_task *task) {
   if (njl_push_anchored(L, task)) return true;
   lua_State *thread = task->thread;
@@ -195,11 +196,11 @@ static bool push_ended(lua_State *L, njl_task *task) {
   return true;
 }
 
-/* The first error that nobody asked for becomes the parent's own. */
+/* The first error that was not observed becomes the error of the parent. */
 static void adopt_failure(lua_State *L, njl_task *parent) {
   njl_task *child = parent->failed;
   if (parent->status != LUA_OK) return;
-  if (child == NULL) { /* Others may be there as long as the script has not let go of them. */
+  if (child == NULL) { /* Other failed children may exist while the script keeps them alive. */
     child = parent->first_child;
     while (child != NULL && (child->status <= LUA_OK || child->is_observed)) child = child->next;
     if (child == NULL) return;
@@ -227,7 +228,8 @@ static void forget_children(lua_State *L, njl_task *task) {
   }
 }
 
-/* Ends the task if its function is over and its children have ended; then perhaps its parent, and so on. */
+/* Ends the task if its function has returned and its children have ended; then its parent under the same condition,
+ * and so on. */
 static void end(lua_State *L, njl_task *task) {
   njl_host *host = task->host;
   while (task != NULL && task->state == NJL_ENDING && task->unended == 0) {
@@ -239,13 +241,13 @@ static void end(lua_State *L, njl_task *task) {
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
     parent->unended--;
-    /* A failure stays with the parent until somebody asks for it or the parent ends; the root never does. One is
-     * enough: the others are kept by the script alone, or they would pile up in a parent that lives long. */
+    /* The parent keeps a failed child until the error is observed or the parent ends; the root keeps none. It keeps
+     * only one: others are kept by the script alone, so that they do not pile up in a long-lived parent. */
     if (task->status <= LUA_OK || task->is_observed || parent->thread == NULL) {
       njl_task_leave(task);
       njl_release_anchor(L, task);
     } else if (host->is_session && parent == host->script) {
-      njl_session_task_failed(host, parent); /* Which lets go of it. */
+      njl_session_task_failed(host, parent); /* releases the task */
     } else if (parent->failed == NULL) {
       parent->failed = task;
     } else {
@@ -257,7 +259,7 @@ static void end(lua_State *L, njl_task *task) {
 
 static void finish(lua_State *L, njl_task *task) {
   if (task->wait != NULL) njl_wait_end(task->wait, NJL_CANCELLED);
-  task->state = NJL_ENDING; /* after which the end of a wait no longer makes it ready */
+  task->state = NJL_ENDING; /* from now on, the end of a wait does not make the task ready */
   if (task->status != LUA_OK) {
     for (njl_task *child = task->first_child; child != NULL; child = child->next) njl_task_cancel(child);
   }
@@ -266,13 +268,13 @@ static void finish(lua_State *L, njl_task *task) {
 
 /* --- Results --- */
 
-/* Moves the results of the task at index 1, several, from its thread into a list. */
+/* Moves the results of the task at index 1 from its thread into a list. Used if there are several. */
 static int pack_results(lua_State *L) {
   njl_task *task = lua_touserdata(L, 1);
   lua_createtable(L, task->results, 0);
-  /* Finalizers have run and may have changed the thread. */
+  /* Finalizers ran and may have changed the thread. */
   if (lua_gettop(task->thread) != task->results) {
-    return luaL_error(L, "the coroutine of the task was closed or resumed by others");
+    return luaL_error(L, "the coroutine of the task was closed or resumed by other code");
   }
   for (int place = task->results; place > 0; place--) {
     lua_xmove(task->thread, L, 1);
@@ -281,7 +283,7 @@ static int pack_results(lua_State *L) {
   return 1;
 }
 
-/* Takes what the thread of the task ended with, `count` values, into the task. A single one needs no memory. */
+/* Moves the `count` results of the task's thread into the task. A single result needs no memory. */
 static void take_results(lua_State *L, njl_task *task, int count) {
   task->results = count;
   if (count == 0) return;
@@ -304,8 +306,8 @@ static void take_results(lua_State *L, njl_task *task, int count) {
   lua_pop(L, 1);
 }
 
-/* Whether the thread of a task that is not running is as the loop has left it. Only a script that has kept coroutine.resume or
- * coroutine.close from before nightjar was loaded can change it; it may even be running. */
+/* Returns whether the thread of a suspended task is in the state in which the loop left it. Only a script that saved
+ * coroutine.resume or coroutine.close before nightjar was loaded can change it; the thread may even be running. */
 static bool is_intact(const njl_task *task) {
   lua_State *thread = task->thread;
   lua_Debug frame;
@@ -313,7 +315,7 @@ static bool is_intact(const njl_task *task) {
   return lua_status(thread) == LUA_OK && lua_gettop(thread) == task->results + 1 && lua_getstack(thread, 0, &frame) == 0;
 }
 
-/* Runs the <close> variables of a coroutine that will not go on. They may wait, by blocking. */
+/* Closes the <close> variables of a coroutine that will not be resumed. Their waits block. */
 static void close_thread(lua_State *L, njl_task *task) {
   njl_host *host = task->host;
   njl_task *outer = host->current;
@@ -334,10 +336,11 @@ static void abandon_thread(lua_State *L, njl_task *task) {
 
 /* --- Running --- */
 
-/* Of tracebacks, in bytes: that of a task, which Lua shortens to 22 lines, with those of the tasks that it asked. */
+/* The longest traceback, in bytes: that of a task, which Lua shortens to 22 lines, plus those of the tasks that it
+ * joined. */
 #define LONGEST_TRACEBACK (16 * 1024)
 
-/* The traceback of the task; behind that of the one that its error came from, where it had asked for it. */
+/* Pushes the task's traceback. If its error came from a task that it joined, that task's traceback comes first. */
 static void push_traceback(lua_State *L, const njl_task *task) {
   static const char title[] = "stack traceback:";
   luaL_traceback(L, task->thread, NULL, 0);
@@ -355,7 +358,7 @@ static void push_traceback(lua_State *L, const njl_task *task) {
   lua_rawgeti(L, -3, TOLD_TRACEBACK);
   const char *told = lua_tolstring(L, -1, &length);
   if (is_told && told != NULL && length < LONGEST_TRACEBACK && strncmp(own, title, sizeof title - 1) == 0) {
-    lua_pushfstring(L, "%s\nasked for by:%s", told, own + sizeof title - 1);
+    lua_pushfstring(L, "%s\nawaited by:%s", told, own + sizeof title - 1);
     lua_replace(L, -6);
   }
   lua_pop(L, 4);
@@ -371,7 +374,7 @@ static int make_traceback(lua_State *L) {
   return 0;
 }
 
-/* Both places are there, so nothing is allocated. */
+/* Both slots exist, so nothing is allocated. */
 void njl_remember_told(lua_State *L, int index) {
   index = lua_absindex(L, index);
   push_value(L, TOLD);
@@ -385,7 +388,7 @@ void njl_remember_told(lua_State *L, int index) {
 static void keep_traceback(lua_State *L, njl_task *task) {
   lua_pushcfunction(L, make_traceback);
   lua_pushlightuserdata(L, task);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: there is none. */
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* Out of memory: there is no traceback. */
 }
 
 static void resume(lua_State *L, njl_task *task) {
@@ -409,12 +412,12 @@ static void resume(lua_State *L, njl_task *task) {
   if (status == LUA_YIELD) {
     bool waits = count == 1 && njl_is_token(thread, -1);
     if (!waits) {
-      if (atomic_load(&host->is_stopped)) keep_traceback(L, task); /* The stop ended the task here. */
+      if (atomic_load(&host->is_stopped)) keep_traceback(L, task); /* The stop ended the task at this point. */
       lua_pop(thread, count);
       if (lua_checkstack(thread, 1)) njl_push_token(thread);
     }
     task->state = NJL_SUSPENDED;
-    if (!waits || task->wait == NULL) njl_make_ready(task); /* A bare yield lets the others run. */
+    if (!waits || task->wait == NULL) njl_make_ready(task); /* A plain yield lets the other tasks run. */
     return;
   }
   task->status = status;
@@ -447,7 +450,7 @@ static void step(lua_State *L, njl_task *task) {
   finish(L, task);
 }
 
-/* False: none was due. */
+/* Returns false if no timer was due. */
 static bool expire_timers(njl_host *host) {
   if (host->timers == NULL) return false;
   njl_moment now = njl_host_now(host);
@@ -456,7 +459,7 @@ static bool expire_timers(njl_host *host) {
   return is_due;
 }
 
-/* Takes the calls that have ended, waiting for the first as long as nothing else is due. */
+/* Collects the calls that have ended. If `is_idle`, waits for the first one. */
 static void poll(njl_host *host, bool is_idle) {
   enum { BATCH = 64 };
   njl_wait *ended[BATCH];
@@ -464,7 +467,7 @@ static void poll(njl_host *host, bool is_idle) {
   if (is_idle) {
     timeout = -1;
     njl_moment next = host->limit;
-    /* A clock for tests stands still while something is under way. */
+    /* A virtual clock stands still while a call is in flight. */
     bool has_timers = host->timers != NULL && host->clock == NULL;
     if (has_timers && host->timers->deadline < next) next = host->timers->deadline;
     if (next != NJL_NEVER) {
@@ -482,10 +485,10 @@ static void poll(njl_host *host, bool is_idle) {
 
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
-  host->burst = 0; /* Somebody waits. */
+  host->burst = 0; /* The script has reached a wait. */
   njl_charge(host, 0);
   njl_take_interrupt(host, false);
-  /* What expires may be a wait that blocks, and no task then is ready. */
+  /* An expired timer may belong to a blocking wait; then no task is ready. */
   bool is_idle = !expire_timers(host) && (host->ready == 0 || most == 0);
   if (is_idle && host->calls == 0) {
     if (host->clock == NULL) {
@@ -505,7 +508,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   }
   if (host->follows && most > 0) host->show_progress(L, host);
   if (host->run_errands != NULL) host->run_errands(L, host);
-  /* Those that are ready now; what they make ready comes after the next poll. */
+  /* Runs the tasks that are ready now. Tasks that become ready meanwhile run after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);
     if (task == NULL) break;
@@ -524,11 +527,11 @@ void njl_charge(njl_host *host, uint64_t instructions) {
   host->instructions += instructions;
   host->burst += instructions;
   if (host->most_instructions != 0 && host->instructions > host->most_instructions) {
-    njl_stop(host, "the script ran longer than its limit of instructions");
+    njl_stop(host, "the script exceeded its instruction limit");
   } else if (host->longest_burst != 0 && host->burst > host->longest_burst) {
-    njl_stop(host, "the script computed longer than its limit without waiting");
+    njl_stop(host, "the script exceeded its limit of instructions without a wait");
   } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
-    njl_stop(host, "the script ran longer than its limit of time");
+    njl_stop(host, "the script exceeded its time limit");
   }
 }
 
@@ -548,6 +551,6 @@ void njl_run(lua_State *L, njl_host *host, njl_task *task) {
 bool njl_stands_still(const njl_host *host) { return host->clock != NULL && host->timers != NULL; }
 
 int njl_raise_deadlock(lua_State *L, bool stands_still) {
-  if (!stands_still) return luaL_error(L, "deadlock: each task waits for another");
-  return luaL_error(L, "deadlock: all tasks wait, and none advances the clock of nightjar.testing");
+  if (!stands_still) return luaL_error(L, "deadlock: all tasks wait for each other");
+  return luaL_error(L, "deadlock: all tasks wait, and no task advances the clock of nightjar.testing");
 }

@@ -9,7 +9,7 @@ static bool is_below(const njl_task *task, const njl_task *root) {
   return false;
 }
 
-/* Whether something above it was interrupted; not what closes the variables of a task that was. */
+/* Returns whether the task or an ancestor was interrupted, unless the task is closing variables. */
 static bool is_interrupted(const njl_task *task) {
   if (task->is_closing) return false;
   for (; task != NULL; task = task->parent) {
@@ -27,7 +27,7 @@ static void interrupt(njl_task *task) {
   njl_task_cancel(task);
 }
 
-/* Ends the line that the program waits for. */
+/* Ends the program's wait for a line. */
 static void tell(njl_host *host) {
   njl_task *program = host->script;
   if (host->attends && program != NULL && program->wait != NULL) njl_wait_end(program->wait, NJL_EXPIRED);

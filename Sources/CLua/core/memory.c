@@ -1,4 +1,4 @@
-/* memory.c - the memory of a state of our own: Lua's memory, and the memory that is held for its script outside of Lua. */
+/* memory.c - the memory of a script's state: Lua's memory, and memory held for the script outside of Lua. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -6,8 +6,8 @@
 
 struct njl_budget {
   size_t limit;
-  atomic_size_t inside;  /* bytes that the allocator has counted; stored by the thread that runs the script */
-  atomic_size_t outside; /* bytes that njl_budget_take has counted */
+  atomic_size_t inside;  /* bytes counted by the allocator; stored by the thread that runs the script */
+  atomic_size_t outside; /* bytes counted by njl_budget_take */
   atomic_int owners;
 };
 
@@ -45,7 +45,7 @@ static size_t outside(const njl_script *script) {
   return script->budget == NULL ? 0 : atomic_load_explicit(&script->budget->outside, memory_order_relaxed);
 }
 
-/* Bytes that may still be used. */
+/* Returns the bytes that may still be used. */
 static size_t left(const njl_script *script) {
   size_t limit = script->options.memory, used = script->memory + outside(script);
   if (limit == 0) return SIZE_MAX;
@@ -64,14 +64,15 @@ static bool has_room(const njl_script *script, size_t bytes) {
   return options->failures != 0 && script->allocations - options->allocations > options->failures;
 }
 
-/* Bytes of free blocks that are kept: about as many as a young collection frees, and few compared with the limit. */
+/* Returns the limit of the block pool in bytes: about as much as a young collection frees, and little compared with
+ * the memory limit. */
 size_t njl_most_kept(size_t limit) {
   enum { MOST = 256 * 1024 };
   return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
 }
 
-/* Whether a finalizer may allocate beyond the limit. Lua does not call a finalizer again if it runs out of memory, and its call
- * or response would never be released. Our finalizers need a few hundred bytes. */
+/* Returns whether a finalizer may allocate beyond the limit. Lua does not call a finalizer again if it runs out of
+ * memory, so its call or response would never be released. The host's finalizers need a few hundred bytes. */
 static bool has_reserve(const njl_script *script, size_t bytes) {
   enum { RESERVE = 64 * 1024 };
   size_t limit = script->options.memory != 0 ? script->options.memory : SIZE_MAX - RESERVE;
@@ -79,8 +80,8 @@ static bool has_reserve(const njl_script *script, size_t bytes) {
          script->memory <= limit + RESERVE - bytes;
 }
 
-/* The time of an instruction that allocates grows with the allocation, and a failed allocation has run a full collection. The
- * hook counts only instructions, so the limits are checked after large and failed allocations. */
+/* Checks the limits after large and failed allocations. The time of an instruction that allocates grows with the
+ * allocation, and a failed allocation has run a full collection, but the hook counts only instructions. */
 static void note(njl_script *script, size_t bytes, bool failed) {
   script->unseen += failed ? LARGE_BLOCK : bytes;
   if (bytes < LARGE_BLOCK && !failed && script->unseen < 4 * LARGE_BLOCK) return;
@@ -90,8 +91,8 @@ static void note(njl_script *script, size_t bytes, bool failed) {
 
 void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
   njl_script *script = context;
-  if (block == NULL) old_size = 0; /* `old_size` is then the kind of the new object. */
-  if (size > old_size) { /* Lua relies on shrinking to succeed. */
+  if (block == NULL) old_size = 0; /* Otherwise `old_size` is the kind of the new object. */
+  if (size > old_size) { /* Lua requires that shrinking succeeds. */
     script->allocations++;
     bool fits = has_room(script, size - old_size) || has_reserve(script, size - old_size);
     note(script, size - old_size, !fits);
@@ -105,7 +106,7 @@ void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
   return moved;
 }
 
-/* NULL: the state is not ours, or has no limit. */
+/* Returns the script of the state, or NULL if the state is a stock one or has no limit. */
 static njl_script *limited(lua_State *L) {
   void *context;
   if (lua_getallocf(L, &context) != njl_allocate) return NULL;

@@ -1,4 +1,4 @@
-/* metatable.c - the metatables of our userdata. */
+/* metatable.c - the metatables of the host's userdata. */
 #include "core/core.h"
 
 const char NJL_CLIENT[] = "nightjar.client";
@@ -29,13 +29,13 @@ const char NJL_PIPE[] = "nightjar.pipe";
 const char NJL_PROCESS[] = "nightjar.child";
 const char NJL_RESOURCE[] = "nightjar.resource";
 
-/* Metatables lie in the registry twice: under the address of the name, which is looked up in a third of the time that a name
- * takes, for us; and under the name, where debuggers look. */
+/* Metatables are in the registry twice: under the address of the name for the host, because that lookup takes a
+ * third of the time of a lookup by name; and under the name, for debuggers. */
 static int push(lua_State *L, const char *type) { return lua_rawgetp(L, LUA_REGISTRYINDEX, type); }
 
-/* Pushes the metatable of a type; true: it is new, and known only when `keep` is told, so that none is met half made where memory
- * ran out. Scripts cannot get it: its finalizers take for granted what they are called with, and what a script changed in it
- * would be changed for everybody. */
+/* Pushes the metatable of a type. Returns true if it is new. A new metatable is registered only by keep(), so that
+ * no half-made one is found after out of memory. Scripts cannot get the metatable: its finalizers rely on their
+ * arguments, and a change would affect all objects of the type. */
 static bool begin(lua_State *L, const char *type, const luaL_Reg *meta) {
   if (push(L, type) == LUA_TTABLE) return false;
   lua_pop(L, 1);

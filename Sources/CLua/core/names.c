@@ -1,4 +1,4 @@
-/* names.c - names that scripts write: fields and options, and what to say of one that does not exist. */
+/* names.c - looks up names of fields and options, and suggests similar names for unknown ones. */
 #include <string.h>
 
 #include "core/core.h"
@@ -11,7 +11,7 @@ size_t njl_edits(const char *a, size_t a_length, const char *b) {
   size_t rows[3][LONGEST + 1];
   for (size_t j = 0; j <= b_length; j++) rows[1][j] = j;
   for (size_t i = 1; i <= a_length; i++) {
-    /* Row i lies at (i + 1) % 3. */
+    /* Row i is at index (i + 1) % 3. */
     size_t *two_ago = rows[(i + 2) % 3], *last = rows[i % 3], *row = rows[(i + 1) % 3];
     row[0] = i;
     for (size_t j = 1; j <= b_length; j++) {
@@ -59,8 +59,8 @@ int njl_unknown_field(lua_State *L, const char *noun, const char *name, const ch
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]) {
   const char *nearest = njl_nearest(name, strlen(name), known);
-  if (nearest == NULL) return luaL_error(L, "%s: there is no option '%s%s'", function, prefix, name);
-  return luaL_error(L, "%s: there is no option '%s%s'; did you mean '%s%s'?", function, prefix, name, prefix, nearest);
+  if (nearest == NULL) return luaL_error(L, "%s: unknown option '%s%s'", function, prefix, name);
+  return luaL_error(L, "%s: unknown option '%s%s'; did you mean '%s%s'?", function, prefix, name, prefix, nearest);
 }
 
 void njl_push_field_numbers(lua_State *L, const char *const names[]) {

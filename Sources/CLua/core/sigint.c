@@ -1,7 +1,7 @@
-/* sigint.c - Ctrl-C ends the run in progress, for the command alone: a library leaves signals to its host.
+/* sigint.c - Ctrl-C ends the run in progress. Only for the command: a library leaves signals to its host.
  *
- * A handler may neither lock nor signal a condition, so it makes the interpreter raise at its next instruction and
- * rings for a thread that wakes the interpreter in case it waits. */
+ * A signal handler may neither lock nor signal a condition variable. It makes the interpreter raise an error at its
+ * next instruction, and posts a semaphore for a thread that wakes the interpreter if it waits. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ static void interrupted(int number) {
   sem_post(&bell);
 }
 
-/* A second Ctrl-C ends the process, should a C function not come back. */
+/* A second Ctrl-C ends the process, in case a C function does not return. */
 static void set_handler(struct sigaction *former) {
   struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   sigaction(SIGINT, &action, former);
@@ -48,7 +48,7 @@ static void *wait_for_bell(void *unused) {
   return unused;
 }
 
-/* The thread takes no signals: they belong to the one that runs the script. */
+/* The thread blocks all signals, so that they are handled by the thread that runs the script. */
 static void start_waiting(void) {
   sigset_t all, before;
   pthread_t thread;

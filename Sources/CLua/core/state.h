@@ -1,4 +1,5 @@
-/* state.h - a Lua state of our own. script.c creates and runs it, memory.c counts its memory, and stopping.c ends its runs. */
+/* state.h - a Lua state with limits. script.c creates and runs it, memory.c counts its memory, stopping.c ends its
+ * runs. */
 #ifndef NJL_STATE_H
 #define NJL_STATE_H
 
@@ -7,21 +8,21 @@
 /* State of warn(), as in lua.c. */
 typedef struct njl_warnings {
   bool are_on;
-  bool continues; /* the next piece belongs to the message that has begun */
+  bool continues; /* the next piece continues the current message */
 } njl_warnings;
 
 struct njl_script {
   lua_State *L;
   njl_host *host;
   njl_script_options options;
-  njl_blocks blocks;    /* no longer in use */
+  njl_blocks blocks;    /* pooled, not in use */
   size_t memory;        /* in use */
-  njl_budget *budget;   /* memory in use outside of Lua; NULL: there is no limit */
+  njl_budget *budget;   /* memory in use outside of Lua; NULL: no limit */
   size_t large;         /* bytes of `memory` in blocks of LARGE_BLOCK bytes and more */
-  size_t unseen;        /* bytes allocated since the allocator last requested a check */
-  uint64_t allocations; /* made */
+  size_t unseen;        /* allocated since the last check that the allocator requested */
+  uint64_t allocations; /* number of allocations made */
   bool has_arguments;   /* the table `arg` was set */
-  int exit_status;      /* of the program that ran last */
+  int exit_status;      /* returned by the program that ran last */
   njl_warnings warnings;
 };
 
@@ -38,7 +39,7 @@ size_t njl_most_kept(size_t limit);
 
 /* stopping.c */
 void njl_watch(njl_script *script, lua_State *L); /* calls the hook every HOOK_STEP instructions */
-/* Counts `steps`, and has the limits checked at the next instruction. Does not raise, so that the allocator can call it. */
+/* Counts `steps` and makes the next instruction check the limits. Never raises, so that the allocator can call it. */
 void njl_look_soon(njl_script *script, uint64_t steps);
 
 #endif

@@ -1,30 +1,31 @@
 /* stopping.c - ends runs at limits and interrupts.
  *
- * A count hook checks the limits. A coroutine that can yield is ended by a yield, which no pcall catches. The loop then closes
- * its task, and its <close> variables run with the hook on. Inside a C function that cannot yield, the hook raises an error. Lua
- * then keeps hooks off in that coroutine until a pcall has caught the error. Therefore message handlers of the script are not
- * called (bounded.c), and a coroutine that failed with the error is never closed. Each C function of a sandbox that can take
- * more than a few microseconds calls njl_spend. */
+ * A count hook checks the limits. A coroutine that can yield is ended by a yield, which no pcall catches. The loop then
+ * closes its task, and its <close> variables run with the hook on. Inside a C function that cannot yield, the hook
+ * raises an error. Lua then keeps hooks off in that coroutine until a pcall has caught the error. Therefore message
+ * handlers of the script are not called (bounded.c), and a coroutine that failed with the error is never closed. Each C
+ * function of a sandbox that can take more than a few microseconds calls njl_spend. */
 #include <limits.h>
 
 #include "core/state.h"
 
-/* Instructions between two checks of the limits. */
+/* The number of instructions between two checks of the limits. */
 enum { HOOK_STEP = 1000 };
-/* Instructions for the closers of each coroutine that is closed after the stop, and for all closers together. */
+/* The number of instructions for the closers of each coroutine that is closed after the stop, and for all closers
+ * together. */
 enum { CLOSING_STEP = 1000, CLOSING_TOTAL = 1000 * 1000 };
 
 static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
 
-/* Instructions until the next check. There are fewer if large blocks exist, because one instruction may copy, compare or search
- * a whole block. */
+/* Returns the number of instructions until the next check. It is smaller if large blocks exist, because one
+ * instruction may copy, compare or search a whole block. */
 static int hook_step(const njl_script *script) {
   if (!script->options.is_sandboxed || script->large == 0) return HOOK_STEP;
   size_t step = HOOK_STEP * 4 / (script->large / LARGE_BLOCK + 1);
   return step > HOOK_STEP ? HOOK_STEP : step > 0 ? (int)step : 1;
 }
 
-/* The hook yields only to end the run. Scripts may rely on running alone between two waits. */
+/* The hook yields only to end the run: scripts may rely on not being suspended between two waits. */
 static void hook(lua_State *L, lua_Debug *record) {
   (void)record;
   njl_script *script = script_of(L);
@@ -35,7 +36,7 @@ static void hook(lua_State *L, lua_Debug *record) {
   if (njl_is_stopped(host)) {
     njl_raise_stopped(L, host);
   } else if (was_taken && host->was_interrupted && !host->attends) {
-    host->was_interrupted = false; /* The program computes and does not ask: it is told by this error. */
+    host->was_interrupted = false; /* The program computes and does not wait: this error notifies it. */
     lua_sethook(L, NULL, 0, 0);
     luaL_error(L, "interrupted");
   } else if (lua_gethookcount(L) != step) {

@@ -1,7 +1,8 @@
 /* task.c - task objects: spawn, join, cancel.
  *
- * Concurrency is structured: a task belongs to the one that spawned it and never outlives it. A task has ended when its
- * function has returned and its children have ended; when it fails or is cancelled, its children are cancelled. */
+ * Concurrency is structured: a task is a child of the task that spawned it and ends before it. A task has ended when
+ * its function has returned and its children have ended. When a task fails or is cancelled, its children are
+ * cancelled. */
 #include "core/core.h"
 
 static njl_task *check_task(lua_State *L, int index) { return njl_check(L, index, NJL_TASK); }
@@ -42,7 +43,8 @@ void njl_task_drop_errands(njl_task *task) {
   njl_errand_end(errand);
 }
 
-/* Without recursion: a script may nest tasks deeper than the C stack allows. Nothing runs here, so the tree stands. */
+/* Not recursive: a script may nest tasks deeper than the C stack allows. No code runs here that could change the
+ * tree. */
 void njl_task_cancel(njl_task *root) {
   for (njl_task *task = root;;) {
     if (!task->is_cancelled && task->state != NJL_ENDED) {
@@ -124,7 +126,7 @@ void njl_task_push_error(lua_State *L, int index) {
   if (task->status == NJL_WAS_CANCELLED) {
     njl_push_failure(L, NJL_KIND_CANCELLED, 0, "the task was cancelled");
   } else if (task->results == 0) {
-    lua_pushliteral(L, "the coroutine of the task was closed or resumed by others");
+    lua_pushliteral(L, "the coroutine of the task was closed or resumed by other code");
   } else {
     lua_getiuservalue(L, index, NJL_TASK_RESULT);
     njl_remember_told(L, index);
@@ -138,7 +140,7 @@ int njl_spawn(lua_State *L) {
   return 1;
 }
 
-/* The task at index 1. */
+/* Returns the results of the ended task at index 1, or raises its error. */
 static int observe(lua_State *L, njl_task *task) {
   task->is_observed = true;
   if (task->parent != NULL) {
@@ -155,13 +157,13 @@ static int joined(lua_State *L, int status, lua_KContext context) {
   return observe(L, check_task(L, 1));
 }
 
-/* task:join() -> what its function returned, or its error, raised */
+/* task:join() -> the results of its function; raises its error */
 static int join(lua_State *L) {
   njl_task *task = check_task(L, 1);
   njl_host *host = task->host;
   if (task->state == NJL_ENDED) return observe(L, task);
   for (njl_task *above = host->current; above != NULL; above = above->parent) {
-    if (above == task) return luaL_error(L, "a task cannot join itself or a task it belongs to");
+    if (above == task) return luaL_error(L, "a task cannot join itself or one of its ancestors");
   }
   task->is_observed = true;
   lua_settop(L, 1);
@@ -173,7 +175,7 @@ static int join(lua_State *L) {
   return njl_await(L, wait, joined);
 }
 
-/* task:cancel() - ends it and all below it, as soon as their turn comes */
+/* task:cancel() cancels the task and its descendants. They end in a later turn of the loop. */
 static int cancel(lua_State *L) {
   njl_task_cancel(check_task(L, 1));
   return 0;
@@ -204,17 +206,17 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-/* An error that no one can ask for any more and that did not become the parent's. */
+/* Reports an error that can no longer be observed and did not become the parent's error. */
 static int collect(lua_State *L) {
   njl_task *task = njl_check(L, 1, NJL_TASK);
   njl_task_leave(task);
   njl_task_drop_errands(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
-  njl_task_push_error(L, 1); /* A number is made a string here, on a stack that may raise. */
+  njl_task_push_error(L, 1); /* Converts a number to a string here, on a stack that may raise. */
   const char *message = lua_tostring(L, -1);
-  lua_warning(L, "nightjar: a task that nobody joined failed: ", 1);
-  lua_warning(L, message != NULL ? message : "an error that is no string", 0);
+  lua_warning(L, "nightjar: a task failed and was never joined: ", 1);
+  lua_warning(L, message != NULL ? message : "(error object is not a string)", 0);
   return 0;
 }
 

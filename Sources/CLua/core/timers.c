@@ -1,4 +1,4 @@
-/* timers.c - waits with a deadline in a pairing heap, linked through the waits themselves: adding a timer allocates
+/* timers.c - waits with a deadline in a pairing heap, linked through the waits themselves. Adding a timer allocates
  * nothing, so it cannot fail. */
 #include <time.h>
 
@@ -10,7 +10,7 @@ njl_moment njl_now(void) {
   return (njl_moment)now.tv_sec * 1000000000u + (njl_moment)now.tv_nsec;
 }
 
-/* Seconds that are not a number or too many to count are NJL_NEVER. */
+/* NaN and very large values return NJL_NEVER. */
 njl_moment njl_deadline_after(double seconds) {
   if (!(seconds < 1e9)) return NJL_NEVER;
   if (seconds < 0) seconds = 0;
@@ -24,7 +24,7 @@ njl_moment njl_host_deadline_after(const njl_host *host, double seconds) {
   return njl_host_now(host) + (seconds > 0 ? (njl_moment)(seconds * 1e9) : 0);
 }
 
-/* `heap_previous` is the parent for a first child, else the sibling before. */
+/* `heap_previous` is the parent of a first child, else the previous sibling. */
 static njl_wait *meld(njl_wait *a, njl_wait *b) {
   if (a == NULL) return b;
   if (b == NULL) return a;
@@ -69,7 +69,8 @@ void njl_timer_add(njl_wait *wait) {
   wait->host->timers = meld(wait->host->timers, wait);
 }
 
-/* Parents before children, without recursion. The order stands, for all move alike. Of the root, `heap_next` says nothing. */
+/* Visits parents before children, without recursion. The heap order is preserved, because all deadlines move by the
+ * same span. The root's `heap_next` is undefined. */
 void njl_timers_shift(njl_host *host, int64_t span) {
   njl_wait *root = host->timers;
   for (njl_wait *wait = root; wait != NULL;) {

@@ -1,9 +1,9 @@
-/* wait.c - suspending a coroutine until what it waits for has occurred, or blocking where it cannot yield. */
+/* wait.c - suspends a coroutine until the awaited event has occurred, or blocks where it cannot yield. */
 #include <string.h>
 
 #include "core/core.h"
 
-/* What our yields carry, so that coroutine.resume can tell them from a script's own. */
+/* The value that the host's yields carry, by which coroutine.resume distinguishes them from a script's own. */
 static char token;
 
 void njl_push_token(lua_State *L) { lua_pushlightuserdata(L, &token); }
@@ -54,7 +54,7 @@ void njl_wait_end(njl_wait *wait, njl_state_of_wait state) {
   }
   njl_task *task = wait->task;
   wait->task = NULL;
-  if (task == NULL || task->wait != wait) return; /* It gave up waiting, by an error, and may be in another wait. */
+  if (task == NULL || task->wait != wait) return; /* The task left the wait by an error and may be in another wait. */
   task->wait = NULL;
   if (task->state == NJL_SUSPENDED) njl_make_ready(task);
 }
@@ -77,10 +77,10 @@ static int refuse_cancelled(lua_State *L, njl_wait *wait) {
 
 static int refuse_resumed(lua_State *L, njl_wait *wait) {
   njl_wait_end(wait, NJL_CANCELLED);
-  return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed by others");
+  return luaL_error(L, "this coroutine waits for nightjar and cannot be resumed");
 }
 
-/* Only a coroutine.resume from before nightjar was loaded comes here too early, or in another task. */
+/* Called too early, or in another task, only if the script saved coroutine.resume before nightjar was loaded. */
 static int go_on(lua_State *L, int status, lua_KContext context) {
   njl_wait *wait = (njl_wait *)context;
   if (wait->host->current->number != wait->waiter) return refuse_resumed(L, wait);
@@ -107,7 +107,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   bool yields = host->yields && L == host->running && lua_isyieldable(L);
   if (is_cancelled(task)) {
     if (!yields) return refuse_cancelled(L, wait);
-    /* The loop closes it now; an error could be caught, and the wait tried again for ever. */
+    /* Yields, so that the loop closes the coroutine. The script could catch an error and wait again, forever. */
     njl_wait_end(wait, NJL_CANCELLED);
     njl_push_token(L);
     return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
@@ -116,13 +116,13 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   bool is_deep = !yields && njl_is_deeper(host, NJL_DEEP);
   if (is_deep && wait->needs_tasks) {
     njl_wait_end(wait, NJL_CANCELLED);
-    return luaL_error(L, "too many waits and calls that cannot yield within each other");
+    return luaL_error(L, "too many nested waits that cannot yield");
   }
   if (!lua_checkstack(L, LUA_MINSTACK)) {
     njl_wait_end(wait, NJL_CANCELLED);
     return luaL_error(L, "stack overflow (too many nested waits)");
   }
-  /* That of an outer wait of this task which blocks; from here on it is not the one that makes the task ready. */
+  /* An outer, blocking wait of this task. From now on, the end of that wait does not make the task ready. */
   if (task->wait != NULL) task->wait->task = NULL;
   task->wait = wait;
   wait->task = task;
@@ -130,11 +130,11 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
     njl_push_token(L);
     return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
   }
-  /* Within another, one task a round: what is waited for here may have occurred while it ran. */
+  /* A nested blocking wait runs one task per turn, because the awaited event may have occurred while that task ran. */
   size_t most = is_deep ? 0 : host->nested > 0 ? 1 : SIZE_MAX;
   bool is_deadlock = false;
   njl_enter(host);
-  /* A cancel does not end this wait itself if the task has blocked in another meanwhile. */
+  /* A cancel does not end this wait if the task meanwhile blocks in another. */
   while (wait->state == NJL_PENDING && !atomic_load(&host->is_stopped) && !is_deadlock && !is_cancelled(task)) {
     is_deadlock = !njl_turn(L, host, most) && wait->state == NJL_PENDING;
   }

@@ -40,7 +40,7 @@ static void open_values(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &mark_key);
 }
 
-/* nightjar.array(table) -> the same table, marked */
+/* nightjar.array(table) -> the same table, marked as an array */
 int njl_json_array(lua_State *L) {
   if (lua_isnoneornil(L, 1)) {
     lua_settop(L, 0);
@@ -50,7 +50,7 @@ int njl_json_array(lua_State *L) {
   lua_settop(L, 1);
   njl_json_push_array_mark(L);
   if (lua_getmetatable(L, 1)) {
-    luaL_argcheck(L, lua_rawequal(L, 2, 3), 1, "the table has a metatable already");
+    luaL_argcheck(L, lua_rawequal(L, 2, 3), 1, "the table already has a metatable");
     lua_pop(L, 1);
   }
   lua_setmetatable(L, 1);
@@ -73,7 +73,7 @@ static int check_indent(lua_State *L) {
   return (int)spaces;
 }
 
-/* The options of encode at index 2. */
+/* Reads the options of encode at index 2. */
 static njl_json_style read_style(lua_State *L) {
   static const char *const names[] = {"pretty", "sorted", "indent", NULL};
   enum { PRETTY, SORTED, INDENT };
@@ -86,7 +86,7 @@ static njl_json_style read_style(lua_State *L) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
     int option = njl_find_name(L, -2, names);
     if (option < 0) {
-      luaL_argerror(L, 2, lua_pushfstring(L, "unknown option '%s'; known are pretty, indent and sorted", name));
+      luaL_argerror(L, 2, lua_pushfstring(L, "unknown option '%s'; the options are pretty, indent and sorted", name));
     } else if (option == INDENT) {
       style.indent = check_indent(L);
       has_indent = true;
@@ -104,7 +104,7 @@ static njl_json_style read_style(lua_State *L) {
   return style;
 }
 
-/* nightjar.json.encode(value, {pretty = false, indent = 2, sorted = true}) -> text; an indent alone makes it pretty */
+/* nightjar.json.encode(value, {pretty = false, indent = 2, sorted = true}) -> text. `indent` implies `pretty`. */
 static int encode(lua_State *L) {
   luaL_checkany(L, 1);
   njl_json_style style = read_style(L);

@@ -1,4 +1,4 @@
-/* JSON text to Lua values, by simdjson's tape (CSimdjson.h tells its format). */
+/* Decodes JSON text to Lua values with simdjson, whose tape format CSimdjson.h describes. */
 #include <string.h>
 
 #include <CSimdjson.h>
@@ -6,19 +6,19 @@
 #include "json/json.h"
 #include "core/core.h"
 
-/* The parser waits in the registry under this key. Whoever decodes takes it out: building tables may run finalizers, and
- * a finalizer that decodes must not overwrite a tape that is being read. */
+/* Registry key of the parser. A decoder removes the parser from the registry while it uses it: building tables may
+ * run finalizers, and a finalizer that decodes must not overwrite the tape that is being read. */
 static const char parser_key = 0;
 
 static const char PARSER[] = "nightjar.json.parser";
 
-/* Names that a document's objects have in common; few have more. */
+/* The size of the cache of member names. Few documents have more different names. */
 enum { NJL_JSON_NAMES = 64 };
 
-/* The parser's memory is not Lua's, but counts towards the limit of a script. */
+/* The parser's memory is outside of Lua but counts towards the script's memory limit. */
 typedef struct owner {
   njs_parser *parser;
-  size_t charged; /* bytes; 0 where there is no limit */
+  size_t charged; /* bytes; 0 if there is no limit */
 } owner;
 
 static int free_parser(lua_State *L) {
@@ -36,7 +36,7 @@ void njl_json_open_decode(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Leaves it on the stack. */
+/* Takes the parser from the registry and leaves it on the stack. */
 static owner *take_parser(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &parser_key) == LUA_TUSERDATA) {
     lua_pushnil(L);
@@ -53,13 +53,13 @@ static owner *take_parser(lua_State *L) {
   return self;
 }
 
-/* Has the memory for a text of this length counted before it is taken. */
+/* Counts the memory for a text of this length before it is allocated. */
 static void charge(lua_State *L, owner *self, size_t length) {
-  size_t needed = length * NJS_MEMORY_FOR_A_BYTE; /* The text lies in memory. */
+  size_t needed = length * NJS_MEMORY_FOR_A_BYTE; /* Cannot overflow: the text is in memory. */
   if (!njl_limits_memory(L) || needed <= self->charged) return;
   size_t more = needed - self->charged;
   if (!njl_charge_memory(L, more)) {
-    lua_gc(L, LUA_GCCOLLECT); /* As Lua does before it gives up. */
+    lua_gc(L, LUA_GCCOLLECT); /* As Lua does before it reports out of memory. */
     if (!njl_charge_memory(L, more)) luaL_error(L, "not enough memory");
   }
   self->charged = needed;
@@ -75,7 +75,7 @@ static void give_back(lua_State *L, int index, owner *self) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &parser_key);
 }
 
-/* Where a string lies in the document: its length, then its bytes. */
+/* Returns the bytes of a string in the document and its length, which precedes them. */
 static const uint8_t *string_at(const njs_document *document, uint64_t word, uint32_t *length) {
   const uint8_t *at = document->strings + (word & 0x00ffffffffffffff);
   memcpy(length, at, sizeof *length);
@@ -88,11 +88,11 @@ static void push_string(lua_State *L, const njs_document *document, uint64_t wor
   lua_pushlstring(L, (const char *)at + sizeof length, length);
 }
 
-/* Names that came before, each in the slot that its length and some of its bytes lead to: objects of a list have the same ones,
- * and Lua looks for each among all its strings, which is a tenth of the time that decoding takes. */
+/* A cache of member names, with a slot selected by the length and some bytes of the name. The objects of a list have
+ * the same names, and interning each of them in Lua would take a tenth of the decoding time. */
 typedef struct names {
-  int slots; /* The first one's index on the stack; 0: there are none, for so few names that they would not pay. */
-  const uint8_t *at[NJL_JSON_NAMES]; /* As string_at says it; NULL: the slot is free. */
+  int slots; /* the stack index of the first slot; 0: no cache, because the document has too few names */
+  const uint8_t *at[NJL_JSON_NAMES]; /* the result of string_at for the name in the slot; NULL: free */
 } names;
 
 static void push_name(lua_State *L, const njs_document *document, names *known, uint64_t word) {
@@ -101,7 +101,7 @@ static void push_name(lua_State *L, const njs_document *document, names *known, 
   if (known->slots == 0 || length == 0) return push_string(L, document, word);
   unsigned place = (length * 5u + bytes[0] * 3u + bytes[length / 2] * 7u + bytes[length - 1]) % NJL_JSON_NAMES;
   int slot = known->slots + (int)place;
-  /* It lies before this one, so there is as much to compare. */
+  /* The cached name precedes this one in the document, so `length` bytes can be read there. */
   const uint8_t *there = known->at[place];
   if (there != NULL && memcmp(there, at, sizeof length + length) == 0) return lua_pushvalue(L, slot);
   push_string(L, document, word);
@@ -109,9 +109,9 @@ static void push_name(lua_State *L, const njs_document *document, names *known, 
   known->at[place] = at;
 }
 
-/* Tables within each other lie on the Lua stack, each object's pending name behind it. */
+/* Builds the value. Nested tables are on the Lua stack, each object followed by the pending member name. */
 static void push_value(lua_State *L, const njs_document *document, int null, int mark, names *known) {
-  /* Of an array, how many values it has; of an object, OBJECT. */
+  /* The number of elements of an array; OBJECT for an object. */
   enum { OBJECT = -1 };
   int64_t filled[NJS_MAX_DEPTH];
   int depth = 0;
@@ -133,7 +133,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
       case 'f': lua_pushboolean(L, 0); break;
       case 'n': lua_pushvalue(L, null); break;
       case '[':
-        luaL_checkstack(L, 6, "JSON within each other");
+        luaL_checkstack(L, 6, "nested JSON");
         lua_createtable(L, (int)(word >> 32 & 0xffffff), 0);
         lua_pushvalue(L, mark);
         lua_setmetatable(L, -2);
@@ -143,7 +143,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
         depth--;
         break;
       case '{':
-        luaL_checkstack(L, 6, "JSON within each other");
+        luaL_checkstack(L, 6, "nested JSON");
         lua_createtable(L, 0, (int)(word >> 32 & 0xffffff));
         filled[depth++] = OBJECT;
         if ((char)(tape[at] >> 56) != '}') {
@@ -154,7 +154,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
         depth--;
         break;
     }
-    /* A value is on the stack: into the table around it, and that table, too, where it ends there. */
+    /* A value is on the stack: stores it in the enclosing table, and that table in its own if it ends here. */
     for (;;) {
       if (depth == 0) return;
       if (filled[depth - 1] == OBJECT) {
@@ -173,7 +173,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
   }
 }
 
-/* document, null, mark -> value */
+/* build(document, null, mark) -> value */
 static int build(lua_State *L) {
   names known = {.slots = lua_gettop(L) + 1};
   luaL_checkstack(L, NJL_JSON_NAMES, "names");
@@ -182,9 +182,9 @@ static int build(lua_State *L) {
   return 1;
 }
 
-/* For a document that is worth it: while the collector rests. All that is built is in use until it is whole, so a collector that
- * goes round meanwhile looks at it again and again and finds nothing to free. It does its part before, for the values that a text
- * of this length becomes. */
+/* Builds large documents with the collector stopped. All of the new values are in use until the document is
+ * complete, so collector cycles in between would traverse them repeatedly and free nothing. The collector instead
+ * does a proportional amount of work before. */
 static void build_in_one_go(lua_State *L, const njs_document *document, size_t length, int null, int mark) {
   enum { VALUES_OF_A_BYTE = 3 };
   lua_gc(L, LUA_GCSTEP, (int)(length / 1024 * VALUES_OF_A_BYTE));

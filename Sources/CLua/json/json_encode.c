@@ -1,7 +1,7 @@
-/* Lua values to JSON text.
+/* Encodes Lua values as JSON text.
  *
- * Nothing here makes a collectable object before the text is whole, so no finalizer runs, and neither tables nor the
- * strings in them can change underneath. Memory comes from the state's allocator: its cap counts. */
+ * No collectable object is created before the text is complete. So no finalizer runs, and neither the tables nor
+ * their strings can change meanwhile. Memory comes from the state's allocator, so its limit applies. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "json/json.h"
 #include "core/core.h"
 
-/* A growing array of one state: reused, freed by the finalizer of its owner. */
+/* A growing array, one per state: reused, and freed by the finalizer of its owner. */
 typedef struct array {
   char *items;
   size_t count, capacity; /* in bytes */
@@ -23,16 +23,16 @@ typedef struct array {
 typedef struct name {
   const char *bytes;
   size_t length;
-  int slot; /* of the key on the Lua stack */
+  int slot; /* stack slot of the key */
 } name;
 
-/* A table being written: it lies at `slot` of the Lua stack, with its keys behind it. */
+/* A table being written. It is at `slot` of the Lua stack, followed by its keys. */
 typedef struct frame {
   const void *table;
   int slot;
   bool is_array;
-  lua_Integer done, count; /* members written, and in all; of an unsorted object the second is not known */
-  size_t first_name;       /* of a sorted object, in bytes into the names */
+  lua_Integer done, count; /* members written, and in total; the total is unknown for an unsorted object */
+  size_t first_name;       /* for a sorted object: offset of its names in bytes */
 } frame;
 
 typedef struct scratch {
@@ -44,14 +44,14 @@ typedef struct writer {
   scratch *s;
   njl_json_style style;
   const char *what;
-  int mark; /* the slot of nightjar.array's mark */
-  int null; /* the slot of nightjar.null */
-  uint64_t values; /* written */
+  int mark; /* stack slot of nightjar.array's metatable */
+  int null; /* stack slot of nightjar.null */
+  uint64_t values; /* number of values written */
 } writer;
 
 static const char scratch_key = 0;
 
-/* Text kept for the next call, in bytes. */
+/* The text buffer kept for the next call, in bytes. */
 static const size_t kept = 1 << 20;
 
 static void resize(lua_State *L, array *a, size_t capacity) {
@@ -63,7 +63,7 @@ static void resize(lua_State *L, array *a, size_t capacity) {
   a->capacity = capacity;
 }
 
-/* Room for `count` more bytes, behind those there are. */
+/* Returns room for `count` more bytes after the existing ones. */
 static char *reserve(lua_State *L, array *a, size_t count) {
   if (a->capacity - a->count < count) {
     if (count > SIZE_MAX / 4 || a->count > SIZE_MAX / 4) luaL_error(L, "not enough memory");
@@ -93,7 +93,7 @@ void njl_json_open_encode(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &scratch_key);
 }
 
-/* ------------------------------------------------------------------------------------------------------ failure --- */
+/* --- Errors --- */
 
 static frame *frames(writer *w) { return (frame *)w->s->frames.items; }
 static size_t depth(writer *w) { return w->s->frames.count / sizeof(frame); }
@@ -107,7 +107,7 @@ static bool is_identifier(const char *text, size_t length) {
   return true;
 }
 
-/* Text that is made without the collector, which may run finalizers that encode and take the scratch away. */
+/* A text built without the collector, whose finalizers could encode and take the scratch buffers. */
 typedef struct sentence {
   char bytes[4096];
   size_t length; /* without the NUL */
@@ -123,7 +123,7 @@ static void add_bytes(sentence *s, const char *bytes, size_t length) {
 
 static void add_text(sentence *s, const char *text) { add_bytes(s, text, strlen(text)); }
 
-/* Names the value that is being written, as a Lua expression; of a deep one, both ends. */
+/* Appends the path of the value being written, as a Lua expression. A long path is shortened in the middle. */
 static void add_path(writer *w, sentence *path) {
   enum { END = 12 };
   lua_State *L = w->L;
@@ -144,7 +144,7 @@ static void add_path(writer *w, sentence *path) {
     int slot = f->slot + 1;
     if (w->style.is_sorted) slot = ((name *)(w->s->names.items + f->first_name))[f->done - 1].slot;
     size_t length;
-    const char *text = lua_tolstring(L, slot, &length); /* a string: conversion does not occur */
+    const char *text = lua_tolstring(L, slot, &length); /* a string: no conversion occurs */
     if (is_identifier(text, length)) {
       add_text(path, ".");
       add_bytes(path, text, length);
@@ -167,7 +167,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(writer *w, const char *
   njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", told.bytes, why);
 }
 
-/* ------------------------------------------------------------------------------------------------------- scalars --- */
+/* --- Scalars --- */
 
 static void put(writer *w, const char *bytes, size_t count) {
   memcpy(reserve(w->L, &w->s->text, count), bytes, count);
@@ -179,13 +179,13 @@ static void put_char(writer *w, char c) {
   w->s->text.count++;
 }
 
-/* The letter behind the backslash; 'u': four digits follow; 0: the byte stands for itself. RFC 8259 section 7. */
+/* The character after the backslash; 'u': followed by four digits; 0: no escape. RFC 8259 section 7. */
 static const char escapes[256] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\'};
 
 static void put_string(writer *w, const char *bytes, size_t length) {
-  if (!njs_is_utf8(bytes, length)) refuse(w, "the string is not UTF-8; JSON has no bytes, encode them (as base64, say)");
+  if (!njs_is_utf8(bytes, length)) refuse(w, "the string is not valid UTF-8; encode bytes, for example as base64");
   put_char(w, '"');
   size_t from = 0;
   for (size_t i = 0; i < length; i++) {
@@ -214,8 +214,8 @@ static void put_integer(writer *w, lua_Integer value) {
 }
 
 static void put_float(writer *w, double value) {
-  if (isnan(value)) refuse(w, "a number that is not a number (nan) has no JSON form");
-  if (isinf(value)) refuse(w, "an infinite number has no JSON form");
+  if (isnan(value)) refuse(w, "NaN cannot be represented in JSON");
+  if (isinf(value)) refuse(w, "an infinite number cannot be represented in JSON");
   if (value == 0 && signbit(value)) return put(w, "-0.0", 4);
   if (value == floor(value) && fabs(value) < 9007199254740992.0) return put_integer(w, (lua_Integer)value);
   char text[NJS_DOUBLE_LENGTH];
@@ -230,7 +230,7 @@ static void put_line(writer *w, size_t level) {
   w->s->text.count += spaces;
 }
 
-/* -------------------------------------------------------------------------------------------------------- tables --- */
+/* --- Tables --- */
 
 static int compare_names(const void *a, const void *b) {
   const name *x = a, *y = b;
@@ -238,7 +238,7 @@ static int compare_names(const void *a, const void *b) {
   return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Most tables are small, and qsort has its price. */
+/* Most tables are small, and insertion sort is faster than qsort for them. */
 static void sort(name *names, size_t count) {
   if (count > 16) return qsort(names, count, sizeof *names, compare_names);
   for (size_t i = 1; i < count; i++) {
@@ -250,14 +250,14 @@ static void sort(name *names, size_t count) {
 }
 
 static void refuse_key(writer *w) {
-  refuse(w, "a key of the table is a %s; names in JSON are strings", luaL_typename(w->L, -1));
+  refuse(w, "a table key is a %s; member names in JSON must be strings", luaL_typename(w->L, -1));
 }
 
 static void refuse_mixed(writer *w) {
-  refuse(w, "the table has names and indices; in JSON it is an object or an array");
+  refuse(w, "the table has both names and indices; use either names (an object) or indices (an array)");
 }
 
-/* The table on top has integer keys: counts them. */
+/* Counts the elements of the table on top, which has integer keys. */
 static lua_Integer check_array(writer *w, int slot) {
   lua_State *L = w->L;
   lua_Integer count = 0, highest = 0;
@@ -270,7 +270,7 @@ static lua_Integer check_array(writer *w, int slot) {
     }
     lua_Integer key = lua_tointeger(L, -1);
     if (key < 1) {
-      refuse(w, "the table has the index %lld; arrays begin at 1", (long long)key);
+      refuse(w, "the table has the index %lld; arrays must start at 1", (long long)key);
     }
     if (key > highest) highest = key;
     count++;
@@ -281,12 +281,12 @@ static lua_Integer check_array(writer *w, int slot) {
       lua_pop(L, 1);
       hole++;
     }
-    refuse(w, "the array has nothing at [%lld]; put nightjar.null there", (long long)hole);
+    refuse(w, "the array has no value at [%lld]; use nightjar.null for missing elements", (long long)hole);
   }
   return count;
 }
 
-/* The table on top has names: leaves them behind it, sorted. */
+/* Pushes the names of the table on top, sorted. */
 static lua_Integer collect_names(writer *w, int slot) {
   lua_State *L = w->L;
   size_t first = w->s->names.count;
@@ -303,22 +303,22 @@ static lua_Integer collect_names(writer *w, int slot) {
     new->slot = lua_gettop(L);
     w->s->names.count += sizeof *new;
     count++;
-    if (!lua_checkstack(L, 8)) refuse(w, "the object has too many names to sort them; give sorted = false");
+    if (!lua_checkstack(L, 8)) refuse(w, "the object has too many names to sort; set sorted = false");
     lua_pushvalue(L, -1);
   }
   sort((name *)(w->s->names.items + first), (size_t)count);
   return count;
 }
 
-/* The table on top becomes the innermost. */
+/* Makes the table on top the innermost one. */
 static void begin_table(writer *w) {
   lua_State *L = w->L;
   frame new = {.table = lua_topointer(L, -1), .slot = lua_gettop(L), .first_name = w->s->names.count};
   for (size_t i = depth(w); i-- > 0;) {
     if (frames(w)[i].table == new.table) refuse(w, "the table contains itself");
   }
-  if (depth(w) == NJS_MAX_DEPTH) refuse(w, "more than 1024 tables within each other");
-  luaL_checkstack(L, 8, "JSON within each other");
+  if (depth(w) == NJS_MAX_DEPTH) refuse(w, "tables are nested more than 1024 levels deep");
+  luaL_checkstack(L, 8, "nested JSON");
   bool is_marked = false;
   if (lua_getmetatable(L, -1)) {
     is_marked = lua_rawequal(L, -1, w->mark);
@@ -333,13 +333,13 @@ static void begin_table(writer *w) {
     if (new.is_array) new.count = check_array(w, new.slot);
     else if (w->style.is_sorted) new.count = collect_names(w, new.slot);
   }
-  if (!new.is_array && !w->style.is_sorted) lua_pushnil(L); /* where lua_next begins */
+  if (!new.is_array && !w->style.is_sorted) lua_pushnil(L); /* the start of lua_next */
   put_char(w, new.is_array ? '[' : '{');
   *(frame *)reserve(L, &w->s->frames, sizeof new) = new;
   w->s->frames.count += sizeof new;
 }
 
-/* Pushes the innermost table's next value, behind its name and what separates it. False: there is none. */
+/* Pushes the innermost table's next value, after writing the separator and the name. Returns false if there is none. */
 static bool next_value(writer *w, frame *f) {
   lua_State *L = w->L;
   const char *bytes = NULL;
@@ -358,7 +358,7 @@ static bool next_value(writer *w, frame *f) {
     if (lua_type(L, -2) != LUA_TSTRING) {
       bool is_index = lua_isinteger(L, -2);
       lua_pop(L, 1);
-      w->s->frames.count -= sizeof *f; /* the path ends at the table */
+      w->s->frames.count -= sizeof *f; /* the path in the message ends at the table */
       if (is_index) refuse_mixed(w);
       refuse_key(w);
     }
@@ -382,7 +382,7 @@ static void end_table(writer *w, frame *f) {
   lua_settop(w->L, f->slot - 1);
 }
 
-/* Writes the value on top and pops it; a table is only begun. */
+/* Writes the value on top and pops it. A table is only begun. */
 static void put_value(writer *w) {
   lua_State *L = w->L;
   size_t length;
@@ -404,7 +404,7 @@ static void put_value(writer *w) {
         put(w, "null", 4);
         break;
       }
-      refuse(w, "a %s has no JSON form", luaL_typename(L, -1));
+      refuse(w, "a %s cannot be represented in JSON", luaL_typename(L, -1));
   }
   lua_pop(L, 1);
 }
@@ -423,7 +423,7 @@ const char *njl_json_write(lua_State *L, int index, const char *what, njl_json_s
   njl_json_push_null(L);
   w.null = lua_gettop(L);
 
-  /* Tables may be shared at every level, so the text of a few tables can have exponential length. */
+  /* The same table may occur many times at every level, so the text of a few tables can have exponential length. */
   enum { OFTEN = 256 };
   njl_host *host = njl_host_open(L);
   lua_pushvalue(L, index);

@@ -1,4 +1,4 @@
-/* json_pointer.c - nightjar.json.pointer: a value inside of a value. RFC 6901. */
+/* json_pointer.c - nightjar.json.pointer: JSON Pointers, RFC 6901. */
 #include <string.h>
 
 #include "core/core.h"
@@ -7,7 +7,7 @@ static int refuse(lua_State *L, const char *why) {
   return njl_raise(L, NJL_KIND_INVALID_ARGUMENT, 0, "json.pointer: the JSON Pointer '%s' %s", lua_tostring(L, 2), why);
 }
 
-/* Pushes the token without its escapes. */
+/* Pushes the token, unescaped. */
 static void push_token(lua_State *L, const char *token, size_t length) {
   if (memchr(token, '~', length) == NULL) {
     lua_pushlstring(L, token, length);
@@ -27,7 +27,8 @@ static void push_token(lua_State *L, const char *token, size_t length) {
   luaL_pushresult(&plain);
 }
 
-/* Section 4: digits without a leading zero, which count from 0; in Lua they count from 1. 0: it is no index. */
+/* Returns the Lua index of an array index token (section 4: digits without a leading zero, zero-based), or 0 if the
+ * token is not an index. */
 static lua_Integer index_of(const char *token, size_t length) {
   if (length == 0 || length > 18 || (length > 1 && token[0] == '0')) return 0;
   lua_Integer index = 0;
@@ -38,7 +39,7 @@ static lua_Integer index_of(const char *token, size_t length) {
   return index + 1;
 }
 
-/* json.pointer(value, "/items/0/name") -> what it points to; nil: there is nothing */
+/* json.pointer(value, "/items/0/name") -> the value that the pointer refers to; nil if there is none */
 int njl_json_pointer(lua_State *L) {
   luaL_checkany(L, 1);
   luaL_checktype(L, 2, LUA_TSTRING);
@@ -53,7 +54,7 @@ int njl_json_pointer(lua_State *L) {
     if (stop == NULL) stop = end;
     push_token(L, token, (size_t)(stop - token));
     pointer = stop;
-    if (!lua_istable(L, 3)) { /* The rest is read for what is wrong in it. */
+    if (!lua_istable(L, 3)) { /* The remaining tokens are still checked for errors. */
       lua_pop(L, 1);
       lua_pushnil(L);
       lua_replace(L, 3);

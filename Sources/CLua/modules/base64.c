@@ -1,4 +1,4 @@
-/* base64.c - nightjar.base64: bytes as text. RFC 4648 sections 4 and 5. */
+/* base64.c - nightjar.base64: base64 encoding and decoding, RFC 4648 sections 4 and 5. */
 #include <stdint.h>
 
 #include "modules/modules.h"
@@ -7,7 +7,7 @@ static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding) {
-  if (length > SIZE_MAX / 4) luaL_error(L, "the base64 of %I bytes would be too long", (LUAI_UACINT)length);
+  if (length > SIZE_MAX / 4) luaL_error(L, "the base64 text of %I bytes would be too long", (LUAI_UACINT)length);
   const char *alphabet = is_url ? for_urls : standard;
   luaL_Buffer buffer;
   char *text = luaL_buffinitsize(L, &buffer, (length + 2) / 3 * 4);
@@ -44,7 +44,7 @@ static int encode(lua_State *L) {
   return 1;
 }
 
-/* What a letter stands for; -1: nothing. */
+/* Returns the value of a base64 character, or -1 if it is not in the alphabet. */
 static int value_of(uint8_t letter, bool is_url) {
   if (letter >= 'A' && letter <= 'Z') return letter - 'A';
   if (letter >= 'a' && letter <= 'z') return letter - 'a' + 26;
@@ -59,21 +59,21 @@ static bool is_space(uint8_t letter) { return letter == ' ' || letter == '\t' ||
 static int refuse(lua_State *L, uint8_t letter, size_t place, bool is_url) {
   const char *hint = "";
   if (value_of(letter, !is_url) >= 0) {
-    hint = is_url ? "; it is of the standard alphabet: leave out url = true"
-                  : "; it is of the alphabet for URLs: give url = true";
+    hint = is_url ? "; it belongs to the standard alphabet: remove url = true"
+                  : "; it belongs to the URL-safe alphabet: set url = true";
   } else if (is_space(letter)) {
-    hint = "; give spaces = true to skip white space";
+    hint = "; set spaces = true to ignore white space";
   }
   if (letter > 0x20 && letter < 0x7F) {
-    return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not base64: '%c' at position %I%s", letter,
+    return njl_raise(L, NJL_KIND_DECODING, 0, "base64 decoding failed: invalid character '%c' at position %I%s", letter,
                      (LUAI_UACINT)place, hint);
   }
   static const char digits[] = "0123456789abcdef";
-  return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not base64: byte 0x%c%c at position %I%s", digits[letter >> 4],
-                   digits[letter & 15], (LUAI_UACINT)place, hint);
+  return njl_raise(L, NJL_KIND_DECODING, 0, "base64 decoding failed: invalid byte 0x%c%c at position %I%s",
+                   digits[letter >> 4], digits[letter & 15], (LUAI_UACINT)place, hint);
 }
 
-/* base64.decode(text, {url = false, spaces = false}) -> bytes; padding may be left out, but not in part */
+/* base64.decode(text, {url = false, spaces = false}) -> bytes. The padding may be missing entirely, but not in part. */
 static int decode(lua_State *L) {
   static const char *const names[] = {"url", "spaces", NULL};
   bool is_url = false, allows_space = false;
@@ -95,7 +95,7 @@ static int decode(lua_State *L) {
     }
     int value = value_of(letter, is_url);
     if (value < 0) return refuse(L, letter, place + 1, is_url);
-    if (padding > 0) return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not base64: it goes on behind its padding");
+    if (padding > 0) return njl_raise(L, NJL_KIND_DECODING, 0, "base64 decoding failed: data after the padding");
     group = group << 6 | (uint32_t)value;
     if (++letters % 4 != 0) continue;
     bytes[at++] = (char)(group >> 16);
@@ -105,12 +105,12 @@ static int decode(lua_State *L) {
   }
   size_t rest = letters % 4;
   if (rest == 1 || (padding > 0 && (rest == 0 || rest + padding != 4))) {
-    return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not base64: it is cut off, or its padding is wrong");
+    return njl_raise(L, NJL_KIND_DECODING, 0, "base64 decoding failed: the text is truncated or its padding is wrong");
   }
   if (rest == 2) group <<= 12;
   else if (rest == 3) group <<= 6;
   if ((group & (rest == 2 ? 0xFFFFu : 0xFFu)) != 0 && rest > 0) {
-    return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not base64: bits behind its last byte are not zero");
+    return njl_raise(L, NJL_KIND_DECODING, 0, "base64 decoding failed: the unused bits of the last character are not zero");
   }
   if (rest > 1) bytes[at++] = (char)(group >> 16);
   if (rest > 2) bytes[at++] = (char)(group >> 8);

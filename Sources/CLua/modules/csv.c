@@ -1,16 +1,17 @@
-/* csv.c - what nightjar.csv has of C: rows that are whole and in order, which most are. */
+/* csv.c - the C part of nightjar.csv: the fast path for complete and valid rows. */
 #include <string.h>
 
 #include "modules/modules.h"
 
-/* Where the row is read, and what of it has been. */
+/* The position in the row, and what was read so far. */
 typedef struct reader {
   const char *at, *end;
   char separator, quote;
-  lua_Integer newlines; /* in quotes */
+  lua_Integer newlines; /* in quoted fields */
 } reader;
 
-/* Pushes a field that began with a quote, which is behind us. False: it does not end here. */
+/* Pushes a quoted field; the position is after the opening quote. Returns false if the field does not end in this
+ * text. */
 static bool push_quoted(lua_State *L, reader *r) {
   const char *start = r->at;
   luaL_Buffer buffer;
@@ -36,7 +37,7 @@ static bool push_quoted(lua_State *L, reader *r) {
   }
 }
 
-/* Pushes a field that began with none. False: it does not end here, or has one. */
+/* Pushes an unquoted field. Returns false if the field does not end in this text or contains a quote. */
 static bool push_plain(lua_State *L, reader *r) {
   const char *start = r->at;
   const char *const end = r->end;
@@ -53,12 +54,12 @@ static bool push_plain(lua_State *L, reader *r) {
   return false;
 }
 
-/* Fields that a row gets room for before they are there. */
+/* The maximum number of fields preallocated for a row. */
 enum { MOST_EXPECTED = 1024 };
 
-/* row(text, place, separator, quote, most, expected) -> fields, the place behind the end of the line, lines that it has, whether
- * it ends in \r. `expected` is the number of fields, as far as one knows. Nothing: the row has more than so many bytes, is not whole, is empty, or something is wrong in it; who reads it
- * byte by byte finds out. */
+/* row(text, place, separator, quote, most, expected) -> the fields, the position after the line, the number of lines
+ * in the row, whether it ends in \r. `expected` is the number of fields if known. Returns nothing if the row is
+ * longer than `most` bytes, incomplete, empty or invalid; the byte-by-byte reader then handles it. */
 static int row(lua_State *L) {
   size_t length;
   const char *text = luaL_checklstring(L, 1, &length);

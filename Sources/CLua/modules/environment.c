@@ -1,4 +1,4 @@
-/* environment.c - what nightjar.env has of C. */
+/* environment.c - the C part of nightjar.env. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int get(lua_State *L) {
   return 1;
 }
 
-/* names() -> a list of all that are set */
+/* names() -> a list of the names of all variables */
 static int names(lua_State *L) {
   lua_newtable(L);
   lua_Integer count = 0;
@@ -26,7 +26,7 @@ static int names(lua_State *L) {
   return 1;
 }
 
-/* is_secret(name): whether the value is not to be shown */
+/* is_secret(name) -> whether the variable's value must not be displayed */
 int njl_is_secret(lua_State *L) {
   njl_bytes name;
   name.data = luaL_checklstring(L, 1, &name.length);
@@ -34,7 +34,7 @@ int njl_is_secret(lua_State *L) {
   return 1;
 }
 
-/* redact(text) -> the text with its secrets masked: those in URLs, JSON and assignments, and tokens */
+/* redact(text) -> the text with its secrets masked: in URLs, JSON and assignments, and tokens */
 int njl_redact(lua_State *L) {
   njl_bytes text;
   text.data = luaL_checklstring(L, 1, &text.length);

@@ -1,13 +1,15 @@
-/* exit.c - os.exit of our own states. Lua's ends the process where it stands and finalizes nothing unless it is asked to: what
- * is temporary would stay, and processes would run on. Here both end before, as they do where a script ends. Nothing else of
- * the script runs: neither finalizers nor what closes variables. */
+/* exit.c - os.exit of the host's own states. Lua's os.exit ends the process immediately and finalizes nothing unless
+ * asked to, so temporary files would remain and child processes would continue to run. This one removes temporary
+ * files and ends child processes first, as the end of a script does. No other code of the script runs: neither
+ * finalizers nor <close> variables. */
 #include <stdlib.h>
 
 #include "modules/modules.h"
 
-/* os.exit(code, close), by the upvalues: the host, and Lua's own */
+/* os.exit(code, close). The upvalues are the host and Lua's own os.exit. */
 static int leave(lua_State *L) {
-  if (!lua_isboolean(L, 1)) luaL_optinteger(L, 1, EXIT_SUCCESS); /* Or it would go on without what is ended here. */
+  /* Raises before anything is ended if the argument is invalid. */
+  if (!lua_isboolean(L, 1)) luaL_optinteger(L, 1, EXIT_SUCCESS);
   njl_end_processes(L);
   njl_engine_leave(njl_host_of(L)->engine);
   lua_pushvalue(L, lua_upvalueindex(2));

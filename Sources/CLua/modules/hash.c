@@ -1,4 +1,4 @@
-/* hash.c - nightjar.hash: digests, message authentication codes, and bytes as hexadecimal digits. */
+/* hash.c - nightjar.hash: digests, message authentication codes and hexadecimal encoding. */
 #include <string.h>
 
 #include "modules/modules.h"
@@ -7,16 +7,16 @@
 static const char *const functions[] = {"md5", "sha1", "sha256", "sha384", "sha512", NULL};
 
 typedef struct running {
-  njl_hash *hash; /* owned; NULL: it has been finished */
+  njl_hash *hash; /* owned; NULL: finished */
 } running;
 
-/* What BoringSSL allocates for one, at most: an HMAC keeps three contexts of 200 bytes and more. */
+/* The maximum that BoringSSL allocates for one hash: an HMAC has three contexts of 200 bytes and more. */
 enum { COST = 1024 };
 
 static void push_hex(lua_State *L, const uint8_t *bytes, size_t length) {
   static const char digits[] = "0123456789abcdef";
   luaL_Buffer buffer;
-  if (length > SIZE_MAX / 4) luaL_error(L, "the hexadecimal digits of %I bytes would be too many", (LUAI_UACINT)length);
+  if (length > SIZE_MAX / 4) luaL_error(L, "the hexadecimal text of %I bytes would be too long", (LUAI_UACINT)length);
   char *text = luaL_buffinitsize(L, &buffer, length * 2);
   for (size_t at = 0; at < length; at++) {
     text[at * 2] = digits[bytes[at] >> 4];
@@ -25,7 +25,7 @@ static void push_hex(lua_State *L, const uint8_t *bytes, size_t length) {
   luaL_pushresultsize(&buffer, length * 2);
 }
 
-/* How a digest is written: "hex" where nothing is said. */
+/* Returns the encoding of a digest; the default is "hex". */
 static int check_form(lua_State *L, int index) {
   static const char *const forms[] = {"hex", "bytes", "base64", "base64url", NULL};
   return luaL_checkoption(L, index, "hex", forms);
@@ -51,7 +51,7 @@ static running *push_running(lua_State *L, njl_hash_function function, const njl
   new->hash = NULL;
   njl_set_type(L, NJL_DIGEST);
   if (!njl_charge_memory(L, COST)) {
-    lua_gc(L, LUA_GCCOLLECT); /* Hashes that nobody holds any more give theirs back. */
+    lua_gc(L, LUA_GCCOLLECT); /* Unused hashes release their memory. */
     if (!njl_charge_memory(L, COST)) luaL_error(L, "not enough memory");
   }
   new->hash = njl_hash_new(function, key);
@@ -76,7 +76,7 @@ static void release(lua_State *L, running *running) {
   njl_discharge_memory(L, COST);
 }
 
-/* Released before anything is made: finalizers, which that may run, must not find it finished and not released. */
+/* Releases the hash before creating any value: creating one may run finalizers, which must not see a finished hash. */
 static int finish(lua_State *L, running *running, int form) {
   uint8_t digest[NJL_LONGEST_HASH];
   size_t length = njl_hash_finish(running->hash, digest);
@@ -85,7 +85,7 @@ static int finish(lua_State *L, running *running, int form) {
   return 1;
 }
 
-/* hash.sha256(bytes, form) -> digest; the function's number is upvalue 1 */
+/* hash.sha256(bytes, form) -> digest. The hash function is upvalue 1. */
 static int digest(lua_State *L) {
   njl_bytes bytes = check_bytes(L, 1);
   int form = check_form(L, 2);
@@ -104,7 +104,7 @@ static int hmac(lua_State *L) {
   return finish(L, running, form);
 }
 
-/* hash.new(function, key) -> one that takes its bytes in pieces */
+/* hash.new(function, key) -> a hash that is updated in pieces */
 static int begin(lua_State *L) {
   int function = luaL_checkoption(L, 1, NULL, functions);
   if (lua_isnoneornil(L, 2)) {
@@ -146,7 +146,7 @@ static int gc(lua_State *L) {
   return 0;
 }
 
-/* hash.equal(a, b): how long it takes tells nothing of where they differ. */
+/* hash.equal(a, b) compares in constant time. */
 static int equal(lua_State *L) {
   njl_bytes a = check_bytes(L, 1), b = check_bytes(L, 2);
   volatile uint8_t difference = a.length != b.length;
@@ -177,12 +177,15 @@ static int unhex(lua_State *L) {
   for (size_t at = 0; at < text.length; at++) {
     int value = value_of(text.data[at]);
     if (value < 0) {
-      return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not hexadecimal: no digit at position %I", (LUAI_UACINT)at + 1);
+      return njl_raise(L, NJL_KIND_DECODING, 0, "hexadecimal decoding failed: invalid digit at position %I",
+                       (LUAI_UACINT)at + 1);
     }
     if (at % 2 == 0 && at + 1 < text.length) bytes[at / 2] = (char)(value << 4);
     else if (at % 2 == 1) bytes[at / 2] |= (char)value;
   }
-  if (text.length % 2 != 0) return njl_raise(L, NJL_KIND_DECODING, 0, "the text is not hexadecimal: half a byte at its end");
+  if (text.length % 2 != 0) {
+    return njl_raise(L, NJL_KIND_DECODING, 0, "hexadecimal decoding failed: odd number of digits");
+  }
   luaL_pushresultsize(&buffer, text.length / 2);
   return 1;
 }

@@ -1,4 +1,4 @@
-/* module.c - what require "nightjar" returns. */
+/* module.c - the table that require "nightjar" returns. */
 #include "json/json.h"
 #include "modules/modules.h"
 
@@ -7,7 +7,8 @@ static int called(lua_State *L, int status, lua_KContext context) {
   return lua_gettop(L);
 }
 
-/* A function of a module, which is loaded when it is called first. Upvalues: the module, and its name there. */
+/* Calls a function of a module, which is loaded on the first call. The upvalues are the module and the function's
+ * name in it. */
 static int call_module(lua_State *L) {
   int arguments = lua_gettop(L);
   luaL_checkstack(L, 8, NULL);
@@ -42,7 +43,8 @@ int luaopen_nightjar(lua_State *L) {
       {NULL, NULL},
   };
   luaL_checkversion(L);
-  if (!njl_host_is_open(L)) njl_keep_signals(); /* A state that is not ours: nor is the process. */
+  /* A stock interpreter, whose signal dispositions are not ours to change. */
+  if (!njl_host_is_open(L)) njl_keep_signals();
   njl_host *host = njl_host_open(L);
   njl_open_coroutine(L);
   njl_open_error(L);
@@ -57,7 +59,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_explain(L);
   njl_open_debounce(L);
   luaL_newlibtable(L, functions);
-  lua_pushlightuserdata(L, host); /* The registry keeps it. */
+  lua_pushlightuserdata(L, host); /* The registry keeps the host alive. */
   luaL_setfuncs(L, functions, 1);
   set_module_functions(L);
   njl_json_open(L);

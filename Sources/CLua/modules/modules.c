@@ -1,23 +1,23 @@
-/* modules.c - the standard modules: nightjar.base64, nightjar.csv and so on, each loaded when it is first asked for.
+/* modules.c - the standard modules nightjar.base64, nightjar.csv and so on. Each is loaded on first use.
  *
- * A module is a C function that makes its table, or a text of Lua in modules/NAME.lua that returns its table. The text is
- * called with the table nightjar and a table of C functions: those of natives.c, which are for all, and its own. What a
- * module can do a script can do, down to those functions: one that is safe for scripts that the host did not write has no
- * way to files, processes, the environment or the machinery of Lua. */
+ * A module is either a C function that creates its table, or a Lua text in modules/NAME.lua that returns its table.
+ * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules
+ * share, and its own. A script can do whatever a module can do, including those C functions, so a module that is
+ * safe in a sandbox has no access to files, processes, the environment or Lua's internals. */
 #include <string.h>
 
 #include "modules/modules.h"
 
 typedef struct module {
   const char *name;
-  /* Pushes the module, or adds to the table at index 1 what its text has of C. Upvalue 1 is the host. */
+  /* Pushes the module, or adds the C functions of its text to the table at index 1. Upvalue 1 is the host. */
   lua_CFunction open;
-  const unsigned char *source; /* NULL: it is all C */
+  const unsigned char *source; /* NULL: written in C only */
   size_t length;
-  bool is_safe; /* in a sandbox, too */
+  bool is_safe; /* available in a sandbox */
 } module;
 
-/* #embed is of C23; clang has it for C17. */
+/* #embed is C23; clang supports it in C17. */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc23-extensions"
 static const unsigned char args_source[] = {
@@ -82,7 +82,7 @@ static const module modules[] = {
 
 #define PREFIX "nightjar."
 
-/* Registry keys: the modules that are loaded, by name; and the table that require "nightjar" returns. */
+/* Registry keys: the loaded modules by name, and the table that require "nightjar" returns. */
 static const char loaded_key = 0, nightjar_key = 0;
 
 static const module *find(lua_State *L, const char *name, size_t length) {
@@ -115,8 +115,8 @@ static void load_text(lua_State *L, const module *wanted) {
   lua_call(L, 2, 1);
 }
 
-/* Pushes the module. One that failed to load, for the script was stopped or had no memory left, is loaded anew by whoever
- * asks next. */
+/* Pushes the module. A module that failed to load, because the script was stopped or ran out of memory, is loaded
+ * again on the next use. */
 static void push(lua_State *L, const module *wanted) {
   luaL_checkstack(L, 8, wanted->name);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &loaded_key);
@@ -124,7 +124,7 @@ static void push(lua_State *L, const module *wanted) {
     lua_pop(L, 1);
     if (wanted->source != NULL) load_text(L, wanted);
     else load_c(L, wanted);
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE); /* where messages look for the names of functions */
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE); /* where messages look up the names of functions */
     lua_pushfstring(L, PREFIX "%s", wanted->name);
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);
@@ -135,7 +135,7 @@ static void push(lua_State *L, const module *wanted) {
   lua_replace(L, -2);
 }
 
-/* nightjar.csv, the first time. What is no module is nil, as in any table. */
+/* __index of the table nightjar: loads nightjar.csv and so on. Other names are nil. */
 static int index_modules(lua_State *L) {
   lua_settop(L, 2);
   if (!lua_istable(L, 1) || lua_type(L, 2) != LUA_TSTRING) return 0;
@@ -161,7 +161,7 @@ bool njl_push_module(lua_State *L, const char *name) {
   return true;
 }
 
-/* require "nightjar.csv" */
+/* The loader of require "nightjar.csv". */
 static int require_module(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   if (!njl_push_module(L, name)) return luaL_error(L, "module '%s' is not available here", name);
@@ -194,7 +194,7 @@ void njl_open_modules(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-/* A stock interpreter that is asked for "nightjar.csv" first looks for luaopen_nightjar_csv in the library of "nightjar". */
+/* For require "nightjar.csv", a stock interpreter first looks for luaopen_nightjar_csv in the library of "nightjar". */
 #define OPENER(name) \
   int luaopen_nightjar_##name(lua_State *L); \
   int luaopen_nightjar_##name(lua_State *L) { \

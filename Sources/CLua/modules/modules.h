@@ -9,15 +9,15 @@ void njl_add_work(lua_State *L, int table) NJL_RAISES;
 
 /* pipe.c */
 void njl_add_pipes(lua_State *L, int table) NJL_RAISES;
-void njl_add_reader(lua_State *L, int table) NJL_RAISES; /* reading by line */
-/* Takes over the descriptor. */
+void njl_add_reader(lua_State *L, int table) NJL_RAISES; /* adds the functions that read lines */
+/* njl_pipe_set takes ownership of the descriptor. */
 void njl_pipe_push(lua_State *L, njl_host *host) NJL_RAISES;
 void njl_pipe_set(lua_State *L, int index, int descriptor);
-void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* of a named pipe or a device that was opened */
+void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* for an opened named pipe or device */
 
 /* process.c */
 void njl_add_processes(lua_State *L, int table) NJL_RAISES;
-void njl_end_processes(lua_State *L) NJL_RAISES; /* all of the state */
+void njl_end_processes(lua_State *L) NJL_RAISES; /* ends all child processes of the state */
 
 /* exit.c */
 void njl_open_exit(lua_State *L) NJL_RAISES;
@@ -26,9 +26,10 @@ void njl_open_exit(lua_State *L) NJL_RAISES;
 void njl_open_require(lua_State *L) NJL_RAISES;
 
 /* modules.c */
-void njl_open_modules(lua_State *L) NJL_RAISES;    /* of the table on top, that require "nightjar" returns */
+void njl_open_modules(lua_State *L) NJL_RAISES;    /* adds them to the table on top, which require "nightjar" returns */
 void njl_preload_modules(lua_State *L) NJL_RAISES; /* for require "nightjar.NAME" */
-bool njl_push_module(lua_State *L, const char *name) NJL_RAISES; /* "nightjar.NAME"; false: there is none, or not for this script */
+/* `name` is "nightjar.NAME"; returns false if there is no such module, or not for this script */
+bool njl_push_module(lua_State *L, const char *name) NJL_RAISES;
 
 /* natives.c */
 void njl_push_natives(lua_State *L) NJL_RAISES;
@@ -40,7 +41,7 @@ void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_
 int njl_is_secret(lua_State *L) NJL_RAISES; /* lua_CFunction */
 int njl_redact(lua_State *L) NJL_RAISES;    /* lua_CFunction */
 
-/* What opens the modules, see modules.c. */
+/* The functions that open the modules, see modules.c. */
 int njl_open_base64(lua_State *L) NJL_RAISES;
 int njl_open_channels(lua_State *L) NJL_RAISES;
 int njl_open_fs(lua_State *L) NJL_RAISES;

@@ -1,10 +1,10 @@
-/* moment.c - what nightjar.time has of C: clocks, and moments as text. A moment is a number: seconds since 1970 in UTC, an
- * integer where it has no fraction. */
+/* moment.c - the C part of nightjar.time: clocks, and parsing and formatting of times. A time is a number of seconds
+ * since 1970 in UTC, an integer if it has no fraction. */
 #include <time.h>
 
 #include "modules/modules.h"
 
-/* now() -> seconds, to the microsecond: a double holds no more of our time */
+/* now() -> seconds, to the microsecond, which is the resolution of a double at present times */
 static int now(lua_State *L) {
   struct timespec time = {0};
   clock_gettime(CLOCK_REALTIME, &time);
@@ -12,7 +12,7 @@ static int now(lua_State *L) {
   return 1;
 }
 
-/* monotonic() -> seconds since some moment, of a clock that nobody sets */
+/* monotonic() -> seconds of the monotonic clock, since an arbitrary start */
 static int monotonic(lua_State *L) {
   lua_pushnumber(L, (lua_Number)njl_now() * 1e-9);
   return 1;
@@ -28,14 +28,14 @@ static int parse(lua_State *L) {
   njl_bytes text;
   text.data = luaL_checklstring(L, 1, &text.length);
   njl_timestamp moment;
-  enum { LONGEST = 256 }; /* No moment is longer, unless by zeros. */
+  enum { LONGEST = 256 }; /* Longer texts could only be padded with zeros. */
   if (text.length > LONGEST || !njl_timestamp_parse(text, check_form(L, 2), (int64_t)time(NULL), &moment)) return 0;
   if (moment.nanoseconds == 0) lua_pushinteger(L, (lua_Integer)moment.seconds);
   else lua_pushnumber(L, (lua_Number)moment.seconds + (lua_Number)moment.nanoseconds * 1e-9);
   return 1;
 }
 
-/* format(seconds, form, minutes east of UTC, digits) -> text, or nil */
+/* format(seconds, form, minutes_east, digits) -> text, or nil */
 static int format(lua_State *L) {
   njl_timestamp moment = {0};
   luaL_checknumber(L, 1);

@@ -1,11 +1,12 @@
-/* natives.c - what all modules written in Lua have of C: errors and option tables as the rest of the library has them. */
+/* natives.c - the C functions of all modules written in Lua: errors and option tables in the same form as in the C
+ * modules. */
 #include <stdint.h>
 #include <string.h>
 
 #include "modules/modules.h"
 
-/* Raises the message on top with the place of whoever called into the module: the innermost function that is no module's
- * and has a place. */
+/* Raises the message on top of the stack with the position of the module's caller: the innermost function outside of
+ * the modules that has a position. */
 static int raise_misuse(lua_State *L) {
   lua_Debug frame;
   luaL_checkstack(L, 4, NULL);
@@ -22,20 +23,20 @@ static int raise_misuse(lua_State *L) {
   return lua_error(L);
 }
 
-/* misuse(message): raises it as a string, as functions of C do. */
+/* misuse(message) raises the message as a string, as C functions do for argument errors. */
 static int misuse(lua_State *L) {
   luaL_checkstring(L, 1);
   lua_settop(L, 1);
   return raise_misuse(L);
 }
 
-/* got(value) -> what messages call what was given */
+/* got(value) -> the type name of an argument for messages */
 static int got(lua_State *L) {
   lua_pushstring(L, lua_isnoneornil(L, 1) ? "no value" : luaL_typename(L, 1));
   return 1;
 }
 
-/* fail(kind, message): raises an error object. */
+/* fail(kind, message) raises an error object. */
 static int fail(lua_State *L) {
   static const char *const names[] = {"invalid_argument", "decoding", NULL};
   static const njl_kind kinds[] = {NJL_KIND_INVALID_ARGUMENT, NJL_KIND_DECODING};
@@ -43,8 +44,8 @@ static int fail(lua_State *L) {
   return njl_raise(L, kinds[kind], 0, "%s", luaL_checkstring(L, 2));
 }
 
-/* The name at `index`, if it is nearer than `least` and near at all, takes the place of the one at `best`. One that goes on
- * behind what was written is near. */
+/* Replaces the name at `best` by the name at `index` if that is more similar to `name` than `least` edits and
+ * similar enough. A name that begins with `name` counts as similar. */
 static void keep_nearest(lua_State *L, int index, const char *name, size_t length, size_t *least, int best) {
   if (lua_type(L, index) != LUA_TSTRING) return;
   const char *known = lua_tostring(L, index);
@@ -55,7 +56,7 @@ static void keep_nearest(lua_State *L, int index, const char *name, size_t lengt
   lua_replace(L, best);
 }
 
-/* nearest(name, names) -> the nearest of the list; nil: none is near */
+/* nearest(name, names) -> the most similar name in the list; nil if none is similar */
 static int nearest(lua_State *L) {
   size_t length, least = SIZE_MAX;
   const char *name = luaL_checklstring(L, 1, &length);
@@ -75,13 +76,13 @@ static int unknown_option(lua_State *L, const char *function, const char *name, 
   int best = lua_gettop(L);
   for (lua_pushnil(L); lua_next(L, known); lua_pop(L, 1)) keep_nearest(L, -2, name, strlen(name), &least, best);
   const char *near = lua_tostring(L, best);
-  if (near == NULL) lua_pushfstring(L, "%s: there is no option '%s'", function, name);
-  else lua_pushfstring(L, "%s: there is no option '%s'; did you mean '%s'?", function, name, near);
+  if (near == NULL) lua_pushfstring(L, "%s: unknown option '%s'", function, name);
+  else lua_pushfstring(L, "%s: unknown option '%s'; did you mean '%s'?", function, name, near);
   return raise_misuse(L);
 }
 
-/* options(function, given, known) -> given, or an empty table in the place of nil; raises what is wrong in it. `known` says
- * of each option what it may be: {limit = "integer", names = "boolean or table"}. */
+/* options(function, given, known) -> given, or an empty table if it is nil. Raises an error if an option is invalid.
+ * `known` maps each option to its types: {limit = "integer", names = "boolean or table"}. */
 static int options(lua_State *L) {
   const char *function = luaL_checkstring(L, 1);
   luaL_checktype(L, 3, LUA_TTABLE);

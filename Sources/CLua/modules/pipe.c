@@ -1,11 +1,12 @@
-/* pipe.c - descriptors that are read and written while other coroutines run: standard input, and the pipes of processes.
+/* pipe.c - non-blocking reading and writing of descriptors: standard input, and the pipes of child processes.
  *
- *   pipe:read(most)      the next bytes, at most so many; nil at the end
- *   pipe:write(bytes)    all of them: true; false when nobody reads any more
- *   pipe:close()         also as <close> and by the collector; who waits for it goes on with an error
+ *   pipe:read(most)      the next bytes, at most `most`; nil at the end
+ *   pipe:write(bytes)    writes all bytes; true, or false if the reading end is closed
+ *   pipe:close()         also called by <close> and by the collector; current waits end with an error
  *
- * Those that are ours do not block. Standard input is shared with whoever started us, who would find it changed: it stays as
- * it is, is looked at before each read, and is read without waiting where the system can do that. */
+ * The pipes of child processes are set to non-blocking mode. Standard input is shared with other processes, which a
+ * change of its mode would affect, so its mode is kept: it is polled before each read and, where the system supports
+ * it, read with RWF_NOWAIT. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* preadv2 */
 #endif
@@ -23,18 +24,19 @@
 /* User values: the waits for reading and for writing. */
 enum { READER = 1, WRITER, VALUES = WRITER };
 
-/* Bytes taken by one read: what a pipe of Linux holds. */
+/* The most bytes of one read: the capacity of a Linux pipe. */
 enum { MOST_AT_ONCE = 64 * 1024 };
 
-/* Reads and writes that a task does one after the other before others get their turn. */
+/* The number of reads or writes in a row after which a task lets other tasks run. */
 enum { IN_A_ROW = 16 };
 
 typedef struct pipe_end {
   njl_host *host;
   int descriptor; /* -1: closed */
   bool is_ours;
-  bool is_file; /* which is always ready */
-  bool awaits;  /* its first read waits until there is something: a named pipe without a writer would be at its end */
+  bool is_file; /* always ready */
+  /* the first read waits until data arrives: a named pipe without a writer would otherwise be at its end */
+  bool awaits;
   int in_a_row;
 } pipe_end;
 
@@ -57,7 +59,7 @@ static bool is_taken(lua_State *L, int place) {
 static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_descriptor_wait_push(L, self->host, self->descriptor, place == WRITER);
-  if (self->descriptor < 0) { /* A finalizer has closed it. */
+  if (self->descriptor < 0) { /* A finalizer closed the pipe. */
     njl_wait_end(wait, NJL_CANCELLED);
     check_pipe(L);
   }
@@ -66,7 +68,7 @@ static int await_pipe(lua_State *L, pipe_end *self, int place, lua_KFunction k) 
   return njl_await(L, wait, k);
 }
 
-/* Lets the other tasks run. */
+/* Lets other tasks run. */
 static int take_turns(lua_State *L, pipe_end *self, lua_KFunction k) {
   self->in_a_row = 0;
   njl_wait *wait = njl_wait_push(L, self->host);
@@ -82,14 +84,14 @@ static bool is_ready(int descriptor) {
   return poll(&look, 1, 0) > 0;
 }
 
-/* As read(2), but with EAGAIN where it would block, as far as that can be told. */
+/* Like read(2), but fails with EAGAIN if it would block, as far as the system can tell. */
 static ssize_t read_now(const pipe_end *self, char *bytes, size_t most) {
   if (self->is_ours || self->is_file) return read(self->descriptor, bytes, most);
   if (!is_ready(self->descriptor)) {
     errno = EAGAIN;
     return -1;
   }
-  /* Another process may have taken what was there. */
+  /* Another process may have read the data in the meantime. */
   struct iovec part = {.iov_base = bytes, .iov_len = most};
   ssize_t count = preadv2(self->descriptor, &part, 1, -1, RWF_NOWAIT);
   bool is_unknown = count < 0 && errno != EAGAIN && errno != EINTR;
@@ -114,10 +116,10 @@ static int readable(lua_State *L, int status, lua_KContext context) {
   return try_read(L);
 }
 
-/* The pipe at index 1, how much at index 2. */
+/* The stack: the pipe, and the number of bytes. */
 static int try_read(lua_State *L) {
   pipe_end *self = check_pipe(L);
-  if (is_taken(L, READER)) return luaL_error(L, "another task reads here");
+  if (is_taken(L, READER)) return luaL_error(L, "another task already reads from this pipe");
   if (self->in_a_row >= IN_A_ROW) return take_turns(L, self, readable);
   if (self->awaits) {
     self->awaits = false;
@@ -148,7 +150,7 @@ static int read_pipe(lua_State *L) {
 
 /* --- Writing --- */
 
-/* Without the signal that a pipe brings which nobody reads. */
+/* Like write(2), without the SIGPIPE of a pipe whose reading end is closed. */
 static ssize_t write_quietly(int descriptor, const char *bytes, size_t length) {
   sigset_t broken, pending, before;
   sigemptyset(&broken);
@@ -175,10 +177,10 @@ static int writable(lua_State *L, int status, lua_KContext context) {
   return try_write(L);
 }
 
-/* The pipe at index 1, the bytes at index 2, how many are written at index 3. */
+/* The stack: the pipe, the bytes, and the number of bytes written. */
 static int try_write(lua_State *L) {
   pipe_end *self = check_pipe(L);
-  if (is_taken(L, WRITER)) return luaL_error(L, "another task writes here");
+  if (is_taken(L, WRITER)) return luaL_error(L, "another task already writes to this pipe");
   size_t length;
   const char *bytes = lua_tolstring(L, 2, &length);
   size_t done = (size_t)lua_tointeger(L, 3);
@@ -211,7 +213,7 @@ static int write_pipe(lua_State *L) {
   return try_write(L);
 }
 
-/* --- Making and closing --- */
+/* --- Creating and closing --- */
 
 static void end_wait(lua_State *L, int place) {
   lua_getiuservalue(L, 1, place);
@@ -233,7 +235,7 @@ static int close_pipe(lua_State *L) {
   return 0;
 }
 
-/* Whoever waits holds the pipe, so nobody does. */
+/* A waiting task keeps the pipe alive, so no task waits here. */
 static int pipe_gc(lua_State *L) {
   pipe_end *self = lua_touserdata(L, 1);
   int descriptor = self->descriptor;
@@ -277,7 +279,7 @@ static const char reader_source[] = {
 };
 #pragma clang diagnostic pop
 
-/* reader(source, name): how modules read by line. Its text is given what `table` has so far. */
+/* Adds reader(source, name), which modules use to read lines. Its Lua text receives the functions of `table`. */
 void njl_add_reader(lua_State *L, int table) {
   table = lua_absindex(L, table);
   if (luaL_loadbufferx(L, reader_source, sizeof reader_source, "=nightjar.reader", "t") != LUA_OK) lua_error(L);
@@ -294,7 +296,7 @@ void njl_add_pipes(lua_State *L, int table) {
   njl_add_functions(L, table, functions);
 }
 
-/* Adds to the table at index 1 what the text of nightjar.stdin has of C. */
+/* Adds the C functions of nightjar.stdin to the table at index 1. */
 int njl_open_stdin(lua_State *L) {
   njl_add_gates(L, 1);
   njl_add_pipes(L, 1);

@@ -1,13 +1,16 @@
-/* process.c - processes of ours: started, waited for, ended. Only they are waited for: the host's own children are its own.
+/* process.c - child processes: start, wait, end. Only processes started here are waited for; other children belong
+ * to the host program.
  *
  *   child, input, output, errors = spawn(arguments, environment, folder, input, output, errors)
  *
- * The first is a list with the program's name or path at its head, the second a list of "NAME=value", or nil for ours. The last
- * three say what standard input, output and error are: "pipe", whose other end is returned, "null", "inherit", or for errors
- * "output".
+ * `arguments` is a list that starts with the program's name or path. `environment` is a list of "NAME=value", or nil
+ * for the current one. `input`, `output` and `errors` are "pipe" (the other end is returned), "null", "inherit" or,
+ * for errors only, "output".
  *
- *   child:wait() -> its exit status, or nil and the number of the signal that ended it, or nil and nil: nobody knows
- *   child:kill(signal), child:pid(), child:close() - which ends it, also as <close> and by the collector */
+ *   child:wait() -> its exit status; or nil and the number of the signal that ended it; or nil and nil if unknown
+ *   child:kill(signal), child:pid(), child:close()
+ *
+ * close kills the process. It is also called by <close> and by the collector. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pipe2, posix_spawn_file_actions_addchdir_np */
 #endif
@@ -31,19 +34,19 @@ extern char **environ;
 typedef struct child {
   njl_host *host;
   pid_t id;
-  pid_t owner; /* a forked child of ours has no say in it */
-  int handle;  /* readable once it has ended; -1: it was not started */
-  bool is_system_handle; /* one of the system's, by which it is signalled; else of a thread that waits for it */
+  pid_t owner; /* process that started the child; a forked copy of it must not touch the child */
+  int handle;  /* readable after the child has ended; -1: not started */
+  bool is_system_handle; /* a pidfd, which also sends signals; otherwise an eventfd that a thread signals */
   bool is_over, is_known;
   int status;
 } child;
 
-/* Registry key: a table whose weak keys are the processes that a state has, some of which have ended. */
+/* Registry key of a table whose weak keys are the processes of the state, including ended ones. */
 static const char children_key = 0;
 
 static child *check_child(lua_State *L) { return njl_check(L, 1, NJL_PROCESS); }
 
-/* Whether it has ended; takes its status, once. */
+/* Returns whether the child has ended, and takes its status the first time. */
 static bool reap(child *self) {
   if (self->is_over) return true;
   int status = 0;
@@ -52,7 +55,7 @@ static bool reap(child *self) {
   while (found < 0 && errno == EINTR);
   if (found == 0) return false;
   self->is_over = true;
-  self->is_known = found == self->id; /* Else the host has taken it, or has none told to anybody. */
+  self->is_known = found == self->id; /* Otherwise the host has taken the status, or ignores SIGCHLD. */
   self->status = status;
   return true;
 }
@@ -65,9 +68,9 @@ static int send_signal(const child *self, int number) {
   return kill(self->id, number) == 0 ? 0 : errno;
 }
 
-/* --- Threads that wait for one child each --- */
+/* --- Threads that wait for a child --- */
 
-/* On a thread of its own, which takes no signals; 0, or the system's number. */
+/* Starts a thread with all signals blocked. Returns 0 or an errno value. */
 static int start_thread(void *(*body)(void *), void *context) {
   sigset_t all, before;
   pthread_t thread;
@@ -89,17 +92,17 @@ static void *bury(void *id) {
   return NULL;
 }
 
-/* Leaves no zombie, and waits for nothing but the system's own work. */
+/* Reaps the child, which has been killed, so the wait is short. */
 static void reap_later(pid_t id) {
   if (start_thread(bury, (void *)(intptr_t)id) != 0) bury((void *)(intptr_t)id);
 }
 
 typedef struct watch {
   pid_t id;
-  int handle; /* its own */
+  int handle; /* the thread's own */
 } watch;
 
-/* The child stays to be reaped. */
+/* Waits for the end of the child without reaping it. */
 static void *watch_child(void *context) {
   const watch self = *(watch *)context;
   free(context);
@@ -110,7 +113,7 @@ static void *watch_child(void *context) {
   return NULL;
 }
 
-/* What the system has in a handle since Linux 5.3; 0, or the system's number. */
+/* A replacement for a pidfd, which requires Linux 5.3. Returns 0 or an errno value. */
 static int make_handle(child *self) {
   self->handle = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (self->handle < 0) return errno;
@@ -126,10 +129,10 @@ static int make_handle(child *self) {
 
 static int open_handle(child *self) {
 #ifdef SYS_pidfd_open
-  self->handle = (int)syscall(SYS_pidfd_open, self->id, 0); /* closed when a program is run */
+  self->handle = (int)syscall(SYS_pidfd_open, self->id, 0); /* close-on-exec */
   self->is_system_handle = self->handle >= 0;
   if (self->is_system_handle) return 0;
-  if (errno != ENOSYS && errno != EPERM) return errno; /* EPERM: by a sandbox of the process */
+  if (errno != ENOSYS && errno != EPERM) return errno; /* EPERM: the process runs in a seccomp sandbox */
 #endif
   return make_handle(self);
 }
@@ -196,11 +199,11 @@ static int wait_child(lua_State *L) {
   return wait_for_end(L);
 }
 
-/* child:kill(signal) -> whether it was there to get it */
+/* child:kill(signal) -> whether the process still existed */
 static int kill_child(lua_State *L) {
   child *self = check_child(L);
   lua_Integer number = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, number >= 0 && number <= 64, 2, "the number of a signal expected");
+  luaL_argcheck(L, number >= 0 && number <= 64, 2, "a signal number from 0 to 64 expected");
   if (self->owner == getpid()) reap(self);
   int code = send_signal(self, (int)number);
   if (code != 0 && code != ESRCH) {
@@ -218,7 +221,7 @@ static int child_id(lua_State *L) {
 
 /* --- Starting --- */
 
-/* The strings of the list at `index`, which keeps them, and NULL; a userdata on top. */
+/* Pushes a userdata with the strings of the list at `index`, terminated by NULL. The list keeps the strings alive. */
 static char **push_strings(lua_State *L, int index, const char *what) {
   lua_Integer count = luaL_len(L, index);
   luaL_argcheck(L, count >= 0 && count < INT32_MAX, index, "too many");
@@ -228,8 +231,8 @@ static char **push_strings(lua_State *L, int index, const char *what) {
     lua_rawgeti(L, index, place);
     if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "%s must be strings, got %s", what, luaL_typename(L, -1));
     const char *text = lua_tolstring(L, -1, &length);
-    if (strlen(text) != length) luaL_error(L, "%s must not contain a zero byte", what);
-    list[place - 1] = (char *)text; /* posix_spawn does not change them */
+    if (strlen(text) != length) luaL_error(L, "%s must not contain a NUL", what);
+    list[place - 1] = (char *)text; /* posix_spawn does not change the strings */
     lua_pop(L, 1);
   }
   list[count] = NULL;
@@ -239,8 +242,8 @@ static char **push_strings(lua_State *L, int index, const char *what) {
 enum { FROM_PIPE, FROM_NULL, INHERITED, LIKE_OUTPUT };
 static const char *const sources[] = {"pipe", "null", "inherit", "output", NULL};
 
-/* What the child has as its descriptor `number`; -1: what we have, or an error, whose number is returned. Our end of a pipe goes
- * into the userdata at `index`. */
+/* Sets the child's descriptor `number` in `*end`; -1: inherited. Stores our end of a pipe in the userdata at
+ * `index`. Returns 0 or an errno value. */
 static int make_end(lua_State *L, int index, int number, int source, int *end) {
   if (source == INHERITED || source == LIKE_OUTPUT) return 0;
   if (source == FROM_NULL) {
@@ -266,12 +269,12 @@ static int set_actions(posix_spawn_file_actions_t *actions, const int ends[3], c
     else if (kinds[number] == LIKE_OUTPUT) code = posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, number);
   }
   if (code == 0 && folder != NULL) code = posix_spawn_file_actions_addchdir_np(actions, folder);
-  /* Those of the host that it did not mark to be closed. */
+  /* Closes the host's descriptors that are not close-on-exec. */
   if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
   return code;
 }
 
-/* With no signal blocked, and a broken pipe as programs expect it: SwiftNIO may have had it ignored. */
+/* Unblocks all signals and resets SIGPIPE to its default, which SwiftNIO may have ignored. */
 static int set_signals(posix_spawnattr_t *attributes) {
   sigset_t none, reset;
   sigemptyset(&none);
@@ -307,7 +310,7 @@ static int spawn(lua_State *L) {
   luaL_checktype(L, ARGUMENTS, LUA_TTABLE);
   size_t length = 0;
   const char *folder = luaL_optlstring(L, FOLDER, NULL, &length);
-  luaL_argcheck(L, folder == NULL || strlen(folder) == length, FOLDER, "the folder must not contain a zero byte");
+  luaL_argcheck(L, folder == NULL || strlen(folder) == length, FOLDER, "the folder must not contain a NUL");
   int kinds[3], ends[3] = {-1, -1, -1};
   for (int number = 0; number < 3; number++) kinds[number] = luaL_checkoption(L, INPUT + number, NULL, sources);
   lua_settop(L, CHILD - 1);
@@ -389,7 +392,7 @@ void njl_add_processes(lua_State *L, int table) {
   add_signals(L, lua_absindex(L, table));
 }
 
-/* Adds to the table at index 1 what the text of nightjar.process has of C. */
+/* Adds the C functions of nightjar.process to the table at index 1. */
 int njl_open_process(lua_State *L) {
   njl_open_stdin(L);
   njl_add_processes(L, 1);

@@ -1,5 +1,5 @@
-/* require.c - the require of our own states: a module may wait while it is loaded, as for a call, and other tasks run
- * meanwhile. Lua's own calls the module from C without a way to go on, so all would wait. */
+/* require.c - the require of the host's own states. A module may wait while it is loaded, for example for a call,
+ * and other tasks run meanwhile. Lua's require calls modules from C without a continuation, so all tasks would wait. */
 #include "modules/modules.h"
 
 #pragma clang diagnostic push
@@ -9,8 +9,8 @@ static const char source[] = {
 };
 #pragma clang diagnostic pop
 
-/* task(level): of the running task at level 0, the one that it belongs to at level 1, and so on, something to know it by and
- * its number; nil: there are fewer */
+/* task(level) -> an identity and the number of the running task (level 0), of its parent (level 1) and so on; nil if
+ * there are fewer ancestors */
 static int task(lua_State *L) {
   lua_Integer level = luaL_checkinteger(L, 1);
   njl_task *task = njl_host_of(L)->current;
@@ -21,7 +21,7 @@ static int task(lua_State *L) {
   return 2;
 }
 
-/* spawned(): the highest number of a task */
+/* spawned() -> the highest task number */
 static int spawned(lua_State *L) {
   lua_pushinteger(L, njl_host_of(L)->spawned);
   return 1;

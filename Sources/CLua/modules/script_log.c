@@ -1,13 +1,13 @@
-/* script_log.c - what nightjar.log has of C: where its lines go. Those of a script that a host program runs with a client
- * of its own go to the log of that client, among the client's; a sandboxed script has no other place for them. All others go
+/* script_log.c - the C part of nightjar.log: the destination of its lines. A script that a host program runs with
+ * its own client writes to that client's log. A sandboxed script has no other destination. All other scripts write
  * to standard error. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "modules/modules.h"
 
-/* What a sandboxed script may write at once, and a second from then on, in lines and in bytes: a stranger's script must not
- * fill the disk of the host's log. */
+/* The log budget of a sandboxed script, in lines and bytes: an initial burst, and a rate per second. Without it, a
+ * script could fill the disk of the host's log. */
 enum { MOST_LINES = 10000, LINES_A_SECOND = 100, MOST_BYTES = 4 << 20, BYTES_A_SECOND = 64 << 10 };
 
 typedef struct budget {
@@ -15,7 +15,7 @@ typedef struct budget {
   double lines, bytes;
 } budget;
 
-/* False: it is spent. */
+/* Returns false if the budget is exceeded. */
 static bool spend(budget *budget, size_t bytes) {
   njl_moment now = njl_now();
   double seconds = (double)(now - budget->last) * 1e-9;
@@ -30,7 +30,7 @@ static bool spend(budget *budget, size_t bytes) {
   return true;
 }
 
-/* write(level, text for a log, line for standard error); upvalue 2 is the budget */
+/* write(level, text for a log, line for standard error). Upvalue 2 is the budget. */
 static int write(lua_State *L) {
   static const char *const levels[] = {"off", "error", "warn", "info", "debug", NULL};
   njl_host *host = njl_host_of(L);
@@ -40,7 +40,7 @@ static int write(lua_State *L) {
   text.data = luaL_checklstring(L, 2, &text.length);
   const char *line = luaL_checklstring(L, 3, &length);
   if (host->is_sandboxed && !spend(lua_touserdata(L, lua_upvalueindex(2)), text.length)) {
-    njl_stop(host, "the script floods the log: more than 10000 lines or 4 MiB, and 100 lines or 64 KiB a second since then");
+    njl_stop(host, "the script exceeded its log limit: 10000 lines or 4 MiB at once, 100 lines or 64 KiB per second");
     return njl_raise_stopped(L, host);
   }
   if (host->client != NULL && njl_client_log_level(host->client) > 0) njl_client_log(host->client, level, text);
@@ -48,7 +48,7 @@ static int write(lua_State *L) {
   return 0;
 }
 
-/* level() -> the name of the level that is asked for, where the host or the environment says so */
+/* level() -> the name of the level set by the host or the environment, if any */
 static int level(lua_State *L) {
   static const char *const names[] = {"off", "error", "warn", "info", "debug"};
   njl_host *host = njl_host_of(L);

@@ -1,7 +1,7 @@
-/* testing.c - what nightjar.testing has of C: the clock for tests, and how many tasks a test has left. */
+/* testing.c - the C part of nightjar.testing: the virtual clock, and the number of tasks that a test has not ended. */
 #include "modules/modules.h"
 
-/* unended(): how many tasks that the current one has begun have not ended */
+/* unended() -> the number of children of the current task that have not ended */
 static int unended(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)njl_host_open(L)->current->unended);
   return 1;

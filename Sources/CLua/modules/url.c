@@ -1,4 +1,4 @@
-/* url.c - what nightjar.url has of C: URLs of http and https as the client has them. */
+/* url.c - the C part of nightjar.url: http and https URLs in the client's form. */
 #include "modules/modules.h"
 
 static int canonical(lua_State *L, bool shows_secrets) {
@@ -20,10 +20,10 @@ static int canonical(lua_State *L, bool shows_secrets) {
   return 1;
 }
 
-/* url.canonical(text) -> the text as it goes on the wire */
+/* url.canonical(text) -> the URL as it is sent */
 static int as_sent(lua_State *L) { return canonical(L, true); }
 
-/* url.redact(text) -> the text as it may be shown */
+/* url.redact(text) -> the URL with secrets masked for display */
 static int redact(lua_State *L) { return canonical(L, false); }
 
 int njl_open_url(lua_State *L) {

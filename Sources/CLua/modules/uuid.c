@@ -1,4 +1,4 @@
-/* uuid.c - nightjar.uuid: identifiers that are made without asking anybody. RFC 9562. */
+/* uuid.c - nightjar.uuid: UUIDs, RFC 9562. */
 #include <string.h>
 #include <time.h>
 
@@ -6,8 +6,8 @@
 
 enum { TEXT_LENGTH = 36 };
 
-/* Those with a time that one state makes are in the order in which they were made: section 6.2, method 1, with the 12 bits
- * behind the time as a counter that begins anew each millisecond, at random below half of its range. */
+/* The time-ordered UUIDs of one state are in the order of creation: section 6.2, method 1, with the 12 bits after
+ * the time as a counter. Each millisecond the counter restarts at a random value in the lower half of its range. */
 typedef struct sequence {
   uint64_t milliseconds;
   uint32_t counter;
@@ -27,7 +27,7 @@ static void push_text(lua_State *L, uint8_t bytes[16], uint8_t version) {
   lua_pushlstring(L, text, sizeof text);
 }
 
-/* uuid.v4() -> text, all of it at random */
+/* uuid.v4() -> a random UUID */
 static int v4(lua_State *L) {
   uint8_t bytes[16];
   njl_random(bytes, sizeof bytes);
@@ -39,13 +39,13 @@ static void put_time(uint8_t bytes[16], uint64_t milliseconds) {
   for (int place = 5; place >= 0; place--, milliseconds >>= 8) bytes[place] = (uint8_t)milliseconds;
 }
 
-/* uuid.v7(seconds) -> text, of the time of day or of that moment, which sorts by it */
+/* uuid.v7(seconds) -> a UUID of the current or the given time; such UUIDs sort by time */
 static int v7(lua_State *L) {
   static const uint64_t most = (1ull << 48) - 1;
   uint8_t bytes[16];
   if (!lua_isnoneornil(L, 1)) {
     lua_Number milliseconds = luaL_checknumber(L, 1) * 1000;
-    luaL_argcheck(L, milliseconds >= 0 && milliseconds <= (lua_Number)most, 1, "a moment between 1970 and 10889 expected");
+    luaL_argcheck(L, milliseconds >= 0 && milliseconds <= (lua_Number)most, 1, "a time between 1970 and 10889 expected");
     njl_random(bytes, sizeof bytes);
     put_time(bytes, (uint64_t)milliseconds);
     push_text(L, bytes, 7);
@@ -59,7 +59,7 @@ static int v7(lua_State *L) {
   uint32_t start = ((uint32_t)bytes[6] << 8 | bytes[7]) & 0x7FF;
   if (milliseconds > last->milliseconds) {
     *last = (sequence){milliseconds, start};
-  } else if (++last->counter > 0xFFF) { /* The next millisecond is begun early. */
+  } else if (++last->counter > 0xFFF) { /* Counter overflow: advances to the next millisecond. */
     *last = (sequence){last->milliseconds + 1, start};
   }
   put_time(bytes, last->milliseconds & most);
@@ -93,21 +93,22 @@ static bool read(const char *text, size_t length, uint8_t bytes[16]) {
   return true;
 }
 
-/* uuid.parse(text) -> the text in small letters, its version, and of version 7 the seconds since 1970; raises `decoding` */
+/* uuid.parse(text) -> the UUID in lower case, its version and, for version 7, the seconds since 1970; raises
+ * `decoding` */
 static int parse(lua_State *L) {
   size_t length;
   uint8_t bytes[16];
   luaL_checktype(L, 1, LUA_TSTRING);
   const char *text = lua_tolstring(L, 1, &length);
   if (!read(text, length, bytes)) {
-    return njl_raise(L, NJL_KIND_DECODING, 0, "the text is no UUID, which has 32 hexadecimal digits as 8-4-4-4-12");
+    return njl_raise(L, NJL_KIND_DECODING, 0, "UUID parsing failed: expected 32 hexadecimal digits in the form 8-4-4-4-12");
   }
   char small[TEXT_LENGTH];
   for (size_t at = 0; at < length; at++) {
     small[at] = text[at] >= 'A' && text[at] <= 'F' ? (char)(text[at] | 0x20) : text[at];
   }
   lua_pushlstring(L, small, length);
-  /* Of another variant nobody knows a version. Section 4.1. */
+  /* Only the RFC 9562 variant has a version (section 4.1). */
   if ((bytes[8] & 0xC0) != 0x80) return 1;
   lua_pushinteger(L, bytes[6] >> 4);
   if (bytes[6] >> 4 != 7) return 2;

@@ -1,4 +1,4 @@
-/* work.c - what blocks runs on other threads, and the coroutine that asked for it waits meanwhile: files.
+/* work.c - runs blocking work (files) on other threads while the calling coroutine waits.
  *
  *   work(name, ...)            does it by its name, see Files.swift; -> what it comes to: a value, and a resource where there is
  *                              one; or a list
@@ -7,7 +7,7 @@
  *   resource:stream()          a named pipe or a device that was opened, as a pipe of pipe.c; the resource is then closed */
 #include "modules/modules.h"
 
-/* Names and numbers of one kind of work. */
+/* The maximum number of arguments of a work. */
 enum { MOST_ARGUMENTS = 8 };
 
 typedef struct resource {
@@ -27,7 +27,7 @@ static void push_result(lua_State *L, const njl_wait *wait, size_t index) {
   njl_push_value(L, &value);
 }
 
-/* What it came to is Lua's from here on. */
+/* Releases the outcome, whose results Lua now has. */
 static int forget_work(njl_wait *wait) {
   njl_outcome_release(wait->call);
   wait->call = NULL;
@@ -59,7 +59,7 @@ static int finished(lua_State *L, int status, lua_KContext context) {
   return forget_work(wait);
 }
 
-/* `error` lies on top of `wait`. */
+/* The stack: `wait`, and an error object above it. */
 static int await_work(lua_State *L, njl_wait *wait, njl_outcome *call) {
   wait->call = call;
   if (call == NULL) return lua_error(L);
@@ -108,7 +108,7 @@ static int stream_of(lua_State *L) {
   return 1;
 }
 
-/* The bytes that a script with a limit of memory has left; of others, nil. */
+/* memory_left() -> the bytes left under the script's memory limit; nil if there is none */
 static int memory_left(lua_State *L) {
   size_t left = njl_memory_left(L);
   if (left > LUA_MAXINTEGER) return 0;
@@ -125,7 +125,7 @@ void njl_add_work(lua_State *L, int table) {
   njl_add_functions(L, table, functions);
 }
 
-/* Adds to the table at index 1 what the text of nightjar.fs has of C. */
+/* Adds the C functions of nightjar.fs to the table at index 1. */
 int njl_open_fs(lua_State *L) {
   njl_add_gates(L, 1);
   njl_add_pipes(L, 1);

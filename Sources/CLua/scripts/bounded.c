@@ -1,4 +1,4 @@
-/* bounded.c - functions of the base and utf8 libraries for scripts that the host did not write.
+/* bounded.c - functions of the base and utf8 libraries for sandboxed scripts.
  *
  * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions count
  * their work themselves. They behave as Lua's functions do, and call them where their work is bounded. */
@@ -43,7 +43,7 @@ static int codes(lua_State *L) {
 
 /* --- xpcall --- */
 
-/* Upvalue 2 is the handler of the script. The handler runs with the hook on, and is not called if the host was stopped. */
+/* Calls the script's handler, upvalue 2, with the hook on. Does not call it if the host was stopped. */
 static int handle(lua_State *L) {
   if (atomic_load(&njl_host_of(L)->is_stopped)) return 1;
   lua_settop(L, 1);

@@ -1,5 +1,5 @@
-/* bounded_string.c - string.rep, find, match, gmatch and gsub for scripts that the host did not write. They behave as Lua's
- * manual describes, and their work counts as instructions. */
+/* bounded_string.c - string.rep, find, match, gmatch and gsub for sandboxed scripts. They behave as Lua's manual
+ * describes, and their work counts as instructions. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static int find_captures(lua_State *L) { return find(L, false); }
 
 /* --- Each match --- */
 
-/* The upvalues are the host, the text, the pattern, the offset at which the search continues, and the offset at which the last
- * match ended, or -1 before the first match. Offsets count from 0. */
+/* The upvalues are the host, the text, the pattern, the offset at which the search continues, and the offset at which
+ * the last match ended, or -1 before the first match. Offsets count from 0. */
 static int next_match(lua_State *L) {
   njl_bytes text, pattern;
   text.data = lua_tolstring(L, lua_upvalueindex(2), &text.length);

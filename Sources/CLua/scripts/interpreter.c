@@ -1,4 +1,5 @@
-/* interpreter.c - what the command does as lua does it: arguments, warnings, -l, and its own programs. */
+/* interpreter.c - the parts of the command that follow the stand-alone lua: arguments, warnings, -l; also its own
+ * programs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ static int required(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* By the upvalues: global, module. */
+/* The upvalues are the global and the module. */
 static int require_global(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -64,7 +65,7 @@ static int require_global(lua_State *L) {
 void njl_push_requirer(lua_State *L, const char *name) {
   const char *equals = strchr(name, '=');
   const char *module = equals != NULL ? equals + 1 : name;
-  /* As lua has it, "a.b-v2" goes to the global "a.b". */
+  /* As in lua, "a.b-v2" sets the global "a.b". */
   const char *dash = equals != NULL ? equals : strchr(name, '-');
   lua_pushlstring(L, name, dash != NULL ? (size_t)(dash - name) : strlen(name));
   lua_pushstring(L, module);
@@ -76,7 +77,7 @@ static int returned(lua_State *L, int status, lua_KContext context) {
   return 1;
 }
 
-/* By the upvalues: the program's name, and its arguments, a NUL behind each. */
+/* The upvalues are the program's name and its arguments, each followed by a NUL. */
 static int run_program(lua_State *L) {
   lua_settop(L, 0);
   size_t length;

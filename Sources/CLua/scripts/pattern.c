@@ -1,11 +1,11 @@
-/* pattern.c - patterns as section 6.4.1 of Lua's manual describes them. Steps count as instructions, because backtracking can
- * take exponential time. */
+/* pattern.c - matches patterns as described in section 6.4.1 of Lua's manual. Steps count as instructions, because
+ * backtracking can take exponential time. */
 #include <ctype.h>
 #include <string.h>
 
 #include "scripts/scripts.h"
 
-/* Marks that a capture has instead of a length. */
+/* Special values of a capture's length. */
 enum { OPEN = -1, POSITION = -2 };
 
 /* The maximum depth of recursion, as in Lua. */

@@ -1,12 +1,11 @@
-/* sandbox.c - the libraries of scripts that the host did not write: nothing that reaches files, processes or the
- * machinery of Lua itself. */
+/* sandbox.c - the libraries of sandboxed scripts, without access to files, processes or Lua's internals. */
 #include "scripts/scripts.h"
 
-/* Hooks are off in finalizers, so a loop in one could not be stopped. */
+/* Rejects __gc: hooks are off in finalizers, so a loop in one could not be stopped. */
 static int set_metatable(lua_State *L) {
   if (lua_istable(L, 2)) {
     lua_pushliteral(L, "__gc");
-    if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "setmetatable: finalizers (__gc) are not available here");
+    if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "setmetatable: finalizers (__gc) are not available in a sandbox");
     lua_settop(L, 2);
   }
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -15,7 +14,7 @@ static int set_metatable(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* require "nightjar" and "nightjar.csv", so that a script reads the same everywhere */
+/* Supports require "nightjar" and require "nightjar.csv", so that scripts read the same everywhere. */
 static int require(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);

@@ -1,10 +1,10 @@
-/* script.c - Lua states of our own: creates them, and runs chunks in them. */
+/* script.c - creates the host's own Lua states and runs chunks in them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "scripts/scripts.h"
 
-/* --- Making --- */
+/* --- Creating --- */
 
 static void open_library(lua_State *L, const char *name, lua_CFunction open) {
   luaL_requiref(L, name, open, 1);
@@ -15,13 +15,14 @@ static int open_state(lua_State *L) {
   njl_script *script = lua_touserdata(L, 1);
   if (!script->options.is_sandboxed) {
     luaL_openlibs(L);
-    /* As lua does: an answer that a script reads and forgets is collected while it is still in the processor's cache. */
+    /* Generational mode, as in lua: a response that a script discards soon is collected while it is still in the
+     * processor's cache. */
     lua_gc(L, LUA_GCGEN, 0, 0);
   }
   script->host = njl_host_open(L);
   script->host->is_sandboxed = script->options.is_sandboxed;
   if (script->options.is_sandboxed) njl_open_sandbox(L, script->host);
-  njl_open_coroutine(L); /* Limits and interrupts look at each resume. */
+  njl_open_coroutine(L); /* Limits and interrupts check each resume. */
   if (script->options.is_sandboxed) {
     open_library(L, "nightjar", luaopen_nightjar);
   } else {
@@ -98,7 +99,7 @@ static void describe(lua_State *L, job *job) {
   job->message = copy(message, length);
 }
 
-/* Leaves the chunk on the stack; false: its error. */
+/* Pushes the chunk, or the error and returns false. */
 static bool load(lua_State *L, job *job) {
   const char *mode = job->script->options.is_sandboxed ? "t" : "bt";
   switch (job->source) {
@@ -184,7 +185,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   njl_enter(script->host);
   lua_pushcfunction(L, run);
   lua_pushlightuserdata(L, &job);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) { /* Out of memory, or an error while describing one. */
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) { /* Out of memory, or an error while describing an error. */
     job.status = NJL_FAILED;
     free(job.message);
     size_t length = 0;
@@ -195,7 +196,7 @@ njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes t
   script->host->is_session = script->host->attends = false;
   script->host->foreground = NULL;
   script->host->script = NULL;
-  script->host->limit = NJL_NEVER; /* Not before: describing an error may run the script's code. */
+  script->host->limit = NJL_NEVER; /* Not earlier: describing an error may run the script's code. */
   lua_settop(L, 0);
   *message = job.message;
   return job.status;
@@ -232,11 +233,11 @@ njl_engine *njl_script_engine(const njl_script *script) { return script->host->e
 
 typedef struct global {
   const char *name;
-  njl_function *function; /* or NULL and */
+  njl_function *function; /* if NULL, `value` is used */
   const njl_value *value;
 } global;
 
-/* Past the metatable that a script may have given its globals. */
+/* Bypasses a metatable that the script may have set on its globals. */
 static int set_global(lua_State *L) {
   const global *global = lua_touserdata(L, 1);
   lua_pushglobaltable(L);
@@ -247,7 +248,7 @@ static int set_global(lua_State *L) {
   return 0;
 }
 
-/* Leaves the stack as it is: the script may be running and have called the function that calls this. */
+/* Keeps the stack unchanged: the script may be running and may have called the function that calls this one. */
 static bool set(njl_script *script, global global) {
   lua_State *L = script->L;
   if (!lua_checkstack(L, 4)) return false;

@@ -1,4 +1,4 @@
-/* session.c - a program that people talk to: nightjar.command.session, for the command alone.
+/* session.c - interactive sessions: nightjar.command.session, for the command only.
  *
  * One evaluation after the other runs in the foreground, as a task of its own. What it has spawned goes on in the background
  * when it is over, and belongs to the session. Ctrl-C ends the evaluation; where there is none, or it does not come to
@@ -6,7 +6,7 @@
 #include "json/json.h"
 #include "scripts/scripts.h"
 
-/* session.begin() - from here on, until the run ends, Ctrl-C is what is said above, and clients that are made are recorded */
+/* session.begin(): until the run ends, Ctrl-C works as described above, and new clients are recorded. */
 static int begin(lua_State *L) {
   njl_host *host = njl_host_of(L);
   njl_session_begin(host->engine);
@@ -16,17 +16,17 @@ static int begin(lua_State *L) {
   return 0;
 }
 
-/* session.foreground(task), session.foreground() */
+/* session.foreground(task) sets the foreground task; session.foreground() clears it. */
 static int set_foreground(lua_State *L) {
   njl_host *host = njl_host_of(L);
   njl_session_rest(host->engine);
   host->foreground = lua_isnoneornil(L, 1) ? NULL : njl_check(L, 1, NJL_TASK);
   lua_settop(L, 1);
-  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* It keeps it. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps it alive. */
   return 0;
 }
 
-/* session.release() - the tasks that the running one has spawned belong to the session */
+/* session.release(): the children of the running task become children of the session. */
 static int release(lua_State *L) {
   njl_task *task = njl_host_of(L)->current;
   for (njl_task *child = task->first_child; child != NULL;) {
@@ -37,7 +37,7 @@ static int release(lua_State *L) {
   return 0;
 }
 
-/* session.attend(boolean) - whether a wait of the program ends when Ctrl-C is typed, or a task of the background has failed */
+/* session.attend(boolean): whether a wait of the program ends on Ctrl-C and when a background task fails. */
 static int attend(lua_State *L) {
   njl_host_of(L)->attends = lua_toboolean(L, 1);
   return 0;
@@ -49,14 +49,14 @@ static int input_is_there(lua_State *L, int status, lua_KContext context) {
   return 0;
 }
 
-/* session.await_input() - until standard input has something, or what session.attend says has happened */
+/* session.await_input() waits for standard input, or for an event of session.attend. */
 static int await_input(lua_State *L) {
   enum { STANDARD_INPUT = 0 };
   lua_settop(L, 0);
   return njl_await_descriptor(L, njl_host_of(L), STANDARD_INPUT, false, NJL_NEVER, input_is_there);
 }
 
-/* session.was_interrupted() -> whether Ctrl-C was meant for the program, since it last asked */
+/* session.was_interrupted() -> whether Ctrl-C was typed for the program since the last call */
 static int was_interrupted(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->was_interrupted);
@@ -64,7 +64,7 @@ static int was_interrupted(lua_State *L) {
   return 1;
 }
 
-/* session.failures() -> a list of { error =, traceback = } of the tasks of the background that have failed; each once */
+/* session.failures() -> a list of { error =, traceback = } of failed background tasks; each is returned once */
 static int failures(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_Integer count = 0;
@@ -92,7 +92,7 @@ static int failures(lua_State *L) {
   return 1;
 }
 
-/* session.background() -> how many tasks of the background have not ended */
+/* session.background() -> the number of background tasks that have not ended */
 static int background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_Integer count = 0;
@@ -103,7 +103,7 @@ static int background(lua_State *L) {
   return 1;
 }
 
-/* session.is_background() -> whether the running task is neither the program nor below the foreground */
+/* session.is_background() -> whether the running task is neither the program nor a descendant of the foreground task */
 static int is_background(lua_State *L) {
   njl_host *host = njl_host_of(L);
   lua_pushboolean(L, host->current != host->script &&
@@ -121,13 +121,13 @@ static int cancel_background(lua_State *L) {
   return 0;
 }
 
-/* session.step(number) - what clients do from here on belongs to that step */
+/* session.step(number): later exchanges of clients belong to that step */
 static int step(lua_State *L) {
   njl_session_step(njl_host_of(L)->engine, luaL_checkinteger(L, 1));
   return 0;
 }
 
-/* session.cassettes(asked) -> what of the steps can be replayed; both as JSON has them in njl_host.h */
+/* session.cassettes(asked) -> the replayable exchanges of the steps; argument and result are described in njl_host.h */
 static int cassettes(lua_State *L) {
   njl_host *host = njl_host_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -150,7 +150,7 @@ static void set_count(lua_State *L, int64_t count, const char *name) {
   lua_setfield(L, -2, name);
 }
 
-/* Gives what is at index 1, a njl_session_state, to the function. */
+/* Passes the njl_session_state at index 1 to the progress function. */
 static int show_state(lua_State *L) {
   const njl_session_state *state = lua_touserdata(L, 1);
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nightjar.follower") != LUA_TFUNCTION) return 0;
@@ -175,7 +175,7 @@ static void show_progress(lua_State *L, njl_host *host) {
   bool outer_yields = host->yields;
   host->running = L;
   host->yields = false;
-  host->follows = false; /* What it does meanwhile is not told. */
+  host->follows = false; /* Its own calls are not reported. */
   lua_pushcfunction(L, show_state);
   lua_pushlightuserdata(L, &state);
   host->follows = lua_pcall(L, 1, 0, 0) == LUA_OK;
@@ -184,7 +184,8 @@ static void show_progress(lua_State *L, njl_host *host) {
   host->yields = outer_yields;
 }
 
-/* session.follow(f) - f is told how far the calls of the foreground have come, by a table as njl_session_state has it */
+/* session.follow(f): f receives the progress of the foreground calls as a table with the members of
+ * njl_session_state. */
 static int follow(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);

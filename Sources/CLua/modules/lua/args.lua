@@ -1,16 +1,16 @@
--- nightjar.args: the command line of a script, described once: read, checked, and told by --help.
+-- nightjar.args: parses the command line of a script from one specification, which also produces the text of --help.
 --
 --   local options = nightjar.args.parse {
 --     summary = "Copies articles.",
---     { "source", help = "where from" },
+--     { "source", help = "source file" },
 --     { "files", many = true, optional = true },
---     { "-o", "--output", "FILE", help = "where to", default = "out.csv" },
+--     { "-o", "--output", "FILE", help = "output file", default = "out.csv" },
 --     { "-n", "--count", "N", type = "integer", default = 10 },
---     { "-v", "--verbose", help = "say more" },
+--     { "-v", "--verbose", help = "print more" },
 --   }
 --
--- An item with dashes is an option: with the name of its value it takes one, without it is true or false. One without dashes
--- is a positional argument. The result has them by their long names, with _ for -.
+-- An item with dashes is an option. If it has a value name, it takes a value; otherwise it is a boolean flag. An item
+-- without dashes is a positional argument. The result contains the values by long name, with _ in place of -.
 local nightjar, native = ...
 local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local type, tostring, tonumber, pairs, ipairs, tointeger = type, tostring, tonumber, pairs, ipairs, math.tointeger
@@ -27,7 +27,7 @@ local ITEM = {
   optional = "boolean", many = "boolean", choices = "table",
 }
 
--- Columns of a terminal that nobody asks for its width, and where the help of an item begins.
+-- The terminal width in columns, and the column where the help of an item starts.
 local WIDTH, INDENT = 80, 26
 
 -- --- Types ---
@@ -51,12 +51,12 @@ end
 function types.duration(text)
   local ok, seconds = pcall(nightjar.time.duration, text)
   if ok then return seconds end
-  return nil, 'a length of time such as "90s" or "1h30m"'
+  return nil, 'a duration such as "90s" or "1h30m"'
 end
 
 local TYPES = { "string", "number", "integer", "duration" }
 
--- --- The description ---
+-- --- The specification ---
 
 local function key_of(name) return (gsub(name, "-", "_")) end
 
@@ -64,14 +64,14 @@ local function read_item(item, place)
   if type(item) ~= "table" then misuse(format("args: item %d must be a table, got %s", place, type(item))) end
   local read, settings = { names = {} }, {}
   for _, word in ipairs(item) do
-    if type(word) ~= "string" or word == "" then misuse(format("args: item %d has a name that is no text", place)) end
+    if type(word) ~= "string" or word == "" then misuse(format("args: item %d has a name that is not a non-empty string", place)) end
     if find(word, "^%-%-[%w][%w-]*$") then
       read.names[#read.names + 1] = word
       read.key = read.key or key_of(sub(word, 3))
     elseif find(word, "^%-%w$") then
       read.names[#read.names + 1] = word
     elseif sub(word, 1, 1) == "-" then
-      misuse(format('args: %q is no option; write "-x" or "--long-name"', word))
+      misuse(format('args: %q is not an option name; use "-x" or "--long-name"', word))
     elseif read.value then
       misuse(format("args: item %d has two names without dashes, %q and %q", place, read.value, word))
     else
@@ -99,7 +99,7 @@ local function read_item(item, place)
     local reader = types[read.type or "string"]
     if not reader then
       local near = native.nearest(read.type, TYPES)
-      misuse(format("args: there is no type %q%s", read.type, near and format("; did you mean %q?", near) or ""))
+      misuse(format("args: unknown type %q%s", read.type, near and format("; did you mean %q?", near) or ""))
     end
     read.type = reader
   end
@@ -119,25 +119,25 @@ local function read_specification(specification)
   local keys = {}
   for place, item in ipairs(specification) do
     item = read_item(item, place)
-    if keys[item.key] then misuse(format("args: two items are called %q", item.key)) end
+    if keys[item.key] then misuse(format("args: two items have the name %q", item.key)) end
     keys[item.key] = true
     if item.is_option then
       read.options[#read.options + 1] = item
       for _, name in ipairs(item.names) do
-        if read.by_name[name] then misuse(format("args: two options are called %q", name)) end
+        if read.by_name[name] then misuse(format("args: two options have the name %q", name)) end
         read.by_name[name] = item
       end
     else
       local last = read.positionals[#read.positionals]
-      if last and last.many then misuse(format("args: nothing can follow %q, which takes all that is left", last.key)) end
+      if last and last.many then misuse(format("args: no argument can follow %q, which takes all remaining words", last.key)) end
       if last and not last.required and item.required then
-        misuse(format("args: %q must be there, and stands behind %q, which may be missing", item.key, last.key))
+        misuse(format("args: the required argument %q follows the optional argument %q", item.key, last.key))
       end
       read.positionals[#read.positionals + 1] = item
     end
   end
   if not read.by_name["--help"] then
-    local help = { names = { "--help" }, key = "help", is_flag = true, is_help = true, help = "show this and exit" }
+    local help = { names = { "--help" }, key = "help", is_flag = true, is_help = true, help = "show this help and exit" }
     if not read.by_name["-h"] then help.names = { "-h", "--help" } end
     for _, name in ipairs(help.names) do read.by_name[name] = help end
     read.options[#read.options + 1] = help
@@ -160,7 +160,7 @@ local function default_text(value)
   return concat(texts, ", ")
 end
 
--- Words in lines of the width, each but the first behind so many spaces.
+-- Wraps the text at the width. All lines but the first are indented by `indent` spaces.
 local function wrapped(text, indent)
   local lines, line = {}, ""
   for word in gmatch(text, "%S+") do
@@ -208,7 +208,7 @@ end
 -- args.help(specification) -> the text of --help
 function args.help(specification) return help_text(read_specification(specification)) end
 
--- --- Reading ---
+-- --- Parsing ---
 
 local function quoted(text)
   if #text > 60 then text = sub(text, 1, 57) .. "..." end
@@ -220,7 +220,7 @@ local function refuse(what) fail("invalid_argument", what) end
 local function value_of(item, text)
   local called = item.is_option and "option " .. item.shown or "argument " .. item.shown
   local value, expected = item.type(text)
-  if value == nil then refuse(format("%s must be %s, got %s", called, expected or "something else", quoted(text))) end
+  if value == nil then refuse(format("%s must be %s, got %s", called, expected or "valid", quoted(text))) end
   if item.choices then
     for _, choice in ipairs(item.choices) do
       if choice == value then return value end
@@ -241,7 +241,7 @@ local function unknown_option(read, name)
   end
   sort(names)
   local near = #name > 2 and native.nearest(name, names)
-  refuse(format("there is no option %s%s", name, near and format("; did you mean %s?", near) or ""))
+  refuse(format("unknown option %s%s", name, near and format("; did you mean %s?", near) or ""))
 end
 
 local function set(result, item, value)
@@ -254,20 +254,20 @@ local function set(result, item, value)
       result[item.key] = list
     end
   elseif result[item.key] ~= nil and not item.is_flag then
-    refuse(format("option %s is given twice", item.shown))
+    refuse(format("option %s was given twice", item.shown))
   else
     result[item.key] = value
   end
 end
 
--- The values by their keys, before defaults; true when help was asked for.
+-- Returns the values by key without defaults, the positional words, and whether help was requested.
 local function read_words(read, words)
   local result, rest = {}, {}
   local place, only_positionals = 1, false
   local function next_word(item, name)
     place = place + 1
     local word = words[place]
-    if word == nil then refuse(format("option %s needs a value: %s %s", name, name, item.value)) end
+    if word == nil then refuse(format("option %s requires a value: %s %s", name, name, item.value)) end
     return word
   end
   local function take(item, name, attached)
@@ -355,12 +355,12 @@ local function words_of(words)
   return words
 end
 
--- args.read(specification, words) -> values, or nil where help was asked for; raises what is wrong with the words. They are
--- those of the command line where none are given.
+-- args.read(specification, words) -> the values, or nil if help was requested. Raises an error if the words are
+-- invalid. The default words are the command line.
 function args.read(specification, words) return read_all(read_specification(specification), words_of(words)) end
 
--- args.parse(specification, words) -> values. What is wrong with the words is said on standard error, and the script exits with
--- status 2; where help was asked for, that is printed, and the status is 0.
+-- args.parse(specification, words) -> the values. If the words are invalid, writes the error to standard error and
+-- exits with status 2. If help was requested, prints it and exits with status 0.
 function args.parse(specification, words)
   local read = read_specification(specification)
   words = words_of(words)

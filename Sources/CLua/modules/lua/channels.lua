@@ -1,17 +1,18 @@
--- nightjar.channel and nightjar.select: values from one task to another, in order.
+-- nightjar.channel and nightjar.select: pass values from one task to another, in order.
 --
--- A value belongs to the channel until the receiver that takes it runs: who is cancelled while it waits takes none along. Each
--- who waits has a place in a list of the channel, and for each value one of them is woken; who does not take what it was woken
--- for wakes the next.
+-- A value belongs to the channel until the receiving task runs, so a task that is cancelled while it waits loses no
+-- value. Waiting tasks are in a list of the channel, and each value wakes one of them. A task that does not take the
+-- value for which it was woken wakes the next task.
 local nightjar, native = ...
 local gate, now, raise, misuse = native.gate, native.now, native.raise, native.misuse
 local type, setmetatable, ipairs, pairs, tostring, format = type, setmetatable, ipairs, pairs, tostring, string.format
 local math_type = math.type
 
--- What a channel may hold. Who sends faster than others receive has to wait, or memory would be the only limit.
+-- The maximum capacity of a channel. A sender that is faster than the receivers must wait; otherwise only memory would
+-- limit the channel.
 local MOST_CAPACITY = 1000000
 
--- --- Those who wait, in circular lists ---
+-- --- Waiting tasks, in circular lists ---
 
 local function new_list()
   local list = {}
@@ -40,7 +41,7 @@ end
 -- --- Channels ---
 
 local Channel = {}
--- The insides of each, which scripts do not see.
+-- The private state of each channel, hidden from scripts.
 local insides = setmetatable({}, { __mode = "k" })
 
 local function inside(channel)
@@ -56,7 +57,7 @@ local function put(self, value)
   self.values[self.first + self.count - 1] = value
 end
 
--- The next value; nil: there is none.
+-- Returns the next value, or nil if there is none.
 local function take(self)
   local sender = self.senders.next
   if self.count == 0 then
@@ -83,10 +84,10 @@ end
 
 local Sending = { __close = unlink }
 
--- channel:send(value) - waits while the channel is full
+-- channel:send(value) waits while the channel is full.
 function Channel.send(channel, value)
   local self = inside(channel)
-  if value == nil then misuse "send: a channel carries no nil, which tells its end; nightjar.null is a value" end
+  if value == nil then misuse "send: nil cannot be sent, because it marks the end of a channel; use nightjar.null" end
   if self.is_closed then raise("closed", "send: the channel is closed") end
   if self.count < self.capacity then
     put(self, value)
@@ -95,10 +96,10 @@ function Channel.send(channel, value)
   end
   local turn <close> = setmetatable({ value = value, gate = gate() }, Sending)
   append(self.senders, turn)
-  -- For each value that lies in the channel one has been woken.
+  -- A receiver was already woken for each value in the channel.
   if self.count == 0 then wake_first(self.receivers) end
   turn.gate:wait()
-  if not turn.is_sent then raise("closed", "send: the channel was closed while a value waited to be sent") end
+  if not turn.is_sent then raise("closed", "send: the channel was closed while the value was waiting to be sent") end
 end
 
 local Receiving = {
@@ -115,7 +116,7 @@ local Receiving = {
   end,
 }
 
--- Waits at all of the channels. False: that moment came first.
+-- Waits at all of the channels. Returns false if the deadline passed first.
 local function wait_at(turn, deadline)
   for index, self in ipairs(turn.channels) do
     unlink(turn[index])
@@ -131,11 +132,11 @@ local function new_turn(channels)
   return setmetatable(turn, Receiving)
 end
 
--- channel:receive() -> the next value; nil when the channel is closed and empty
+-- channel:receive() -> the next value; nil if the channel is closed and empty
 function Channel.receive(channel)
   local self = inside(channel)
   local receivers, value = self.receivers, nil
-  -- Behind those who wait already: for what is there, one of them has been woken.
+  -- Queues after waiting receivers: one of them was woken for the available value.
   if receivers.next == receivers then
     value = take(self)
     if value ~= nil then return value end
@@ -150,13 +151,14 @@ function Channel.receive(channel)
   return value
 end
 
--- for value in channel:values() do - until it is closed and empty
+-- for value in channel:values() do - until the channel is closed and empty
 function Channel.values(channel)
   inside(channel)
   return function() return Channel.receive(channel) end
 end
 
--- channel:close() - nothing more is sent; what is in it can be received. Twice is once.
+-- channel:close(): no more values can be sent; values in the channel can still be received. Closing a closed channel
+-- does nothing.
 function Channel.close(channel)
   local self = inside(channel)
   self.is_closed = true
@@ -187,11 +189,11 @@ local Meta = {
 
 local channels = {}
 
--- nightjar.channel(capacity): 0 for one where each sender waits for its receiver
+-- nightjar.channel(capacity). With capacity 0, each sender waits for a receiver.
 function channels.channel(capacity)
   if math_type(capacity) ~= "integer" or capacity < 0 or capacity > MOST_CAPACITY then
     local got = type(capacity) == "number" and tostring(capacity) or type(capacity)
-    misuse(format("channel: a capacity from 0 to %d expected, got %s; a channel without a bound is not to be had",
+    misuse(format("channel: a capacity from 0 to %d expected, got %s",
       MOST_CAPACITY, got == "nil" and "none" or got))
   end
   local channel = setmetatable({}, Meta)
@@ -201,7 +203,7 @@ function channels.channel(capacity)
   return channel
 end
 
--- The first of them that has something to tell: its place and value.
+-- Returns the position and value of the first channel that has a value or is closed.
 local function look(list)
   for place, self in ipairs(list) do
     local value = take(self)
@@ -209,8 +211,8 @@ local function look(list)
   end
 end
 
--- nightjar.select{channel, channel, timeout = seconds} -> the first in the list that has a value, and that; with nil in its
--- place, it is closed and empty. Nil alone when the time was over first.
+-- nightjar.select{channel, channel, timeout = seconds} -> the first channel in the list that has a value, and the
+-- value. If that channel is closed and empty, the value is nil. Returns only nil if the timeout expired first.
 function channels.select(cases)
   if type(cases) ~= "table" or insides[cases] then
     misuse(format("select: a list of channels expected, got %s", insides[cases] and "a channel" or type(cases)))
@@ -221,11 +223,11 @@ function channels.select(cases)
   end
   for name in pairs(cases) do
     if name ~= "timeout" and not (math_type(name) == "integer" and list[name]) then
-      misuse(format("select: there is no option '%s'", tostring(name)))
+      misuse(format("select: unknown option '%s'", tostring(name)))
     end
   end
   if timeout ~= nil and (type(timeout) ~= "number" or not (timeout >= 0 and timeout <= 1e9)) then
-    misuse "select: option 'timeout' must be seconds from 0 to 1e9"
+    misuse "select: option 'timeout' must be between 0 and 1e9 seconds"
   end
   if #list == 0 and not timeout then misuse "select: the list is empty" end
   local place, value = look(list)

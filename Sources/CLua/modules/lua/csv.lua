@@ -1,4 +1,4 @@
--- nightjar.csv: tables as text, a row a line. RFC 4180.
+-- nightjar.csv: reads and writes CSV, RFC 4180.
 local nightjar, native = ...
 local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local read_row, null = native.row, nightjar.null
@@ -8,7 +8,7 @@ local concat, sort = table.concat, table.sort
 
 local csv = {}
 
--- Bytes of one row. A quote that is never closed would otherwise take in all that follows.
+-- The maximum length of a row in bytes. Without it, an unclosed quote would consume the rest of the input.
 local LONGEST_ROW = 1024 * 1024
 
 local READING = {
@@ -24,7 +24,7 @@ local function character(name, options, default)
   local separator = options.separator or ","
   local value = options[name] or default
   if #value ~= 1 or find(value, "[\r\n]") then
-    misuse(format("%s must be one byte that ends no line", name))
+    misuse(format("%s must be a single byte other than a line end", name))
   end
   if name == "quote" and value == separator then misuse "separator and quote must not be the same" end
   return value
@@ -34,7 +34,8 @@ local function escaped(text) return (gsub(text, "%W", "%%%0")) end
 
 -- --- Reading ---
 
--- The pieces of the text: a string is one, a function gives one after the other and then nil.
+-- Returns a function that returns the pieces of the source: a string is one piece; a function is called for each piece
+-- until it returns nil.
 local function pieces_of(source, name, lines)
   if type(source) == "string" then
     return function()
@@ -50,18 +51,18 @@ local function pieces_of(source, name, lines)
   if type(source) ~= "function" then
     misuse(format("%s: a string or a function expected, got %s", name, got(source)))
   end
-  local is_over = false -- What has ended, as the lines of a file, is not to be asked again.
+  local is_over = false -- A finished source, such as the lines of a file, must not be called again.
   return function()
     local text
     if not is_over then text = source() end
     is_over = text == nil
     if is_over then return nil end
-    if type(text) ~= "string" then misuse(format("%s: the function must return strings, not a %s", name, type(text))) end
+    if type(text) ~= "string" then misuse(format("%s: the function must return strings, got %s", name, type(text))) end
     return lines and text .. "\n" or text
   end
 end
 
--- A function that returns the next row as a list of strings, and the line where it began; nil at the end.
+-- Returns a function that returns the next row as a list of strings and the line number of its start; nil at the end.
 local function row_reader(next_piece, options)
   local separator, quote = character("separator", options, ","), character("quote", options, '"')
   local separator_byte, quote_byte = byte(separator), byte(quote)
@@ -69,16 +70,16 @@ local function row_reader(next_piece, options)
   local most, lenient = options.max_row or LONGEST_ROW, options.lenient
   local text, at, line = "", 1, 1
   local is_first, skips_newline = true, false
-  local expected = 0 -- fields of a row
+  local expected = 0 -- number of fields per row
 
-  -- Whether there is a byte at the place.
+  -- Returns whether there is a byte at the position.
   local function fill()
     while at > #text do
       local piece = next_piece()
       if not piece then return false end
       text, at = piece, 1
       if is_first and #text > 0 then
-        while #text < 3 and sub("\xEF\xBB\xBF", 1, #text) == text do -- a byte order mark comes in parts, too
+        while #text < 3 and sub("\xEF\xBB\xBF", 1, #text) == text do -- the byte order mark may be split
           local more = next_piece()
           if not more then break end
           text = text .. more
@@ -90,12 +91,14 @@ local function row_reader(next_piece, options)
     return true
   end
 
-  local function refuse(where, what) fail("decoding", format("the text is not CSV: %s at line %d", what, where)) end
+  local function refuse(where, what, hint)
+    fail("decoding", format("CSV parsing failed: %s at line %d%s", what, where, hint or ""))
+  end
 
-  -- The next row where it is whole and in order, as most are.
+  -- The fast path: returns the next row if it is complete and valid.
   local function take_whole()
     if not fill() then return nil end
-    if skips_newline then -- of a \r\n
+    if skips_newline then -- the \n of a \r\n
       skips_newline = false
       if byte(text, at) == 10 then
         at = at + 1
@@ -123,7 +126,7 @@ local function row_reader(next_piece, options)
         parts[part_count] = sub(text, at, last)
         size = size + last - at + 1
         if size > most then
-          fail("decoding", format("the text is not CSV: the row at line %d has more than %d bytes%s", began, most,
+          fail("decoding", format("CSV parsing failed: the row at line %d is longer than %d bytes%s", began, most,
             state == "quoted" and format("; perhaps the quote at line %d is not closed", field_began) or ""))
         end
       end
@@ -137,7 +140,7 @@ local function row_reader(next_piece, options)
 
     while true do
       if not fill() then
-        if state == "quoted" then refuse(field_began, "a quote is not closed that was opened") end
+        if state == "quoted" then refuse(field_began, "an opening quote is not closed") end
         if state == "start" and count == 0 then return nil end
         end_field()
         return fields, began
@@ -162,7 +165,7 @@ local function row_reader(next_piece, options)
         end
         at = last + 1
         if stop then state, at = "behind", stop + 1 end
-      elseif state == "behind" and byte(text, at) == quote_byte then -- doubled, it is one of the field's
+      elseif state == "behind" and byte(text, at) == quote_byte then -- a doubled quote is part of the field
         take(at)
         state, at = "quoted", at + 1
       else
@@ -182,7 +185,7 @@ local function row_reader(next_piece, options)
             state = "start"
           elseif b == quote_byte then
             if not lenient then
-              refuse(line, "a quote is in a field that does not begin with one; give lenient = true to take it as it is")
+              refuse(line, "unexpected quote in an unquoted field", "; set lenient = true to accept it")
             end
             at = stop
             take(stop)
@@ -209,14 +212,14 @@ end
 local function check_names(names, what, refuse)
   local seen = {}
   for _, name in ipairs(names) do
-    if type(name) ~= "string" then misuse(format("%s must be a list of strings, not of %ss", what, type(name))) end
+    if type(name) ~= "string" then misuse(format("%s must be a list of strings, got a %s", what, type(name))) end
     if seen[name] then refuse(format("%s has %q twice", what, name)) end
     seen[name] = true
   end
   return names
 end
 
--- csv.rows(source, options) -> an iterator of rows: lists of strings, or, where there is a header, tables by its names
+-- csv.rows(source, options) -> an iterator of rows: lists of strings or, with a header, tables by column name
 function csv.rows(source, options)
   options = check_options("csv.rows", options, READING)
   if options.max_row and options.max_row < 1 then misuse "csv.rows: option 'max_row' must be at least 1" end
@@ -233,15 +236,15 @@ function csv.rows(source, options)
       local header, line = read()
       if not header then return nil end
       names = check_names(header, "the header", function(what)
-        fail("decoding", format("the text is not CSV: %s at line %d; give header a list of names, and skip = 1", what, line))
+        fail("decoding", format("CSV parsing failed: %s at line %d; set header to a list of names and skip = 1", what, line))
       end)
     end
     local fields, line = read()
     if not fields then return nil end
     if not names then return fields end
     if #fields ~= #names and not ragged then
-      fail("decoding", format("the text is not CSV: the row at line %d has %d fields, and the header has %d"
-        .. "; give ragged = true to take it as it is", line, #fields, #names))
+      fail("decoding", format("CSV parsing failed: the row at line %d has %d fields, but the header has %d"
+        .. "; set ragged = true to accept it", line, #fields, #names))
     end
     local record = {}
     for place = 1, #names do record[names[place]] = fields[place] end
@@ -249,7 +252,7 @@ function csv.rows(source, options)
   end
 end
 
--- csv.parse(text, options) -> all rows
+-- csv.parse(text, options) -> a list of all rows
 function csv.parse(text, options)
   if type(text) ~= "string" then
     misuse(format("csv.parse: a string expected, got %s; csv.rows reads from a function", got(text)))
@@ -265,14 +268,14 @@ end
 
 -- --- Writing ---
 
--- A spreadsheet takes a field that begins so for a formula, which may send away what stands in other fields. An apostrophe
--- in front makes it text. Numbers stay numbers.
+-- Spreadsheets interpret a field with such a beginning as a formula, which could send the contents of other fields
+-- elsewhere. A leading apostrophe makes it text. Numbers are kept.
 local function defused(text)
   if find(text, "^[=+@\t\r-]") and not find(text, "^[+-]?%d[%d.,]*$") then return "'" .. text end
   return text
 end
 
--- As few digits as give the number back.
+-- The shortest decimal that converts back to the number.
 local function number_text(value)
   if math_type(value) == "integer" then return tostring(value) end
   if value % 1 == 0 and value > -2 ^ 53 and value < 2 ^ 53 then return format("%d", value) end
@@ -280,7 +283,7 @@ local function number_text(value)
   return tonumber(text) == value and text or format("%.17g", value)
 end
 
--- A function that makes the line of the fields 1 to `count` of a list.
+-- Returns a function that writes the fields 1 to `count` of a list as a line.
 local function line_writer(name, options)
   local separator, quote = character("separator", options, ","), character("quote", options, '"')
   local needs_quotes = "[\r\n" .. escaped(separator) .. escaped(quote) .. "]"
@@ -300,7 +303,7 @@ local function line_writer(name, options)
       text = tostring(value)
     else
       local called = names and names[place] or tostring(place)
-      misuse(format("%s: field %s is a %s; CSV has strings, numbers and booleans", name, called, type(value)))
+      misuse(format("%s: field %s is a %s; CSV fields must be strings, numbers or booleans", name, called, type(value)))
     end
     if options.quote_all or find(text, needs_quotes) or find(text, "^%s") or find(text, "%s$") then
       return quote .. gsub(text, a_quote, doubled) .. quote
@@ -311,7 +314,7 @@ local function line_writer(name, options)
   return function(values, count, names)
     local fields = {}
     for place = 1, count do fields[place] = field(values[place], place, names) end
-    if count == 1 and fields[1] == "" then fields[1] = quote .. quote end -- or it would be an empty line
+    if count == 1 and fields[1] == "" then fields[1] = quote .. quote end -- otherwise the line would be empty
     return concat(fields, separator) .. line_end
   end
 end
@@ -323,22 +326,22 @@ local function is_record(row)
   return false
 end
 
--- The names of a record in the order of their bytes, so that the same rows always give the same text.
+-- Returns the names of a record in byte order, so that the same rows always produce the same text.
 local function names_of(row, name)
   local names = {}
   for key in pairs(row) do
-    if type(key) ~= "string" then misuse(format("%s: a row has names and indices; it is a list or a record", name)) end
+    if type(key) ~= "string" then misuse(format("%s: a row has both names and indices; use either a list or a record", name)) end
     names[#names + 1] = key
   end
   sort(names)
   return names
 end
 
--- A function that gives the text of a row, behind that of the header where one is due.
+-- Returns a function that returns the text of a row, preceded by the header for the first row.
 local function row_writer(name, options)
   local write = line_writer(name, options)
   local columns = options.columns and check_names(options.columns, name .. ": columns", misuse)
-  local allowed -- where the first record chose the columns, no other may have more
+  local allowed -- if the first record determines the columns, later records must not have others
   local is_first = true
   return function(row)
     if type(row) ~= "table" then misuse(format("%s: a row must be a table, got %s", name, type(row))) end
@@ -355,15 +358,15 @@ local function row_writer(name, options)
     if not is_of_names then
       local count = type(row.n) == "number" and row.n or #row
       if columns and count > #columns then
-        misuse(format("%s: a row has %d fields, and there are %d columns", name, count, #columns))
+        misuse(format("%s: a row has %d fields, but there are %d columns", name, count, #columns))
       end
       return text .. write(row, columns and #columns or count, columns)
     end
-    if not columns then misuse(format("%s: a record follows lists; give columns = {...}", name)) end
+    if not columns then misuse(format("%s: a record follows lists; set columns = {...}", name)) end
     if allowed then
       for key in pairs(row) do
         if not allowed[key] then
-          misuse(format("%s: a row has the field %q, which the first has not; give columns = {...}", name, tostring(key)))
+          misuse(format("%s: a row has the field %q, which the first row does not have; set columns = {...}", name, tostring(key)))
         end
       end
     end
@@ -373,7 +376,8 @@ local function row_writer(name, options)
   end
 end
 
--- csv.write(rows, options) -> text; `rows` is a list of rows, or a function that gives one after the other and then nil
+-- csv.write(rows, options) -> text. `rows` is a list of rows, or a function that returns one row per call and nil at
+-- the end.
 function csv.write(rows, options)
   options = check_options("csv.write", options, WRITING)
   local write = row_writer("csv.write", options)
@@ -391,7 +395,7 @@ function csv.write(rows, options)
   return concat(lines)
 end
 
--- csv.writer(put, options) -> a function that gives the text of each row that it is called with to `put`
+-- csv.writer(put, options) -> a function that passes the text of each row to `put`
 function csv.writer(put, options)
   if type(put) ~= "function" then
     misuse(format("csv.writer: a function expected, got %s", got(put)))

@@ -1,4 +1,4 @@
--- nightjar.env: settings from the environment, as what they are.
+-- nightjar.env: reads environment variables as typed values.
 local _, native = ...
 local misuse, fail, got = native.misuse, native.fail, native.got
 local get, is_secret = native.get, native.is_secret
@@ -12,18 +12,18 @@ local function check_name(name, called)
   if type(name) ~= "string" then
     misuse(format("%s: a name expected, got %s", called, got(name)))
   end
-  if name == "" or find(name, "[=\0]") then misuse(format("%s: %q is no name of an environment variable", called, name)) end
+  if name == "" or find(name, "[=\0]") then misuse(format("%s: %q is not a valid name of an environment variable", called, name)) end
   return name
 end
 
--- env.get(name, default) -> its text; the default where it is not set
+-- env.get(name, default) -> the text of the variable; the default if it is not set
 function env.get(name, default)
   local value = get(check_name(name, "env.get"))
   if value == nil then return default end
   return value
 end
 
--- What a value is not; the value itself is shown only where it is no secret.
+-- Raises an error about the value. The message shows the value unless it is a secret.
 local function refuse(name, value, expected)
   if #value > 60 then value = sub(value, 1, 57) .. "..." end
   fail("invalid_argument", format("the environment variable %s must be %s%s", name, expected,
@@ -50,7 +50,7 @@ end
 
 function readers.boolean(name, value)
   local word = WORDS[lower(match(value, "^%s*(.-)%s*$"))]
-  if word == nil then refuse(name, value, "true or false (or 1, yes, on and 0, no, off)") end
+  if word == nil then refuse(name, value, "true or false (or 1, yes, on or 0, no, off)") end
   return word
 end
 
@@ -64,7 +64,7 @@ function readers.list(_, value, separator)
   return items
 end
 
--- env.number(name, default), env.integer, env.boolean, env.list(name, default, separator). What is set to nothing counts as
+-- env.number(name, default), env.integer, env.boolean, env.list(name, default, separator). An empty variable counts as
 -- not set.
 for kind, read in pairs(readers) do
   if kind ~= "string" then
@@ -81,19 +81,20 @@ end
 
 local KINDS = { "string", "number", "integer", "boolean", "list" }
 
--- env.require(name, "string", "number", "integer", "boolean" or "list") -> its value; raises where it is not set
+-- env.require(name, "string", "number", "integer", "boolean" or "list") -> its value; raises an error if the variable
+-- is not set
 function env.require(name, kind)
   check_name(name, "env.require")
   local read = readers[kind or "string"]
   if not read then
     local near = type(kind) == "string" and native.nearest(kind, KINDS)
-    misuse(format("env.require: there is no kind %q%s", tostring(kind), near and format("; did you mean %q?", near) or ""))
+    misuse(format("env.require: unknown kind %q%s", tostring(kind), near and format("; did you mean %q?", near) or ""))
   end
   local value = get(name)
   if value == nil or value == "" then
     local near = value == nil and native.nearest(name, native.names())
     fail("invalid_argument", format("the environment variable %s %s%s", name, value and "is empty" or "is not set",
-      near and near ~= name and format("; %s is: did you mean that?", near) or ""))
+      near and near ~= name and format("; did you mean %s, which is set?", near) or ""))
   end
   return read(name, value)
 end

@@ -1,10 +1,10 @@
--- nightjar.fs: files and folders, worked on by other threads while the other coroutines of the script go on.
+-- nightjar.fs: file operations on other threads, while other coroutines of the script run.
 --
--- An operation on files that has begun completes even if its task is cancelled. A file is written whole or not at all: under
--- another name in the same folder, and then renamed.
+-- An operation that has started completes even if its task is cancelled. Files are written atomically: under another
+-- name in the same folder, then renamed.
 --
--- Named pipes and devices are different. They are read and written without a thread of their own, so nothing that waits for
--- another process keeps other operations from running; a cancel ends the wait.
+-- Named pipes and devices are read and written without a thread, so that waiting for another process does not block
+-- other operations; cancelling the task ends the wait.
 local nightjar, native = ...
 local work, reader, memory_left = native.work, native.reader, native.memory_left
 local now, sleep_until, raise = native.now, native.sleep_until, native.raise
@@ -13,19 +13,19 @@ local type, setmetatable, tostring, ipairs, format = type, setmetatable, tostrin
 local concat = table.concat
 local getenv = os and os.getenv or function() end
 
--- Bytes of a file that read takes in, unless another limit is given.
+-- The default limit of fs.read in bytes.
 local MOST = 1024 * 1024 * 1024
 
 local fs = {}
 
--- A path; also of what has one, as a temporary file.
+-- Returns the path of an argument: a string, or an object with the field `path` such as a temporary file.
 local function path_of(value, name, place)
   local path = type(value) == "table" and value.path or value
   if type(path) ~= "string" then
     misuse(format("fs.%s: argument %d must be a path, got %s", name, place, value == nil and "no value" or type(value)))
   end
   if path == "" then misuse(format("fs.%s: the path is empty", name)) end
-  if path:find("\0", 1, true) then misuse(format("fs.%s: the path has a zero byte: %q", name, path)) end
+  if path:find("\0", 1, true) then misuse(format("fs.%s: the path must not contain a NUL: %q", name, path)) end
   return path
 end
 
@@ -37,10 +37,11 @@ end
 
 -- --- Named pipes and devices ---
 
--- Nanoseconds between two attempts to open a named pipe that no process reads: the system does not report when one does.
+-- Nanoseconds between attempts to open a named pipe without a reader. The system does not report when a reader opens
+-- it.
 local PAUSE = 20 * 1000 * 1000
 
--- Bytes asked for at once.
+-- Bytes per read.
 local CHUNK = 64 * 1024
 
 local function open_sink(path)
@@ -61,14 +62,14 @@ local function read_stream(file, path, limit)
   for part in function() return pipe:read(CHUNK) end do
     length = length + #part
     if length > limit then
-      raise("too_large", format("%q is larger than %d bytes, the limit that it is read with", path, limit))
+      raise("too_large", format("%q is larger than the limit of %d bytes", path, limit))
     end
     parts[#parts + 1] = part
   end
   return concat(parts)
 end
 
--- What has a method read, and closes the file.
+-- Returns an object with a method read; closing it closes the file.
 local function open_source(path)
   local is_stream, file = work("open", path)
   return is_stream and file:stream() or file
@@ -81,7 +82,7 @@ local function limit_of(limit)
   return left and left < limit and left or limit
 end
 
--- fs.read(path, {max_bytes = 1073741824}) -> all of a file
+-- fs.read(path, {max_bytes = 1073741824}) -> the contents of the file
 function fs.read(path, options)
   path = path_of(path, "read", 1)
   local limit = check_options("fs.read", options, { max_bytes = "integer" }).max_bytes or MOST
@@ -91,19 +92,19 @@ function fs.read(path, options)
   return file and read_stream(file, path, limit) or text
 end
 
--- fs.write(path, text, {atomic = true, mode = 0o644}) - replaces what is there: whole, or not at all
+-- fs.write(path, text, {atomic = true, mode = 0o644}) replaces the file, atomically by default.
 function fs.write(path, text, options)
   path, text = path_of(path, "write", 1), text_of(text, "write")
   options = check_options("fs.write", options, { atomic = "boolean", mode = "integer" })
   if options.mode and (options.mode < 0 or options.mode > 4095) then
-    misuse "fs.write: option 'mode' must be from 0 to 4095, as in 6 * 64 for rw-------"
+    misuse "fs.write: option 'mode' must be between 0 and 4095, for example 6 * 64 for rw-------"
   end
   if work("write", path, text, options.atomic ~= false, options.mode) then return end
   local pipe <close> = open_sink(path)
   write_stream(pipe, text, path)
 end
 
--- fs.append(path, text) - at the end of a file, which is made where there is none
+-- fs.append(path, text) appends to the file, which is created if it does not exist.
 function fs.append(path, text)
   path, text = path_of(path, "append", 1), text_of(text, "append")
   if work("append", path, text) then return end
@@ -111,13 +112,13 @@ function fs.append(path, text)
   write_stream(pipe, text, path)
 end
 
--- fs.exists(path) -> "file", "folder" or another kind of stat; false
+-- fs.exists(path) -> "file", "folder" or another kind as in fs.stat; false if it does not exist
 function fs.exists(path)
   local found = work("stat", path_of(path, "exists", 1), true)
   return found and found[1] or false
 end
 
--- fs.stat(path, {follow = true}) -> {kind, size, modified, mode}; nil: there is nothing
+-- fs.stat(path, {follow = true}) -> {kind, size, modified, mode}; nil if it does not exist
 function fs.stat(path, options)
   path = path_of(path, "stat", 1)
   local follows = check_options("fs.stat", options, { follow = "boolean" }).follow ~= false
@@ -125,7 +126,7 @@ function fs.stat(path, options)
   return found and { kind = found[1], size = found[2], modified = found[3], mode = found[4] } or nil
 end
 
--- fs.list(path) -> the names in a folder, in order, without . and ..; and their kinds by name
+-- fs.list(path) -> the sorted names in a folder, without . and .., and a table of their kinds by name
 function fs.list(path)
   local found = work("list", path_of(path, "list", 1))
   local names, kinds = {}, {}
@@ -137,22 +138,22 @@ function fs.list(path)
   return names, kinds
 end
 
--- fs.mkdir(path, {parents = true}) - with the folders that it lies in; one that is there already is right
+-- fs.mkdir(path, {parents = true}) creates a folder and by default its parents. An existing folder is not an error.
 function fs.mkdir(path, options)
   path = path_of(path, "mkdir", 1)
   work("mkdir", path, check_options("fs.mkdir", options, { parents = "boolean" }).parents ~= false)
 end
 
--- fs.remove(path, {recursive = false}) -> whether there was something
+-- fs.remove(path, {recursive = false}) -> whether it existed
 function fs.remove(path, options)
   path = path_of(path, "remove", 1)
   return (work("remove", path, check_options("fs.remove", options, { recursive = "boolean" }).recursive == true))
 end
 
--- fs.rename(from, to) - replaces a file at the new path
+-- fs.rename(from, to) replaces an existing file at `to`.
 function fs.rename(from, to) work("rename", path_of(from, "rename", 1), path_of(to, "rename", 2)) end
 
--- fs.copy(from, to) - a file, whole or not at all; into a named pipe or a device, as it is read
+-- fs.copy(from, to) copies a file atomically. A copy to a named pipe or a device is written as it is read.
 function fs.copy(from, to)
   from, to = path_of(from, "copy", 1), path_of(to, "copy", 2)
   if work("copy", from, to) then return end
@@ -163,7 +164,7 @@ function fs.copy(from, to)
   for part in function() return source:read(CHUNK) end do write_stream(pipe, part, to) end
 end
 
--- for line in fs.lines(path) do - one after the other, however long the file is
+-- for line in fs.lines(path) do - reads the file line by line, without loading it into memory
 function fs.lines(path, options)
   path = path_of(path, "lines", 1)
   local limit = check_options("fs.lines", options, { max_line = "integer" }).max_line
@@ -185,7 +186,7 @@ local function temporary(name, is_folder, options)
   options = check_options("fs." .. name, options, { prefix = "string", suffix = "string", dir = "string" })
   for _, option in ipairs { "prefix", "suffix" } do
     if options[option] and options[option]:find "[/\0]" then
-      misuse(format("fs.%s: option '%s' must have no slash and no zero byte", name, option))
+      misuse(format("fs.%s: option '%s' must not contain a slash or a NUL", name, option))
     end
   end
   local folder = path_of(options.dir or getenv "TMPDIR" or "/tmp", name, 1)
@@ -193,11 +194,13 @@ local function temporary(name, is_folder, options)
   return setmetatable({ path = path, resource = resource }, Temporary)
 end
 
--- local file <close> = fs.temp_file{prefix, suffix, dir} - an empty one that nobody else may read, in `file.path`; it is removed
--- when its variable goes, at file:remove(), and at the latest when the state is closed or the script ends by os.exit
+-- local file <close> = fs.temp_file{prefix, suffix, dir} creates an empty file, accessible only to the user. Its path
+-- is `file.path`. The file is removed when the variable is closed, by file:remove(), or at the latest when the state
+-- closes or the script calls os.exit.
 function fs.temp_file(options) return temporary("temp_file", false, options) end
 
--- local folder <close> = fs.temp_dir{...} - likewise, with all that is in it then
+-- local folder <close> = fs.temp_dir{...} creates a temporary folder, which is removed with its contents in the same
+-- way.
 function fs.temp_dir(options) return temporary("temp_dir", true, options) end
 
 return fs

@@ -1,10 +1,10 @@
--- nightjar.log: what a script tells of its work, a line at a time, with fields.
+-- nightjar.log: writes log lines with a message and fields.
 --
 --   2026-11-21T20:31:07.123Z info  copied bytes=1048576 from="a file"
 --
--- Values of fields are shown as *** if their names are those of credentials. So are secrets in text: in URLs of any scheme, in
--- JSON and in assignments (password=x), credentials after Bearer and Basic, and tokens such as JSON Web Tokens. Each message is
--- written as exactly one line.
+-- Values of fields whose names denote credentials are written as ***. Secrets in texts are masked as well: in URLs of
+-- any scheme, in JSON, in assignments (password=x), after Bearer and Basic, and tokens such as JSON Web Tokens. Each
+-- message is written as exactly one line.
 local nightjar, native = ...
 local misuse, got, write, is_secret, redact = native.misuse, native.got, native.write, native.is_secret, native.redact
 local time = nightjar.time
@@ -18,7 +18,7 @@ local log = {}
 local LEVELS = { off = 0, error = 1, warn = 2, info = 3, debug = 4 }
 local NAMES = { "error", "warn", "info", "debug", "off" }
 
--- Bytes of one value, and tables within each other: a log is read by people.
+-- The maximum length of a value in bytes, and the maximum depth of nested tables, so that lines stay readable.
 local LONGEST_VALUE, DEEPEST = 4096, 6
 
 local function level_of(name, what)
@@ -42,10 +42,10 @@ local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"',
 local function escape(letter) return ESCAPES[letter] or format("\\x%02x", byte(letter)) end
 local function escaped(text) return (gsub(text, "[%c\"\\]", escape)) end
 
--- A message goes to a terminal or a log as it is, less what would begin another line or command the terminal.
+-- Escapes the control characters of a message, which could start another line or control the terminal.
 local function on_one_line(text) return (gsub(text, "%c", escape)) end
 
--- The beginning of a text, with its secrets masked.
+-- Returns the beginning of a text, with secrets masked.
 local function shown_text(text)
   local head = redact(sub(text, 1, LONGEST_VALUE))
   return #text > LONGEST_VALUE and head .. format("... (%d bytes)", #text) or head
@@ -73,7 +73,7 @@ local function table_text(value, depth)
   return "{" .. concat(parts, " ") .. "}"
 end
 
--- That there is a credential is no secret, nor is a number that is called code.
+-- A boolean reveals no credential, and a number whose name ends in "code" is usually none.
 local function is_hidden(name, value)
   if type(name) ~= "string" or type(value) == "boolean" or value == null then return false end
   return is_secret(name) and not (type(value) == "number" and find(lower(name), "code$"))
@@ -122,7 +122,7 @@ local function add_levels(target, bound)
       return emit(level, message, fields, bound)
     end
   end
-  -- log.with(fields) -> a logger that adds them to each line
+  -- log.with(fields) -> a logger that adds the fields to each line
   target.with = function(fields)
     if type(fields) ~= "table" then misuse(format("log.with: a table expected, got %s", got(fields))) end
     return add_levels({}, bound .. fields_text(fields))
@@ -130,10 +130,10 @@ local function add_levels(target, bound)
   return target
 end
 
--- log.set_level("debug"): lines up to that level are written
+-- log.set_level("debug") sets the most verbose level that is written.
 function log.set_level(name) most = level_of(name, "log.set_level: the level") end
 
--- log.level() -> its name
+-- log.level() -> the name of the level
 function log.level()
   for name, number in pairs(LEVELS) do
     if number == most then return name end

@@ -1,6 +1,7 @@
--- nightjar.process: other programs, run while the other coroutines of the script go on.
+-- nightjar.process: runs programs while other coroutines of the script run.
 --
--- A process belongs to the task that waits for it: when that is cancelled, or the script ends, it is killed.
+-- A process that run started is killed when the task that waits for it is cancelled, and all processes are killed when
+-- the script ends.
 local nightjar, native = ...
 local spawn, reader, environment, signals = native.spawn, native.reader, native.environment, native.signals
 local raise, misuse, check_options = native.raise, native.misuse, native.options
@@ -8,7 +9,7 @@ local type, tostring, setmetatable, pairs, ipairs, error = type, tostring, setme
 local find, format, match, upper, concat, sort = string.find, string.format, string.match, string.upper, table.concat, table.sort
 local math_type = math.type
 
--- Bytes of output and of errors that run keeps of a program, unless another limit is given.
+-- The default limit of run for standard output and for standard error, in bytes.
 local MOST_OUTPUT = 16 * 1024 * 1024
 
 local process = {}
@@ -41,14 +42,14 @@ local function read_options(name, given, known)
   end
   check_options(name, options, known)
   if options.cwd and find(options.cwd, "\0", 1, true) then
-    misuse(format("%s: option 'cwd' must not contain a zero byte: %q", name, options.cwd))
+    misuse(format("%s: option 'cwd' must not contain a NUL: %q", name, options.cwd))
   end
   if options.cmd then
-    if #arguments > 0 then misuse(format("%s: give the program by option 'cmd' or as the first of the list, not both", name)) end
+    if #arguments > 0 then misuse(format("%s: set the program either by option 'cmd' or as the first element of the list", name)) end
     arguments[1] = options.cmd
   end
   for _, value in ipairs(options.args or {}) do arguments[#arguments + 1] = value end
-  if #arguments == 0 then misuse(format("%s: option 'cmd' is missing: the program to run", name)) end
+  if #arguments == 0 then misuse(format("%s: option 'cmd' (the program to run) is missing", name)) end
   for place, value in ipairs(arguments) do
     if type(value) == "number" then
       arguments[place] = tostring(value)
@@ -70,14 +71,14 @@ local function read_environment(name, options)
   end
   for key, value in pairs(options.env or {}) do
     if type(key) ~= "string" or not match(key, "^[^=]+$") then
-      misuse(format("%s: %s in option 'env' is no name of a variable", name, tostring(key)))
+      misuse(format("%s: %s in option 'env' is not a valid variable name", name, tostring(key)))
     end
     if value == false then
       values[key] = nil
     elseif type(value) == "string" or type(value) == "number" then
       values[key] = tostring(value)
     else
-      misuse(format("%s: option 'env.%s' must be a string, or false to leave it out, got %s", name, key, type(value)))
+      misuse(format("%s: option 'env.%s' must be a string, or false to unset it, got %s", name, key, type(value)))
     end
   end
   local list = {}
@@ -101,24 +102,24 @@ end
 
 local Process = {}
 
--- process:wait() -> {status = 0, ok = true}, or {signal = "KILL", ok = false} for one that a signal ended
+-- process:wait() -> {status = 0, ok = true}, or {signal = "KILL", ok = false} if a signal ended the process
 function Process:wait()
   local status, number = self.child:wait()
   return { status = status, signal = number and (names[number] or tostring(number)), ok = status == 0 }
 end
 
--- process:kill("TERM") -> whether it was there to get it
+-- process:kill("TERM") -> whether the process still existed
 function Process:kill(signal)
   local number = signal == nil and signals.TERM or signal
   if type(number) == "string" then
     local name = upper(number):gsub("^SIG", "")
-    number = signals[name] or misuse(format("kill: there is no signal '%s'", signal))
+    number = signals[name] or misuse(format("kill: unknown signal '%s'", signal))
   end
-  if math_type(number) ~= "integer" then misuse(format("kill: the name of a signal expected, got %s", type(signal))) end
+  if math_type(number) ~= "integer" then misuse(format("kill: a signal name expected, got %s", type(signal))) end
   return self.child:kill(number)
 end
 
--- process:close(), also as <close>: ends it if it has not ended, and closes its pipes
+-- process:close(), also called by <close>: kills the process if it is running, and closes its pipes
 function Process:close()
   self.child:close()
   for _, pipe in ipairs(self.pipes) do pipe:close() end
@@ -143,24 +144,24 @@ Writer.__index = Writer
 Writer.__metatable = false
 Writer.__name = "nightjar.writer"
 
--- writer:write(text, ...) - waits while the process does not read
+-- writer:write(text, ...) waits while the process does not read.
 function Writer:write(...)
   for _, text in ipairs { ... } do
     if type(text) ~= "string" and type(text) ~= "number" then
       misuse(format("write: a string expected, got %s", type(text)))
     end
     if not self.pipe:write(tostring(text)) then
-      raise("storage", format("cannot write to %s: it reads no more", self.name))
+      raise("storage", format("cannot write to %s: it has closed its input", self.name))
     end
   end
   return self
 end
 
--- writer:close() - the process comes to the end of its input
+-- writer:close(): the process reaches the end of its input
 function Writer:close() self.pipe:close() end
 Writer.__close = Writer.close
 
--- process.spawn{cmd, args, ...} -> a process with what is a pipe of stdin, stdout and stderr
+-- process.spawn{cmd, args, ...} -> a process with the fields stdin, stdout and stderr for those that are pipes
 function process.spawn(given)
   local options, arguments = read_options("process.spawn", given, SPAWN)
   local child, input, output, errors = start("process.spawn", options, arguments,
@@ -168,7 +169,7 @@ function process.spawn(given)
     read_source("process.spawn", "stdout", options.stdout, "inherit"),
     read_source("process.spawn", "stderr", options.stderr, "inherit", "output"))
   local name = format("%q", arguments[1])
-  -- Who holds a pipe of it alone holds it too.
+  -- A reference to a pipe keeps the process alive.
   local function reading(pipe, what)
     local made = reader(pipe, what .. name)
     made.owner = child
@@ -185,11 +186,11 @@ end
 -- --- run ---
 
 local function feed(pipe, text)
-  pipe:write(text) -- False: it does not want all of it, which is its own affair.
+  pipe:write(text) -- False: the process does not read all of its input, which is not an error.
   pipe:close()
 end
 
--- All that comes, or the error that it is too much.
+-- Returns all output, or raises an error if there is too much.
 local function drain(pipe, limit, name, what)
   local parts, length = {}, 0
   while true do
@@ -229,13 +230,14 @@ local function last_line(text)
   return text and match(text, "([^\n]+)\n*$")
 end
 
--- process.run{cmd, args, input, ...} -> {status, signal, ok, stdout, stderr}, when it has ended and closed its output
+-- process.run{cmd, args, input, ...} -> {status, signal, ok, stdout, stderr}, when the process has ended and its output
+-- is closed
 function process.run(given)
   local options, arguments = read_options("process.run", given, RUN)
   local name = format("%q", arguments[1])
   local timeout = options.timeout
   if timeout and not (timeout >= 0 and timeout <= 1e9) then
-    misuse "process.run: option 'timeout' must be seconds from 0 to 1e9"
+    misuse "process.run: option 'timeout' must be between 0 and 1e9 seconds"
   end
   if options.max_output and options.max_output < 0 then misuse "process.run: option 'max_output' must not be negative" end
   local result
@@ -243,7 +245,7 @@ function process.run(given)
     local err
     result, err = nightjar.try(nightjar.timeout, timeout, run, options, arguments, name)
     if not result then
-      -- Nothing in run has a limit of time of its own.
+      -- Only the time limit of run raises a timeout here.
       if type(err) == "userdata" and err.kind == "timeout" then
         raise("timeout", format("%s did not end within %s seconds and was killed", name, timeout))
       end
@@ -255,7 +257,7 @@ function process.run(given)
   if options.check and not result.ok then
     local line = last_line(result.stderr)
     local how = result.status and format("failed with status %d", result.status)
-      or format("was ended by signal %s", result.signal or "unknown")
+      or format("was terminated by signal %s", result.signal or "unknown")
     raise("script", format("%s %s%s", name, how, line and ": " .. line or ""))
   end
   return result

@@ -1,14 +1,14 @@
--- How input is read: by line, by length, or whole. What has come in and nobody has taken is kept here, also that of a task
--- which was cancelled while it waited for the rest.
+-- Readers: read input by line, by length, or completely. Unread input is kept in the reader, including input that
+-- arrived for a task that was cancelled while it waited for more.
 local native = ...
 local raise, misuse = native.raise, native.misuse
 local type, tostring, setmetatable, find, sub, format = type, tostring, setmetatable, string.find, string.sub, string.format
 local concat, math_type = table.concat, math.type
 
--- Bytes asked for at once.
+-- Bytes per read.
 local CHUNK = 64 * 1024
--- Bytes of a line, and of all that is read at once, unless another limit is given. What never ends a line, as /dev/zero, would
--- otherwise take all memory.
+-- Default limits in bytes: of a line, and of everything that is read at once. Without them, input that never ends a
+-- line, such as /dev/zero, would use all memory.
 local LONGEST_LINE = 16 * 1024 * 1024
 local MOST = 256 * 1024 * 1024
 
@@ -16,7 +16,7 @@ local Reader = {}
 
 local function length_of(self) return self.length + #self.text - self.place + 1 end
 
--- Puts aside what lies in the text, so that the next can take its place.
+-- Moves the rest of the text to the pieces, so that the next part can replace it.
 local function put_aside(self, has_no_line_end)
   if self.place <= #self.text then
     local piece = self.place == 1 and self.text or sub(self.text, self.place)
@@ -27,7 +27,7 @@ local function put_aside(self, has_no_line_end)
   self.text, self.place = "", 1
 end
 
--- Brings all that has come in into the text.
+-- Joins all pieces and the text.
 local function gather(self)
   if #self.pieces == 0 then return end
   put_aside(self)
@@ -35,7 +35,7 @@ local function gather(self)
   self.pieces, self.length = {}, 0
 end
 
--- False at the end.
+-- Reads the next part. Returns false at the end.
 local function fill(self, has_no_line_end)
   local part = self.source:read(CHUNK)
   if part == nil then return false end
@@ -47,16 +47,16 @@ end
 local function limit_of(value, default, what)
   if value == nil then return default end
   if math_type(value) ~= "integer" or value < 1 then
-    misuse(format("%s: the limit must be a whole number of bytes above 0", what))
+    misuse(format("%s: the limit must be a positive integer", what))
   end
   return value
 end
 
 local function refuse_longer(self, what, limit)
-  raise("too_large", format("%s of %s is longer than %d bytes, the limit that it is read with", what, self.name, limit))
+  raise("too_large", format("%s of %s is longer than the limit of %d bytes", what, self.name, limit))
 end
 
--- reader:line(limit) -> the next line without its end; nil at the end of all
+-- reader:line(limit) -> the next line without its line end; nil at the end
 function Reader:line(limit)
   limit = limit_of(limit, LONGEST_LINE, "line")
   if #self.pieces > 0 and not self.has_no_line_end then gather(self) end
@@ -89,7 +89,7 @@ function Reader:lines(limit)
   return function() return Reader.line(self, limit) end
 end
 
--- reader:read(count) -> so many bytes, fewer before the end, nil at the end; without a count, what comes next
+-- reader:read(count) -> `count` bytes, fewer before the end, nil at the end; without a count, the next available bytes
 function Reader:read(count)
   if count == nil then
     gather(self)
@@ -99,7 +99,7 @@ function Reader:read(count)
     return text
   end
   if math_type(count) ~= "integer" or count < 0 then misuse "read: a number of bytes expected" end
-  if count > MOST then misuse(format("read: at most %d bytes at once", MOST)) end
+  if count > MOST then misuse(format("read: the number of bytes must be at most %d", MOST)) end
   while length_of(self) < count do
     if not fill(self) then break end
   end
@@ -110,7 +110,7 @@ function Reader:read(count)
   return text
 end
 
--- reader:read_all(limit) -> all that is left; the empty string at the end
+-- reader:read_all(limit) -> all remaining input; the empty string at the end
 function Reader:read_all(limit)
   limit = limit_of(limit, MOST, "read_all")
   repeat

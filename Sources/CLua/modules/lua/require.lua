@@ -1,12 +1,12 @@
--- require as Lua 5.4 has it, written in Lua so that a module can wait while it is loaded. What another task loads already is
--- waited for and not loaded twice; modules that require each other in a circle are told so.
+-- The require of Lua 5.4, in Lua so that a module can wait while it is loaded. If another task already loads the
+-- module, require waits for it. Circular requires raise an error.
 local native = ...
 local loaded, package, gate, task_at, spawned = native.loaded, native.package, native.gate, native.task, native.spawned
 local type, error, rawget, setmetatable, ipairs, select = type, error, rawget, setmetatable, ipairs, select
 local format, huge = string.format, math.huge
 local concat, insert = table.concat, table.insert
 
--- What is being loaded, by its name; and by each task that loads, the innermost of what it loads.
+-- The modules being loaded, by name; and for each loading task, the innermost module it loads.
 local loading, innermost = {}, {}
 
 local Loading = {
@@ -17,7 +17,7 @@ local Loading = {
   end,
 }
 
--- The way round, if what waits for this would wait for itself; else nil.
+-- Returns the circle as text if the task that waits for this record would wait for itself; else nil.
 local function circle(record)
   local mine, inward = {}, {}
   local level, below = 0, huge
@@ -25,7 +25,7 @@ local function circle(record)
   while task do
     local at = innermost[task]
     while at do
-      -- What a task was spawned before is loaded without it.
+      -- A module that the task loads since before it spawned the task below is loaded without that task.
       if below > at.since then
         mine[at] = true
         insert(inward, 1, at)
@@ -83,7 +83,7 @@ return function(...)
     local other = loading[name]
     if not other then break end
     local way = circle(other)
-    if way then error(format("module '%s' is required in a circle: %s", name, way), 2) end
+    if way then error(format("circular require of module '%s': %s", name, way), 2) end
     local inner = innermost[task]
     if inner then inner.waits_for = other end
     local waiter = gate()

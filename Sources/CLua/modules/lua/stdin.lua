@@ -1,5 +1,5 @@
--- nightjar.stdin: standard input, read while the other coroutines of the script go on. It is read from the descriptor: what
--- io.read has taken into its own buffer is not seen here, and the other way round, so use one of them.
+-- nightjar.stdin: reads standard input while other coroutines of the script run. It reads from the descriptor, so input
+-- that io.read has buffered is not visible here, and vice versa. Use only one of them.
 local nightjar, native = ...
 local reader = native.reader(native.standard_input(), "standard input")
 

@@ -1,4 +1,4 @@
--- nightjar.testing: tests of scripts.
+-- nightjar.testing: a test framework for scripts.
 --
 --   local testing = require "nightjar.testing"
 --   testing.test("lists articles", function(t)
@@ -9,8 +9,8 @@
 --   end)
 --   os.exit(testing.run().exit)
 --
--- In files that testing.run{ files = {...} } runs, test, before and after are globals; what else such a file makes global, and
--- what it requires, is gone when the next one begins.
+-- In files run by testing.run{ files = {...} }, test, before and after are globals. Other globals and required modules
+-- of a file are removed before the next file runs.
 local nightjar, native = ...
 local misuse, check_options, unended = native.misuse, native.options, native.unended
 local null, spawn, timeout = nightjar.null, nightjar.spawn, nightjar.timeout
@@ -27,11 +27,11 @@ local globals = _G
 
 local testing = { clock = native.clock }
 
--- Seconds that a test may take which says nothing else.
+-- The default time limit of a test, in seconds.
 local LIMIT = 60
--- Differences that a failure shows, and bytes of a value in it.
+-- The maximum number of differences shown for a failure, and the maximum length of a value in it, in bytes.
 local MOST_DIFFERENCES, LONGEST_VALUE = 10, 200
--- Levels that two tables are compared down to.
+-- The maximum depth to which tables are compared.
 local DEEPEST = 200
 
 local function now() return nightjar.time and nightjar.time.monotonic and nightjar.time.monotonic() or os.clock() end
@@ -63,7 +63,7 @@ local function place(path, key)
   return path .. "[" .. show(key) .. "]"
 end
 
--- Adds what differs to the list; `seen` are the pairs that are being compared further up.
+-- Adds the differences to the list. `seen` contains the pairs that are being compared at outer levels.
 local function compare(got, expected, path, differences, seen, depth)
   if rawequal(got, expected) or got == expected or got ~= got and expected ~= expected then return end
   if #differences > MOST_DIFFERENCES then return end
@@ -112,7 +112,7 @@ local function differences_of(got, expected)
   return concat(lines, "\n")
 end
 
--- --- What a test is given ---
+-- --- The test object ---
 
 local Test = {}
 Test.__index = function(_, name)
@@ -121,11 +121,11 @@ Test.__index = function(_, name)
     tostring(name)))
 end
 
--- What asserts raise, apart from all else that a test may raise.
+-- The error that assertions raise, to distinguish it from other errors.
 local Failure = { __tostring = function(failure) return failure.message end }
 local Skip = {}
 
--- The innermost place outside of this module.
+-- Returns the innermost position outside of this module.
 local function where()
   if not getinfo then return "" end
   for level = 3, 60 do
@@ -144,14 +144,14 @@ local function fail(message, note)
   error(setmetatable({ message = at .. message, line = line }, Failure), 0)
 end
 
--- t:equal(got, expected): the same value, tables by what is in them.
+-- t:equal(got, expected): the same value; tables are compared by content.
 function Test.equal(_, got, expected, note)
   local differences = differences_of(got, expected)
   if differences then fail(differences, note) end
 end
 
 function Test.truthy(_, value, note)
-  if not value then fail(format("got %s, expected something true", show(value)), note) end
+  if not value then fail(format("got %s, expected a true value", show(value)), note) end
   return value
 end
 
@@ -159,29 +159,30 @@ function Test.falsy(_, value, note)
   if value then fail(format("got %s, expected nil or false", show(value)), note) end
 end
 
--- t:matches(text, pattern) -> what the pattern captures
+-- t:matches(text, pattern) -> the captures of the pattern
 function Test.matches(_, text, pattern, note)
-  if type(text) ~= "string" then fail(format("got %s, expected a text like %s", show(text), show(pattern)), note) end
+  if type(text) ~= "string" then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
   local captures = pack(match(text, pattern))
-  if captures[1] == nil then fail(format("got %s, expected a text like %s", show(text), show(pattern)), note) end
+  if captures[1] == nil then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
   return unpack(captures, 1, captures.n)
 end
 
--- t:near(got, expected, tolerance): numbers that differ by no more; a millionth of the expected one where it is not said.
+-- t:near(got, expected, tolerance): the numbers differ by at most the tolerance, by default a millionth of the expected
+-- number.
 function Test.near(_, got, expected, tolerance, note)
   if type(got) ~= "number" then fail(format("got %s, expected a number near %s", show(got), show(expected)), note) end
   tolerance = tolerance or abs(expected) * 1e-6
   if not (abs(got - expected) <= tolerance) then
-    fail(format("got %s, expected %s, give or take %s", show(got), show(expected), show(tolerance)), note)
+    fail(format("got %s, expected %s within a tolerance of %s", show(got), show(expected), show(tolerance)), note)
   end
 end
 
--- t:raises(expected, f, ...) -> the error. What is expected is a kind ("timeout"), a pattern of the message, a table of
+-- t:raises(expected, f, ...) -> the error. `expected` is a kind ("timeout"), a pattern for the message, a table of
 -- fields ({ kind =, status = }), or nil for any error.
 function Test.raises(_, expected, f, ...)
   local result = pack(pcall(f, ...))
   if result[1] then
-    fail(format("nothing was raised, expected %s", expected == nil and "an error" or show(expected)))
+    fail(format("no error was raised, expected %s", expected == nil and "an error" or show(expected)))
   end
   local err = result[2]
   local is_object = type(err) == "userdata" and pcall(function() return err.kind end)
@@ -195,7 +196,7 @@ function Test.raises(_, expected, f, ...)
     for key, value in pairs(expected) do
       local ok, got = pcall(function() return err[key] end)
       local differences = differences_of(ok and got or nil, value)
-      if differences then fail(format("of the error %s: %s: %s", show(tostring(err)), tostring(key), differences)) end
+      if differences then fail(format("in the error %s: %s: %s", show(tostring(err)), tostring(key), differences)) end
     end
   elseif expected ~= nil then
     misuse "raises: a kind, a pattern or a table of fields expected"
@@ -205,10 +206,10 @@ end
 
 function Test.fail(_, message) fail(message == nil and "failed" or tostring(message)) end
 
--- t:skip(reason): ends the test, which is neither passed nor failed.
+-- t:skip(reason) ends the test, which counts as neither passed nor failed.
 function Test.skip(_, reason) error(setmetatable({ reason = reason and tostring(reason) }, Skip), 0) end
 
--- t:cleanup(f, ...): called when the test is over, whatever it came to, the last one first.
+-- t:cleanup(f, ...): f is called when the test has ended, with any result. Cleanups run in reverse order.
 function Test.cleanup(t, f, ...)
   if type(f) ~= "function" then misuse(format("cleanup: a function expected, got %s", type(f))) end
   insert(t.cleanups, pack(f, ...))
@@ -216,8 +217,8 @@ end
 
 -- --- Replaying ---
 
--- The login without the place that it is kept at, and without a browser: with tokens to begin with, as there were some where it
--- was recorded.
+-- Returns the auth options without a credential store or browser login. A login that had tokens when it was recorded
+-- gets placeholder tokens.
 local function replayed_auth(auth)
   if type(auth) ~= "table" then return auth end
   local copy = {}
@@ -237,7 +238,7 @@ local function replayed_auth(auth)
   return copy
 end
 
--- The options of a client, for one that replays the file, asks no network and leaves nothing on disk.
+-- Returns the options for a client that replays the file, sends nothing to the network and leaves nothing on disk.
 local function replayed(options, file)
   local copy = {}
   for key, value in next, options do copy[key] = value end
@@ -255,8 +256,8 @@ local function replayed(options, file)
   return copy
 end
 
--- t:replay(file, ...): clients that are made from here to the end of the test replay these cassettes, one each, in this order.
--- Paths are relative to the file of the test.
+-- t:replay(file, ...): clients created from now until the end of the test replay these cassettes, one each, in this
+-- order. Paths are relative to the test file.
 function Test.replay(t, ...)
   local files, made = pack(...), 0
   local folder = t.result.file and match(t.result.file, "^.*/") or ""
@@ -267,22 +268,22 @@ function Test.replay(t, ...)
   local make = nightjar.client
   nightjar.client = function(options)
     if options == nil then options = {} end
-    -- It has something in place of the network already.
+    -- The client already replaces the network.
     if type(options) ~= "table" or options.mock ~= nil or options.cassette ~= nil then return make(options) end
     made = made + 1
     if made > files.n then
-      fail(format("client %d has no cassette; replay was given %d", made, files.n))
+      fail(format("client %d has no cassette; replay has only %d", made, files.n))
     end
     return make(replayed(options, files[made]))
   end
   t:cleanup(function() nightjar.client = make end)
 end
 
--- --- Running one ---
+-- --- Running a test ---
 
 local run_body
 
--- t:test(name, f): a test within this one, which fails with it.
+-- t:test(name, f): a nested test. If it fails, this test fails.
 function Test.test(t, name, f)
   if type(name) ~= "string" then misuse(format("test: a name expected, got %s", type(name))) end
   if type(f) ~= "function" then misuse(format("test: a function expected, got %s", type(f))) end
@@ -310,11 +311,11 @@ local function note_failure(result, err)
   result.line = type(err) == "table" and err.line or tonumber(match(message, "^[^\n]-:(%d+): "))
 end
 
--- Calls f and notes what it raises. The traceback is taken where it is raised.
+-- Calls f and records its error. The traceback is taken where the error is raised.
 local function guarded(result, f, ...)
   local function handler(err)
     if getmetatable(err) ~= Skip and getmetatable(err) ~= Failure and not result.traceback then
-      -- Without what is beneath the test.
+      -- Removes the levels below the test.
       result.traceback = gsub(gsub(traceback("", 2), "^%s+", ""), "\n%s*nightjar%.testing:.*$", "")
     end
     return err
@@ -327,7 +328,7 @@ end
 function run_body(result, f)
   local t = setmetatable({ name = result.name, cleanups = {}, results = {}, failures = 0, result = result }, Test)
   do
-    -- Also where the test is stopped, and its coroutine closed.
+    -- Cleanups also run if the test is stopped and its coroutine closed.
     local cleaner <close> = setmetatable({}, {
       __close = function()
         while #t.cleanups > 0 do
@@ -339,13 +340,13 @@ function run_body(result, f)
     guarded(result, f, t)
   end
   if t.failures > 0 then
-    note_failure(result, format("%d of its tests failed", t.failures))
+    note_failure(result, format("%d nested tests failed", t.failures))
   end
   result.status = result.status or "passed"
   return t
 end
 
--- In a task of its own, so that it can be stopped, and so that what it leaves running is seen.
+-- Runs the test in a task of its own, so that it can be stopped and tasks that it leaves running are detected.
 local function run_test(suite, entry, limit, results)
   local result = { name = entry.name, file = suite.file, line = nil }
   insert(results, result)
@@ -354,14 +355,14 @@ local function run_test(suite, entry, limit, results)
   task = spawn(function()
     t = run_body(result, function(t)
       for _, hook in ipairs(suite.before) do hook(t) end
-      -- Cleanups come the last one first: these after all of the test's.
+      -- Cleanups run in reverse order, so these run after all of the test's.
       for index = 1, #suite.after do t:cleanup(suite.after[index], t) end
       entry.f(t)
     end)
     is_over = true
     local left = unended and unended() or 0
     if left > 0 then
-      note_failure(result, format("%d %s still running at the end of the test; wait for what it spawns, or cancel it",
+      note_failure(result, format("%d %s still running at the end of the test; join or cancel spawned tasks",
         left, left == 1 and "task was" or "tasks were"))
       task:cancel()
     end
@@ -372,14 +373,14 @@ local function run_test(suite, entry, limit, results)
     pcall(task.join, task)
     result.status = nil
     local is_late = type(err) == "userdata" and err.kind == "timeout"
-    note_failure(result, is_late and format("the test took more than %g s", limit) or tostring(err))
+    note_failure(result, is_late and format("the test exceeded its time limit of %g seconds", limit) or tostring(err))
   end
   result.duration = now() - began
   for _, other in ipairs(t and t.results or {}) do insert(results, other) end
   return result.status
 end
 
--- --- Registering ---
+-- --- Registration ---
 
 local function new_suite(file) return { file = file, tests = {}, before = {}, after = {} } end
 
@@ -395,13 +396,13 @@ function testing.test(name, options, f)
   insert(current.tests, { name = name, f = f, timeout = options.timeout, skip = options.skip })
 end
 
--- before(f): called with each test before it, in their order.
+-- before(f): f is called before each test, in the order of registration.
 function testing.before(f)
   if type(f) ~= "function" then misuse(format("before: a function expected, got %s", type(f))) end
   insert(current.before, f)
 end
 
--- after(f): called with each test after it and its cleanups, the last one first.
+-- after(f): f is called after each test and its cleanups, in reverse order.
 function testing.after(f)
   if type(f) ~= "function" then misuse(format("after: a function expected, got %s", type(f))) end
   insert(current.after, f)
@@ -427,7 +428,7 @@ function reports.readable(write)
       if result.traceback then write(indented(result.traceback, "      ") .. "\n") end
     end,
     finish = function(summary)
-      if #summary.tests == 0 then write "no test was run\n" end
+      if #summary.tests == 0 then write "no tests were run\n" end
       write(format("%d passed, %d failed, %d skipped  %s\n", summary.passed, summary.failed, summary.skipped,
         milliseconds(summary.duration)))
     end,
@@ -456,12 +457,12 @@ end
 
 function reports.none() return { result = function() end, finish = function() end } end
 
--- --- Running all ---
+-- --- Running all tests ---
 
--- The suite of a file, which runs with globals of its own; or nil and what is wrong with it.
+-- Returns the suite of a file, which runs with its own globals; or nil and a failed result.
 local function load_suite(file)
   local suite = new_suite(file)
-  local result = { name = "the file", file = file }
+  local result = { name = "load", file = file }
   local environment = setmetatable(
     { testing = testing, test = testing.test, before = testing.before, after = testing.after, nightjar = nightjar },
     { __index = globals })
@@ -479,7 +480,7 @@ local function load_suite(file)
   current = outer
   if not ok then return nil, result end
   if #suite.tests == 0 then
-    result.status, result.reason = "skipped", "it has no test"
+    result.status, result.reason = "skipped", "it contains no tests"
     return nil, result
   end
   return suite
@@ -509,7 +510,7 @@ local function run_suite(suite, options, add)
   return true
 end
 
--- Modules that a file has required are loaded anew by the next.
+-- Modules that a file requires are loaded again by the next file.
 local function snapshot()
   local known = {}
   for name in pairs(loaded or {}) do known[name] = true end
@@ -528,9 +529,10 @@ local OPTIONS = {
   files = "table", filter = "string", format = "string", timeout = "number", write = "function", fail_fast = "boolean",
 }
 
--- run{ files =, filter =, format = "readable" | "tap" | "none", timeout =, write =, fail_fast = } -> what came of it: ok, exit
--- (0 or 1), passed, failed, skipped, duration and tests, each with name, file, status, message, line, traceback, reason and
--- duration. Without files, the tests that were registered so far. `filter` is a text that a name, with its file, has in it.
+-- run{ files =, filter =, format = "readable" | "tap" | "none", timeout =, write =, fail_fast = } -> the results: ok,
+-- exit (0 or 1), passed, failed, skipped, duration and tests, each with name, file, status, message, line, traceback,
+-- reason and duration. Without files, runs the tests registered so far. `filter` is a substring of the test's file and
+-- name.
 function testing.run(options)
   options = options or {}
   if type(options) ~= "table" then misuse(format("run: options must be a table, got %s", type(options))) end

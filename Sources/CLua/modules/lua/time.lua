@@ -1,4 +1,4 @@
--- nightjar.time: moments and lengths of time. A moment is a number, seconds since 1970 in UTC; a length is a number of
+-- nightjar.time: times and durations. A time is a number of seconds since 1970 in UTC; a duration is a number of
 -- seconds. ISO 8601, RFC 3339, RFC 9110 section 5.6.7.
 local _, native = ...
 local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
@@ -18,24 +18,24 @@ local function quoted(text)
   return '"' .. gsub(text, "[%c\"]", "?") .. '"'
 end
 
--- An integer where it is one.
+-- Converts to an integer if the value is integral.
 local function plain(number) return tointeger(number) or number end
 
--- --- Moments as text ---
+-- --- Parsing and formatting ---
 
--- Minutes east of UTC, from a number or a text such as "+02:00" or "Z".
+-- Returns minutes east of UTC, from a number or a text such as "+02:00" or "Z".
 local function minutes_east(offset, name)
   if offset == nil then return 0 end
   if type(offset) == "number" then
     if not tointeger(offset) or offset <= -1440 or offset >= 1440 then
-      misuse(name .. ": the offset must be a whole number of minutes, less than a day")
+      misuse(name .. ": the offset must be an integer number of minutes of less than a day")
     end
     return tointeger(offset)
   end
   if offset == "Z" or offset == "z" then return 0 end
   local sign, hours, minutes = match(offset, "^([+-])(%d%d):?(%d%d)$")
   if not sign or tonumber(hours) > 23 or tonumber(minutes) > 59 then
-    misuse(format('%s: the offset must be "Z" or such as "+02:00", not %s', name, quoted(offset)))
+    misuse(format('%s: the offset must be "Z" or have the form "+02:00", got %s', name, quoted(offset)))
   end
   local distance = tointeger(tonumber(hours) * 60 + tonumber(minutes))
   return sign == "-" and -distance or distance
@@ -47,7 +47,7 @@ local function offset_text(minutes)
   return format("%s%02d:%02d", minutes < 0 and "-" or "+", distance // 60, distance % 60)
 end
 
--- time.parse(text, {offset =}) -> moment; the offset is that of a text that names none
+-- time.parse(text, {offset =}) -> time. `offset` applies if the text has no offset.
 function time.parse(text, options)
   if type(text) ~= "string" then misuse("time.parse: a string expected, got " .. got(text)) end
   options = check_options("time.parse", options, { offset = "string or integer" })
@@ -57,47 +57,48 @@ function time.parse(text, options)
   if names_none then
     if find(whole, "[Tt ]%d%d:%d%d$") then whole = whole .. ":00" end
     if options.offset == nil then
-      fail("decoding", quoted(text) .. ' names no offset from UTC; give offset = "Z" to read it as UTC')
+      fail("decoding", quoted(text) .. ' has no UTC offset; set offset = "Z" to read it as UTC')
     end
     whole = whole .. offset_text(minutes_east(options.offset, "time.parse"))
   elseif find(whole, "[Tt ]%d%d:%d%d[Zz+-]") then
     whole = gsub(whole, "([Tt ]%d%d:%d%d)([Zz+-])", "%1:00%2", 1)
   end
   return native.parse(whole, "iso")
-    or fail("decoding", quoted(text) .. ' is no moment of ISO 8601, such as "2024-02-29T23:59:59.5+02:00"')
+    or fail("decoding", quoted(text) .. ' is not an ISO 8601 time such as "2024-02-29T23:59:59.5+02:00"')
 end
 
 local function moment_of(value, name)
   if type(value) == "string" then return time.parse(value) end
-  if type(value) ~= "number" then misuse(format("%s: a moment expected, a number or a text, got %s", name, got(value))) end
+  if type(value) ~= "number" then misuse(format("%s: a time (a number or a string) expected, got %s", name, got(value))) end
   if value ~= value or value < FIRST or value >= LAST + 1 then
-    misuse(name .. ": the moment is beyond the years 0 to 9999; it counts seconds since 1970, not milliseconds")
+    misuse(name .. ": the time is outside of the years 0 to 9999; times are in seconds since 1970, not milliseconds")
   end
   return value
 end
 
--- time.format(moment, {offset =, digits =}) -> text; as many digits of the fraction as it has, or so many
+-- time.format(time, {offset =, digits =}) -> text. `digits` is the number of fractional digits; the default is as many
+-- as needed.
 function time.format(moment, options)
   moment = moment_of(moment, "time.format")
   options = check_options("time.format", options, { offset = "string or integer", digits = "integer" })
-  if options.digits and (options.digits < 0 or options.digits > 9) then misuse "time.format: digits must be 0 to 9" end
+  if options.digits and (options.digits < 0 or options.digits > 9) then misuse "time.format: digits must be between 0 and 9" end
   return native.format(moment, "iso", minutes_east(options.offset, "time.format"), options.digits)
-    or misuse "time.format: with this offset the moment is beyond the years 0 to 9999"
+    or misuse "time.format: with this offset the time is outside of the years 0 to 9999"
 end
 
--- time.parse_http(text) -> moment: a date of HTTP, in one of its three forms
+-- time.parse_http(text) -> time, from any of the three HTTP date formats
 function time.parse_http(text)
   if type(text) ~= "string" then misuse("time.parse_http: a string expected, got " .. got(text)) end
   return native.parse(text, "http")
-    or fail("decoding", quoted(text) .. ' is no date of HTTP, such as "Sun, 06 Nov 1994 08:49:37 GMT"')
+    or fail("decoding", quoted(text) .. ' is not an HTTP date such as "Sun, 06 Nov 1994 08:49:37 GMT"')
 end
 
--- time.format_http(moment) -> text
+-- time.format_http(time) -> text
 function time.format_http(moment) return native.format(moment_of(moment, "time.format_http"), "http") end
 
 -- --- The calendar ---
 
--- Years begin in March here, so that a leap day is the last of its year, and are counted in eras of 400.
+-- Years begin in March here, so that the leap day is the last day of its year. Eras have 400 years.
 local function days_of(year, month, day)
   if month <= 2 then year = year - 1 end
   local era = year // 400
@@ -122,15 +123,15 @@ local function length_of_month(year, month)
   return days_of(year, month + 1, 1) - days_of(year, month, 1)
 end
 
--- The day since 1970 and the seconds in it.
+-- Returns the days since 1970 and the seconds of the day.
 local function split(moment)
   local day = moment // 86400
   local seconds = moment - day * 86400
-  if seconds >= 86400 then day, seconds = day + 1, 0 end -- A moment so close below midnight is rounded to it.
+  if seconds >= 86400 then day, seconds = day + 1, 0 end -- A time just before midnight is rounded to midnight.
   return tointeger(day), plain(seconds)
 end
 
--- time.parts(moment, {offset =}) -> {year, month, day, hour, minute, second, weekday (1 is Monday), yearday, offset}
+-- time.parts(time, {offset =}) -> {year, month, day, hour, minute, second, weekday (1 is Monday), yearday, offset}
 function time.parts(moment, options)
   options = check_options("time.parts", options, { offset = "string or integer" })
   local offset = minutes_east(options.offset, "time.parts")
@@ -147,17 +148,17 @@ local PARTS = {
   second = { 0, 59.999999999, 0 },
 }
 
--- time.from_parts {year =, month = 1, day = 1, hour = 0, minute = 0, second = 0, offset = 0} -> moment
+-- time.from_parts {year =, month = 1, day = 1, hour = 0, minute = 0, second = 0, offset = 0} -> time
 function time.from_parts(parts)
   if type(parts) ~= "table" then misuse("time.from_parts: a table expected, got " .. got(parts)) end
   local value = {}
   for name, range in pairs(PARTS) do
     local number = parts[name]
     if number == nil then number = range[3] end
-    if number == nil then misuse "time.from_parts: there is no year" end
+    if number == nil then misuse "time.from_parts: year is missing" end
     if type(number) ~= "number" or not (number >= range[1] and number <= range[2])
       or name ~= "second" and not tointeger(number) then
-      misuse(format("time.from_parts: %s must be a number from %d to %d", name, range[1], range[2] // 1))
+      misuse(format("time.from_parts: %s must be between %d and %d", name, range[1], range[2] // 1))
     end
     value[name] = plain(number)
   end
@@ -168,12 +169,13 @@ function time.from_parts(parts)
     - minutes_east(parts.offset, "time.from_parts") * 60
 end
 
--- --- Lengths ---
+-- --- Durations ---
 
 local UNITS = { s = 1, m = 60, h = 3600, d = 86400, w = 604800 }
-local FRACTIONS = { ms = 1e3, us = 1e6, ["µs"] = 1e6, ns = 1e9 } -- of a second: a division is exact where it can be
+-- fractions of a second: dividing by these is exact where possible
+local FRACTIONS = { ms = 1e3, us = 1e6, ["µs"] = 1e6, ns = 1e9 }
 
--- A text as {months =, seconds =}, or nil.
+-- Parses a text such as "1h30m" to {months =, seconds =}, or returns nil.
 local function read_short(text)
   local total, at = 0, 1
   while at <= #text do
@@ -188,7 +190,7 @@ end
 local DATE_UNITS = { { "Y", 12 }, { "M", 1 }, { "W", 0, 604800 }, { "D", 0, 86400 } }
 local TIME_UNITS = { { "H", 0, 3600 }, { "M", 0, 60 }, { "S", 0, 1 } }
 
--- P1Y2M3DT4H5M6.5S: each part once and in this order; a fraction only in the last.
+-- P1Y2M3DT4H5M6.5S: each part at most once and in this order; only the last may have a fraction.
 local function read_iso(text)
   local date, clock = match(text, "^P([%d.,WYMD]*)(.*)$")
   if not date or #date + #clock == 0 or clock == "T" then return nil end
@@ -214,8 +216,8 @@ local function read_length(text, name)
   local sign, rest = match(text, "^%s*([+-]?)%s*(.-)%s*$")
   local length = rest ~= "" and (sub(rest, 1, 1) == "P" and read_iso(rest) or read_short(rest)) or nil
   if not length then
-    local hint = find(rest, "^%d+%.?%d*$") and ", which has no unit" or ""
-    fail("decoding", format('%s: %s is no length of time%s; write "1h30m", "250ms" or "PT1H30M"', name, quoted(text), hint))
+    local hint = find(rest, "^%d+%.?%d*$") and " (it has no unit)" or ""
+    fail("decoding", format('%s: %s is not a duration%s; use the form "1h30m", "250ms" or "PT1H30M"', name, quoted(text), hint))
   end
   if sign == "-" then length.months, length.seconds = -length.months, -length.seconds end
   return length
@@ -228,27 +230,27 @@ function time.duration(value)
   local length = read_length(value, "time.duration")
   if length.months ~= 0 then
     fail("decoding",
-      format("time.duration: %s has years or months, which have no fixed length; time.add takes them", quoted(value)))
+      format("time.duration: %s has years or months, which have no fixed length; use time.add", quoted(value)))
   end
   return plain(length.seconds)
 end
 
--- Digits without those of the binary fraction that nobody meant.
+-- Formats the number in decimal, without trailing zeros.
 local function decimal(number, digits)
   return (gsub(gsub(format("%." .. (digits or 9) .. "f", number), "(%..-)0+$", "%1"), "%.$", ""))
 end
 
--- time.format_duration(seconds, "short" or "iso") -> "1h30m", "PT1H30M"
+-- time.format_duration(seconds, "short" or "iso") -> "1h30m" or "PT1H30M"
 function time.format_duration(seconds, form)
   if type(seconds) ~= "number" or seconds ~= seconds or seconds >= 1e15 or seconds <= -1e15 then
     misuse("time.format_duration: a number of seconds expected, got "
-      .. (type(seconds) == "number" and "one beyond 1e15" or got(seconds)))
+      .. (type(seconds) == "number" and "a number beyond 1e15" or got(seconds)))
   end
   if form ~= nil and form ~= "short" and form ~= "iso" then
     misuse 'time.format_duration: the form must be "short" or "iso"'
   end
   local is_iso = form == "iso"
-  -- To the nanosecond, which is all that is shown, so that no part is rounded up to 60 seconds.
+  -- Rounds to nanoseconds, the displayed precision, so that no part is rounded up to 60 seconds.
   if seconds % 1 ~= 0 then
     local whole = seconds // 1
     local fraction = ((seconds - whole) * 1e9 + 0.5) // 1
@@ -282,7 +284,7 @@ local ADDED = { years = 12, months = 1, weeks = 604800, days = 86400, hours = 36
 local function length_from(value)
   if type(value) == "number" then return { months = 0, seconds = value } end
   if type(value) == "string" then return read_length(value, "time.add") end
-  if type(value) ~= "table" then misuse("time.add: a number, a text or a table expected, got " .. got(value)) end
+  if type(value) ~= "table" then misuse("time.add: a number, a string or a table expected, got " .. got(value)) end
   local length = { months = 0, seconds = 0 }
   local known = {}
   for name in pairs(ADDED) do known[name] = "number" end
@@ -293,15 +295,15 @@ local function length_from(value)
   return length
 end
 
--- time.add(moment, length, {offset =}) -> moment. Years and months are of the calendar at that offset: a day that the month
--- does not have is its last.
+-- time.add(time, duration, {offset =}) -> time. Years and months are calendar units at the offset: a day that the month
+-- does not have becomes its last day.
 function time.add(moment, length, options)
   moment = moment_of(moment, "time.add")
   options = check_options("time.add", options, { offset = "string or integer" })
   length = length_from(length)
-  local months = tointeger(length.months) or misuse "time.add: years and months are added whole"
+  local months = tointeger(length.months) or misuse "time.add: years and months must be integers"
   if months ~= 0 then
-    if months > 120000 or months < -120000 then misuse "time.add: the moment would be beyond the years 0 to 9999" end
+    if months > 120000 or months < -120000 then misuse "time.add: the result is outside of the years 0 to 9999" end
     local shift = minutes_east(options.offset, "time.add") * 60
     local days, seconds = split(moment + shift)
     local year, month, day = date_of(days)
@@ -311,7 +313,7 @@ function time.add(moment, length, options)
     moment = days_of(year, month, day < last and day or last) * 86400 + seconds - shift
   end
   local sum = moment + length.seconds
-  if not (sum >= FIRST and sum < LAST + 1) then misuse "time.add: the moment would be beyond the years 0 to 9999" end
+  if not (sum >= FIRST and sum < LAST + 1) then misuse "time.add: the result is outside of the years 0 to 9999" end
   return plain(sum)
 end
 

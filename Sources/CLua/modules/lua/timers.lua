@@ -1,4 +1,4 @@
--- nightjar.after and nightjar.every: functions that run later, as tasks.
+-- nightjar.after and nightjar.every: tasks that run functions later.
 local nightjar, native = ...
 local spawn, now, sleep_until, misuse = nightjar.spawn, native.now, native.sleep_until, native.misuse
 local type, format, getmetatable = type, string.format, getmetatable
@@ -7,7 +7,7 @@ local timers = {}
 
 local function moments(name, seconds, least, f)
   if type(seconds) ~= "number" or not (seconds >= least and seconds <= 1e9) then
-    local range = least == 0 and "from 0" or "above 0 (at least 0.001)"
+    local range = least == 0 and "from 0" or "from 0.001"
     misuse(format("%s: seconds %s to 1e9 expected, got %s", name, range, type(seconds) == "number" and seconds or type(seconds)))
   end
   local meta = getmetatable(f)
@@ -17,7 +17,7 @@ local function moments(name, seconds, least, f)
   return seconds * 1e9 // 1 | 0
 end
 
--- nightjar.after(seconds, f, ...) -> a task that waits so long and then runs f(...), whose results it has
+-- nightjar.after(seconds, f, ...) -> a task that waits and then runs f(...); the results of the task are those of f
 function timers.after(seconds, f, ...)
   local due = now() + moments("after", seconds, 0, f)
   return spawn(function(...)
@@ -26,8 +26,8 @@ function timers.after(seconds, f, ...)
   end, ...)
 end
 
--- nightjar.every(seconds, f, ...) -> a task that runs f(...) again and again, at multiples of so long from now on, until it is
--- cancelled or f returns false. A run that takes longer than that is not overtaken: what is missed meanwhile is left out.
+-- nightjar.every(seconds, f, ...) -> a task that runs f(...) at multiples of the period until it is cancelled or f
+-- returns false. Runs do not overlap: if a run takes longer than the period, the missed runs are skipped.
 function timers.every(seconds, f, ...)
   local span = moments("every", seconds, 0.001, f)
   local due = now() + span

@@ -1,5 +1,5 @@
--- nightjar.url: what is in a URL. RFC 3986; queries as forms write them (application/x-www-form-urlencoded, read with + as a
--- space, written with %20, which all read alike).
+-- nightjar.url: parses and builds URLs, RFC 3986. Queries use the form encoding (application/x-www-form-urlencoded): +
+-- is read as a space, and a space is written as %20, which all parsers accept.
 local nightjar, native = ...
 local misuse, fail, check_options, got = native.misuse, native.fail, native.options, native.got
 local null = nightjar.null
@@ -10,7 +10,7 @@ local concat, sort = table.concat, table.sort
 
 local url = {}
 
--- As the client has it: no server takes more.
+-- The client's limit for URLs, in bytes.
 local LONGEST = 64 * 1024
 
 url.canonical, url.redact = native.canonical, native.redact
@@ -30,10 +30,10 @@ function url.encode(text)
   return (gsub(check_text(text, "url.encode"), "[^%w%-._~]", escape))
 end
 
--- Where a % is that begins none.
+-- Returns the position of a % that is not followed by two hexadecimal digits.
 local function broken_escape(text) return find(gsub(text, "%%%x%x", "..."), "%", 1, true) end
 
--- url.decode(text, {plus = false}) -> the text without escapes; with plus, a + is a space
+-- url.decode(text, {plus = false}) -> the text with escapes decoded; with plus, + becomes a space
 function url.decode(text, options)
   check_text(text, "url.decode")
   options = check_options("url.decode", options, { plus = "boolean" })
@@ -41,7 +41,7 @@ function url.decode(text, options)
   local broken = broken_escape(text)
   if broken then
     fail("decoding", format(
-      "the text is not percent-encoded: the %% at position %d has not two hexadecimal digits behind it", broken))
+      "percent-decoding failed: the %% at position %d is not followed by two hexadecimal digits", broken))
   end
   return (gsub(text, "%%(%x%x)", function(digits) return char(tonumber(digits, 16)) end))
 end
@@ -55,11 +55,11 @@ local function value_text(value, name)
     return whole and value < 2 ^ 53 and value > -2 ^ 53 and tostring(whole) or tostring(value)
   end
   if type(value) == "boolean" then return tostring(value) end
-  misuse(format("url.build_query: the value of %q is a %s; it must be a string, a number, a boolean or a list of those", name,
+  misuse(format("url.build_query: the value of %q is a %s; it must be a string, a number, a boolean or a list of these", name,
     type(value)))
 end
 
--- url.build_query {name = value or list of values, ...}, in the order of the names; or {{name, value}, ...}, in its own
+-- url.build_query {name = value or list of values, ...}, sorted by name; or {{name, value}, ...}, in the given order
 function url.build_query(query)
   if type(query) ~= "table" then misuse("url.build_query: a table expected, got " .. got(query)) end
   local items = {}
@@ -83,7 +83,7 @@ function url.build_query(query)
         misuse "url.build_query: each item of a list must be {name, value}"
       end
     elseif type(name) ~= "string" then
-      misuse(format("url.build_query: a name must be a string, not a %s", type(name)))
+      misuse(format("url.build_query: a name must be a string, got %s", type(name)))
     else
       names[#names + 1] = name
     end
@@ -94,8 +94,8 @@ function url.build_query(query)
   return concat(items, "&")
 end
 
--- url.parse_query(text, {lists = false}) -> {name = value}, where a name is repeated a list of its values; with lists, always
--- lists; and the items in order, as {{name, value}, ...}
+-- url.parse_query(text, {lists = false}) -> {name = value}, with a list of values for a repeated name, or with `lists`
+-- for every name; and the items in order as {{name, value}, ...}
 function url.parse_query(text, options)
   check_text(text, "url.parse_query")
   options = check_options("url.parse_query", options, { lists = "boolean" })
@@ -118,7 +118,7 @@ end
 
 -- --- Parts ---
 
--- The five parts of a reference as they are written, nil for one that is missing. RFC 3986 appendix B.
+-- Splits a reference into its five components, undecoded; nil for missing ones. RFC 3986 appendix B.
 local function split(text)
   local parts, rest = {}, text
   rest = gsub(rest, "#(.*)$", function(fragment) parts.fragment = fragment return "" end, 1)
@@ -131,7 +131,8 @@ local function split(text)
   return parts
 end
 
--- A path that begins with // and follows no authority would read as one. RFC 3986 section 4.2; WHATWG URL, serializing.
+-- Without an authority, a path that begins with // would be parsed as one. RFC 3986 section 4.2; WHATWG URL,
+-- serializing.
 local function join(parts)
   local text = {}
   if parts.scheme then text[1] = parts.scheme .. ":" end
@@ -143,19 +144,20 @@ local function join(parts)
   return concat(text)
 end
 
--- A text of a URL that holds what none can is refused where it does; what is quoted is no secret.
+-- Raises an error if the text contains a character that is not allowed in URLs. The message contains only that
+-- character, not possible secrets.
 local function check_url(text, name)
   check_text(text, name)
-  if #text > LONGEST then fail("decoding", format("the URL has more than %d bytes", LONGEST)) end
+  if #text > LONGEST then fail("decoding", format("the URL is longer than %d bytes", LONGEST)) end
   local place = find(text, "[^%w%-._~:/?#%[%]@!$&'()*+,;=%%\x80-\xFF]")
   if place then
-    fail("decoding", format("the URL has a character at position %d that none can have; write it as %%%02X", place,
+    fail("decoding", format("the URL has an invalid character at position %d; write it as %%%02X", place,
       byte(text, place)))
   end
   place = broken_escape(text)
-  if place then fail("decoding", format("the URL has a %% at position %d without two hexadecimal digits; write %%25", place)) end
+  if place then fail("decoding", format("the URL has a %% at position %d that is not followed by two hexadecimal digits; write it as %%25", place)) end
   place = find(text, "#.*#")
-  if place then fail("decoding", "the URL has a second #; write %23") end
+  if place then fail("decoding", "the URL has a second #; write it as %23") end
   return text
 end
 
@@ -167,8 +169,9 @@ local function user_of(authority)
   return url.decode(user), url.decode(password), host
 end
 
--- url.parse(text) -> {scheme, user, password, host, port, path, query, fragment}. Path, query and fragment are as they are
--- written, for their separators mean something; the others are decoded. What is missing is nil; the path never is.
+-- url.parse(text) -> {scheme, user, password, host, port, path, query, fragment}. Path, query and fragment are not
+-- decoded, because their separators are significant; the other parts are. Missing parts are nil; the path is always
+-- present.
 function url.parse(text)
   local parts = split(check_url(text, "url.parse"))
   local result = { path = parts.path, query = parts.query, fragment = parts.fragment }
@@ -179,12 +182,12 @@ function url.parse(text)
     local host, port = match(rest, "^%[([%x:.]+)%]:?(%d*)$")
     if not host then host, port = match(rest, "^([^:%[%]]*):?(%d*)$") end
     if not host then
-      fail("decoding", "the URL's host or port is wrong; a host is a name or an address, IPv6 in brackets, and a port a number")
+      fail("decoding", "the URL's host or port is invalid; the host must be a name or an address (IPv6 in brackets), the port a number")
     end
     result.host = lower(url.decode(host))
     if port ~= "" then
       result.port = #port <= 5 and tointeger(tonumber(port)) or 65536
-      if result.port > 65535 then fail("decoding", "the URL's port is beyond 65535") end
+      if result.port > 65535 then fail("decoding", "the URL's port must be between 0 and 65535") end
     end
   end
   return result
@@ -195,7 +198,7 @@ local BUILT = {
   query = "string or table", fragment = "string",
 }
 
--- What has no place in a part is encoded; escapes that are there stay.
+-- Encodes characters that are not allowed in the component. Existing escapes are kept.
 local function encode_part(text, allowed)
   text = gsub(text, "[^%w%-._~!$&'()*+,;=:@%%" .. allowed .. "]", escape)
   return (gsub(text, "%%(%x?%x?)", function(digits) return #digits < 2 and "%25" .. digits or nil end))
@@ -208,14 +211,14 @@ function url.build(parts)
   local path = encode_part(parts.path or "", "/")
   local built = { path = path, fragment = parts.fragment and encode_part(parts.fragment, "/?") }
   if parts.scheme then
-    if not find(parts.scheme, "^%a[%w+.-]*$") then misuse(format("url.build: %q is no scheme", parts.scheme)) end
+    if not find(parts.scheme, "^%a[%w+.-]*$") then misuse(format("url.build: %q is not a valid scheme", parts.scheme)) end
     built.scheme = lower(parts.scheme)
   end
   if parts.host then
     local host = parts.host
     if find(host, ":", 1, true) then
       if not find(host, "^[%x:.]+$") then
-        misuse "url.build: the host holds a colon and is no IPv6 address; the port goes into port"
+        misuse "url.build: the host contains a colon but is not an IPv6 address; set the port with port"
       end
       host = "[" .. host .. "]"
     else
@@ -223,15 +226,16 @@ function url.build(parts)
     end
     local password = parts.password and ":" .. url.encode(parts.password) or ""
     local login = parts.user and url.encode(parts.user) .. password .. "@" or ""
-    if parts.port and (parts.port < 0 or parts.port > 65535) then misuse "url.build: the port must be 0 to 65535" end
+    if parts.port and (parts.port < 0 or parts.port > 65535) then misuse "url.build: the port must be between 0 and 65535" end
     built.authority = login .. host .. (parts.port and ":" .. tostring(parts.port) or "")
-    if path ~= "" and sub(path, 1, 1) ~= "/" then misuse "url.build: behind a host the path must begin with /" end
+    if path ~= "" and sub(path, 1, 1) ~= "/" then misuse "url.build: with a host, the path must begin with /" end
   else
     for _, name in ipairs { "user", "password", "port" } do
-      if parts[name] ~= nil then misuse(format("url.build: a %s needs a host", name)) end
+      if parts[name] ~= nil then misuse(format("url.build: a %s requires a host", name)) end
     end
-    if sub(path, 1, 2) == "//" then misuse "url.build: without a host the path cannot begin with //" end
-    if not parts.scheme and find(path, "^[^/]*:") then built.path = "./" .. path end -- or it would read as a scheme
+    if sub(path, 1, 2) == "//" then misuse "url.build: without a host, the path must not begin with //" end
+    -- otherwise the segment would be parsed as a scheme
+    if not parts.scheme and find(path, "^[^/]*:") then built.path = "./" .. path end
   end
   if type(parts.query) == "table" then
     built.query = url.build_query(parts.query)
@@ -264,10 +268,10 @@ local function without_dots(path)
   return is_absolute and "/" .. text or text
 end
 
--- url.resolve(base, reference) -> the absolute URL that the reference is at the base. RFC 3986 section 5.2.2.
+-- url.resolve(base, reference) -> the absolute URL of the reference relative to the base. RFC 3986 section 5.2.2.
 function url.resolve(base, reference)
   local from, to = split(check_url(base, "url.resolve")), split(check_url(reference, "url.resolve"))
-  if not from.scheme then fail("decoding", "the base is no absolute URL: it has no scheme") end
+  if not from.scheme then fail("decoding", "the base is not an absolute URL: it has no scheme") end
   local result = { fragment = to.fragment, query = to.query }
   if to.scheme or to.authority then
     result.scheme, result.authority, result.path = to.scheme or from.scheme, to.authority, without_dots(to.path)
