@@ -58,6 +58,17 @@ static const unsigned char url_source[] = {
 };
 #pragma clang diagnostic pop
 
+/* Registry keys: the modules that are loaded, by name; and the table that require "nightjar" returns. */
+static const char loaded_key = 0, nightjar_key = 0;
+
+/* luaopen_nightjar has created nightjar.json already: require "nightjar.json" returns the same table. */
+static int open_json(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nightjar_key);
+  lua_pushliteral(L, "json");
+  lua_rawget(L, -2);
+  return 1;
+}
+
 #define NO_SOURCE NULL, 0
 #define SOURCE(name) name##_source, sizeof name##_source
 enum { UNSAFE = false, SAFE = true };
@@ -70,6 +81,7 @@ static const module modules[] = {
     {"env", njl_open_env, SOURCE(env), UNSAFE},
     {"fs", njl_open_fs, SOURCE(fs), UNSAFE},
     {"hash", njl_open_hash, NO_SOURCE, SAFE},
+    {"json", open_json, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},
     {"process", njl_open_process, SOURCE(process), UNSAFE},
     {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
@@ -81,9 +93,6 @@ static const module modules[] = {
 };
 
 #define PREFIX "nightjar."
-
-/* Registry keys: the loaded modules by name, and the table that require "nightjar" returns. */
-static const char loaded_key = 0, nightjar_key = 0;
 
 static const module *find(lua_State *L, const char *name, size_t length) {
   for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
@@ -203,11 +212,17 @@ void njl_open_modules(lua_State *L) {
   }
 OPENER(args)
 OPENER(base64)
+OPENER(channels)
 OPENER(csv)
 OPENER(env)
+OPENER(fs)
 OPENER(hash)
+OPENER(json)
 OPENER(log)
+OPENER(process)
+OPENER(stdin)
 OPENER(testing)
 OPENER(time)
+OPENER(timers)
 OPENER(url)
 OPENER(uuid)
