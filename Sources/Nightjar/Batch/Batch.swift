@@ -36,12 +36,14 @@ public final class Batch: Cancellable {
     /// Cancels what is under way and starts nothing more; each request and the batch still have their end. Again, or
     /// later: nothing happens.
     public func cancel() {
+        // In the child of a fork the lock may be held by a thread that does not exist there.
+        guard !client.isOfParent else { return }
         let tasks = state.withLock { $0.schedule.cancel() ? Array($0.tasks.values) : [] }
         for task in tasks { task.cancel() }
     }
 
     /// Whether all calls have ended: ``BatchHandlers/finished`` has run, or does so now.
-    public var isFinished: Bool { state.withLock { $0.isFinished } }
+    public var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
 
     /// Starts what may be started: at the beginning, and after each end.
     ///

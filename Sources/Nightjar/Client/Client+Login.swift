@@ -64,11 +64,11 @@ extension Client {
     ///   - scheme: which login, of a client that has several; nil: the only one.
     ///   - queue: where `prompt` and `finished` run, as for a call.
     ///   - prompt: shows a person what to do.
-    ///   - limit: how long the login may take; the server's own limit for a code may be shorter.
+    ///   - limit: how long the login may take; the server's own limit for a code may be shorter. Nil: unlimited.
     /// - Returns: the login, which can be cancelled as a call can.
     @discardableResult
     public func logIn(
-        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration = .seconds(900),
+        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
@@ -88,7 +88,7 @@ extension Client {
 
     /// The same, waiting on this thread, where `prompt` runs.
     public func logInBlocking(
-        scheme: String? = nil, within limit: Duration = .seconds(900),
+        scheme: String? = nil, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void
     ) throws(NightjarError) {
         try checkMayWait()

@@ -106,6 +106,8 @@ public struct Configuration: Sendable {
 
     /// Bytes that a body in memory can have, a buffer's positions being of 32 bits. Stream what is larger.
     public static let largestBody = Int(Int32.max) - 1
+    /// The largest value of a limit of such a body: 2 GiB, which is ``largestBody`` in effect.
+    public static let largestBodyLimit = 2 << 30
 }
 
 /// A file of cookies, as ``CookieStorage/init(file:policy:keepsSession:)`` takes it.
@@ -124,13 +126,17 @@ public struct CookieFileOptions: Sendable, Equatable {
 extension Configuration {
     /// Where this client's cookies are, with the file opened when there is one.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a file, before anything is made; `storage`.
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before anything is made; `storage`; `forked` for
+    ///   the jar of a parent process.
     func openCookies() throws(NightjarError) -> CookieStorage? {
         if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
             throw NightjarError(
                 .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cookie file")
         }
-        if let cookies { return cookies }
+        if let cookies {
+            try cookies.checkProcess()
+            return cookies
+        }
         return try cookieFile.map { file throws(NightjarError) in
             try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
         }

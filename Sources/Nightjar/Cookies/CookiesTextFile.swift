@@ -8,13 +8,15 @@ extension CookieStorage {
     /// - Throws: `storage` if the file cannot be read, or is a pipe or a device, which could block this thread.
     @discardableResult
     public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
-        importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
+        try checkProcess()
+        return importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
     }
 
     /// Writes the cookies so that their owner alone may read them. The file is whole or as it was before.
     ///
     /// - Throws: `storage` if the file cannot be written, or is a pipe or a device.
     public func exportFile(_ path: String) throws(NightjarError) {
+        try checkProcess()
         try FileContent.write(Array(exportText().utf8), to: path)
     }
 

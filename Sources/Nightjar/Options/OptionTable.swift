@@ -106,6 +106,16 @@ extension JSONValue {
         return count
     }
 
+    /// A number of bytes, as ``size(_:)``, up to `largest`.
+    func size(_ path: String, atMost largest: Int) throws(NightjarError) -> Int {
+        let size = try size(path)
+        guard size <= largest else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) is \(size) bytes; it must be from 0 to \(largest)")
+        }
+        return size
+    }
+
     /// A number of bytes: 65536, or "64KB", "20MB", "1GB" with a factor of 1024.
     func size(_ path: String) throws(NightjarError) -> Int {
         if case .integer = self { return try count(path, in: 0...Int.max) }

@@ -10,6 +10,9 @@ public final class Pager: Sendable {
     private let walker: PageWalker
     private let client: Client
 
+    /// Whether the pager belongs to the parent of this forked process.
+    package var isOfParent: Bool { client.isOfParent }
+
     /// - Parameters:
     ///   - request: of the first page; its options are those of each page. Nothing is sent before the first page is asked
     ///     for.
