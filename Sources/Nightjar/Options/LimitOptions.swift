@@ -24,7 +24,7 @@ extension LimitSettings {
         },
     ])
 
-    /// True: heeds what answers say; a table: `{requests=, per=, burst=}` too.
+    /// `true` follows the rate limit fields of responses. A table `{requests=, per=, burst=}` sets a rate in addition.
     private mutating func readRate(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (rate, learns) = (nil, flag)
@@ -33,7 +33,9 @@ extension LimitSettings {
             guard let rate = RateLimiter.Rate(count: choice.requests ?? 0, per: choice.period, burst: choice.burst)
             else {
                 throw NightjarError(
-                    .invalidArgument, "option \(quoted(path)) must say how many requests go per how many seconds")
+                    .invalidArgument,
+                    "option \(quoted(path)) needs a number of requests and a period, for example "
+                        + "{requests = 10, per = 1}")
             }
             (self.rate, learns) = (rate, true)
         default: throw .mismatch(path, wanted: "true, false or a table", value)
@@ -90,7 +92,7 @@ extension Configuration {
 }
 
 extension JSONValue {
-    /// Above 0, to 1.
+    /// Reads a number greater than 0 and at most 1.
     fileprivate func share(_ path: String) throws(NightjarError) -> Double {
         let number: Double
         switch self {
