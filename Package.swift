@@ -76,10 +76,18 @@ let package = Package(
         .target(
             name: "CSimdjson", dependencies: ["CSimdjsonLibrary"], linkerSettings: [.linkedLibrary("simdjson")]),
 
+        // Errors, texts, moments and memory.
+        .target(
+            name: "NightjarBase", dependencies: ["CLinux", .product(name: "NIOCore", package: "swift-nio")]),
+        // JSON: values, pointers, schemas, Codable.
+        .target(
+            name: "NightjarJSON",
+            dependencies: ["CPCRE2", "CSimdjson", "NightjarBase", .product(name: "NIOCore", package: "swift-nio")]),
+        // The rules of HTTP, without I/O.
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CIDN2", "CLinux", "CPCRE2", "CSimdjson",
+                "CIDN2", "NightjarBase", "NightjarJSON",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]

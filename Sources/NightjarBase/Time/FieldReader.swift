@@ -1,20 +1,20 @@
 /// Reads a text of fixed fields from its front.
-struct FieldReader {
+package struct FieldReader {
     private var rest: Substring.UTF8View
 
-    init(_ text: String.UTF8View) { rest = text[...] }
+    package init(_ text: String.UTF8View) { rest = text[...] }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    package var isAtEnd: Bool { rest.isEmpty }
 
     /// One of these bytes.
-    mutating func take(_ bytes: StaticString) -> UInt8? {
+    package mutating func take(_ bytes: StaticString) -> UInt8? {
         guard let byte = rest.first, bytes.withUTF8Buffer({ $0.contains(byte) }) else { return nil }
         rest.removeFirst()
         return byte
     }
 
     /// Exactly so many digits; at most four are asked for.
-    mutating func number(_ count: Int) -> Int? {
+    package mutating func number(_ count: Int) -> Int? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }
         rest.removeFirst(count)
@@ -31,7 +31,7 @@ struct FieldReader {
     }
 
     /// `2024-02-29`, a day that there is, counted from 1970.
-    mutating func date() -> Int64? {
+    package mutating func date() -> Int64? {
         guard let year = number(4), take("-") != nil, let month = number(2), take("-") != nil, let day = number(2)
         else { return nil }
         return CalendarTime.daysSince1970(year: year, month: month, day: day)

@@ -4,7 +4,7 @@ extension ByteBuffer {
     /// Writes a text as a JSON string with its quotes. RFC 8259 section 7.
     ///
     /// Escaped is what must be, and DEL, which no terminal shows.
-    mutating func writeJSONString(_ text: String) {
+    package mutating func writeJSONString(_ text: String) {
         var text = text
         writeStaticString("\"")
         text.withUTF8 { bytes in

@@ -3,8 +3,10 @@
 ///
 /// Everything that masks, drops, scrubs or partitions asks this rule. It reads a name as words, so that the case and the
 /// separators do not matter: `X-JWT`, `api_key`, `apiKey` and `APIKey2` are `jwt`, `api key`, `api key` and `api key`.
+@usableFromInline
 package enum SecretNames {
     /// Where the name stands.
+    @usableFromInline
     package enum Place: Sendable {
         /// A header field. Fields are few and are not prose, so a word that is a credential in most fields counts.
         case field
@@ -12,6 +14,7 @@ package enum SecretNames {
         case item
     }
 
+    @usableFromInline
     package enum Strength: Sendable, Comparable {
         case none
         /// Data have the same name: `code`, `key`. A log masks it; a recording keeps it outside of a login.
@@ -22,39 +25,46 @@ package enum SecretNames {
     /// Whether the value of this name is most likely a credential.
     ///
     /// - Parameter name: as plain text, without percent-encoding and escapes.
+    @inlinable
     package static func isSecret(_ name: some Collection<UInt8>, in place: Place) -> Bool {
         strength(name, in: place) > .none
     }
 
+    @inlinable
     package static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
         // The end of a name says what it is.
-        Words(name.dropFirst(max(name.count - longestName, 0))).strength(in: place)
+        strength(Array(name.dropFirst(max(name.count - longestName, 0))), place)
     }
+
+    @usableFromInline
+    package static func strength(_ name: [UInt8], _ place: Place) -> Strength { Words(name).strength(in: place) }
 
     /// Whether the value of this query item, form item or member is most likely a credential.
     ///
     /// - Parameters:
     ///   - name: as it is written in a URL: `client%5Fsecret`.
     ///   - sensitive: further names, before they are encoded.
-    static func isSecret(item name: Substring.UTF8View, sensitive: [String] = []) -> Bool {
+    package static func isSecret(item name: Substring.UTF8View, sensitive: [String] = []) -> Bool {
         let plain = PercentEncoding.decoded(name)
         return isSecret(plain, in: .item) || isNamed(plain, in: sensitive)
     }
 
     /// Whether the name is one of these. Case and separators do not matter.
-    static func isNamed(_ name: some Collection<UInt8>, in names: [String]) -> Bool {
+    @inlinable
+    package static func isNamed(_ name: some Collection<UInt8>, in names: [String]) -> Bool {
         guard !names.isEmpty else { return false }
         let plain = letters(name)
         return names.contains { letters($0.utf8) == plain }
     }
 
     /// The letters and digits of a name, in lower case.
-    static func letters(_ name: some Collection<UInt8>) -> [UInt8] {
+    @inlinable
+    package static func letters(_ name: some Collection<UInt8>) -> [UInt8] {
         name.lazy.filter { !"-_.[] ".utf8.contains($0) }.map(ASCII.lowercase)
     }
 
     /// Bytes of a name that are read.
-    private static let longestName = 256
+    @usableFromInline package static let longestName = 256
 }
 
 extension SecretNames {

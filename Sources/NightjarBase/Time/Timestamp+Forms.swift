@@ -26,5 +26,5 @@ extension Timestamp {
 
 extension Timestamp {
     /// Rounded down. The years 0 to 9999 fit many times over.
-    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
+    package var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

@@ -1,9 +1,9 @@
 /// Moments of the civil calendar, in UTC, without a library.
-enum CalendarTime {
+package enum CalendarTime {
     /// ISO 8601 to the millisecond: `2026-01-31T23:59:59.123Z`.
     ///
     /// - Parameter seconds: since 1970 began, in the years 1 to 9999; what lies beyond is cut to them.
-    static func iso8601(secondsSince1970 seconds: Double) -> String {
+    package static func iso8601(secondsSince1970 seconds: Double) -> String {
         let first: Int64 = -62_135_596_800_000
         let last: Int64 = 253_402_300_799_999
         // NaN is none of both.
@@ -14,7 +14,7 @@ enum CalendarTime {
     }
 
     /// `2026-01-31T23:59:59`; of a year from 0 to 9999.
-    static func dateAndTime(secondsSince1970 seconds: Int64) -> String {
+    package static func dateAndTime(secondsSince1970 seconds: Int64) -> String {
         let day = floorDivided(seconds, by: 86_400)
         let inDay = seconds - day * 86_400
         let (year, month, dayOfMonth) = date(daysSince1970: day)
@@ -23,7 +23,7 @@ enum CalendarTime {
     }
 
     /// - Returns: nil for a day that there is not.
-    static func daysSince1970(year: Int, month: Int, day: Int) -> Int64? {
+    package static func daysSince1970(year: Int, month: Int, day: Int) -> Int64? {
         guard 0...9999 ~= year, 1...12 ~= month else { return nil }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]

@@ -1,18 +1,19 @@
 import NIOCore
 
 /// RFC 3986 section 2.
-enum PercentEncoding {
+@usableFromInline
+package enum PercentEncoding {
     /// Section 2.3: bytes that mean themselves everywhere.
-    static let unreserved = ByteSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
+    package static let unreserved = ByteSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
 
     /// What may stand in a path or a query as it is (sections 3.3 and 3.4), `%` apart.
     private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
 
     /// Sections 2.2 and 2.3: all that has a place somewhere in a URL, `%` apart.
-    private static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
+    @usableFromInline package static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
 
     /// RFC 3986 section 3.2.1.
-    static func isUserInfoByte(_ byte: UInt8) -> Bool {
+    package static func isUserInfoByte(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
     }
 
@@ -20,7 +21,7 @@ enum PercentEncoding {
     /// quotes, UTF-8, a lone `%`) is encoded.
     ///
     /// - Throws: `invalid_url` for a control character, which never belongs in a URL and often is an injection.
-    static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {
+    package static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {
         var start = 0
         while true {
             var end = start
@@ -40,14 +41,14 @@ enum PercentEncoding {
         }
     }
 
-    static func controlCharacter(_ byte: UInt8) -> NightjarError {
+    package static func controlCharacter(_ byte: UInt8) -> NightjarError {
         NightjarError(
             .invalidURL,
             "the URL holds the control character 0x\(String(byte, radix: 16)); remove it, or encode it if it is data")
     }
 
     /// Writes data, so that it is read back as it was: all but the unreserved bytes are encoded.
-    static func writeComponent(_ text: String, into buffer: inout ByteBuffer) {
+    package static func writeComponent(_ text: String, into buffer: inout ByteBuffer) {
         var text = text
         text.withUTF8 { bytes in
             var start = 0
@@ -63,7 +64,8 @@ enum PercentEncoding {
     }
 
     /// Writes a piece of a URL of unknown place: reserved characters and `%XX` stay, the rest is encoded.
-    static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
+    @inlinable
+    package static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
         var rest = bytes[...]
         while let byte = rest.popFirst() {
             let isEscape =
@@ -78,7 +80,8 @@ enum PercentEncoding {
     }
 
     /// Whether all is in the form of a URL: reserved and unreserved characters and `%XX`.
-    static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
+    @inlinable
+    package static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
         var rest = bytes[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
@@ -92,13 +95,15 @@ enum PercentEncoding {
         return true
     }
 
-    static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
+    @usableFromInline
+    package static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
         buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
     }
 
     /// `text` with the byte in the place of each `%XX`; what is no escape stays.
-    static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
+    @inlinable
+    package static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var rest = text[...]

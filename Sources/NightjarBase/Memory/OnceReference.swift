@@ -3,18 +3,26 @@ import Synchronization
 /// Room for an object that is made when it is asked for first, by whichever thread is first.
 ///
 /// As `AtomicLazyReference`, whose look costs six hundred instructions, for it is generic where the compiler does not see it.
-struct OnceReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
-    private let address = Atomic<UInt>(0)
+@frozen
+@usableFromInline
+package struct OnceReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
+    @usableFromInline let address = Atomic<UInt>(0)
 
+    @inlinable
+    package init() {}
+
+    @inlinable
     deinit { OnceReference.object(address.load(ordering: .relaxed))?.release() }
 
+    @inlinable
     @inline(__always)
-    func load() -> Object? {
+    package func load() -> Object? {
         OnceReference.object(address.load(ordering: .acquiring))?.takeUnretainedValue()
     }
 
     /// - Returns: the one that is there from now on.
-    func storeIfNil(_ object: consuming Object) -> Object {
+    @inlinable
+    package func storeIfNil(_ object: consuming Object) -> Object {
         let own = Unmanaged.passRetained(object)
         let (done, other) = address.compareExchange(
             expected: 0, desired: UInt(bitPattern: own.toOpaque()), ordering: .acquiringAndReleasing)
@@ -23,7 +31,8 @@ struct OnceReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
         return other.takeUnretainedValue()
     }
 
-    private static func object(_ address: UInt) -> Unmanaged<Object>? {
+    @inlinable
+    static func object(_ address: UInt) -> Unmanaged<Object>? {
         UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
     }
 }

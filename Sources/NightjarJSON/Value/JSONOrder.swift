@@ -1,7 +1,7 @@
 extension JSONValue {
     /// Whether two values are the same as JSON Schema counts (core, section 4.2.2): `1` is `1.0`, and the order of
     /// members is nothing. As deep as the less deep of the two.
-    func isSame(as other: JSONValue) -> Bool {
+    package func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): return true
         case (.bool(let a), .bool(let b)): return a == b

@@ -56,7 +56,7 @@ public enum JSONValue: Sendable, Equatable {
     /// Whether a text is JSON, without a value of it being made.
     ///
     /// - Throws: as reading it would.
-    static func check(_ text: UnsafeRawBufferPointer) throws(NightjarError) { try parse(text) { _, _ in } }
+    package static func check(_ text: UnsafeRawBufferPointer) throws(NightjarError) { try parse(text) { _, _ in } }
 
     private static func parse<Result>(
         _ text: UnsafeRawBufferPointer,

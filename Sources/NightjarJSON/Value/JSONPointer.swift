@@ -57,7 +57,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     public var description: String { tokens.map { "/" + JSONPointer.escaped($0) }.joined() }
 
     /// Section 4: digits without a leading zero. `-`, the place behind the last element, holds no value.
-    static func index(_ token: String) -> Int? {
+    package static func index(_ token: String) -> Int? {
         guard !token.isEmpty, token.utf8.allSatisfy(ASCII.isDigit) else { return nil }
         guard token.utf8.first != UInt8(ascii: "0") || token.utf8.count == 1 else { return nil }
         return Int(token)

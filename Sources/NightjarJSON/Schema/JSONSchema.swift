@@ -51,17 +51,22 @@ public struct JSONSchema: Sendable {
     }
 
     /// How long a check may take.
-    struct Effort {
+    package struct Effort {
         /// Nil: as many as there are for a document of its size; what needs more is a departure from the schema.
-        var maximumSteps: Int?
+        package var maximumSteps: Int?
         /// Asked now and then; nil: it always is.
-        var isWanted: (@Sendable () -> Bool)?
+        package var isWanted: (@Sendable () -> Bool)?
+
+        package init(maximumSteps: Int? = nil, isWanted: (@Sendable () -> Bool)? = nil) {
+            self.maximumSteps = maximumSteps
+            self.isWanted = isWanted
+        }
     }
 
     /// A check has taken more than it was to.
-    struct Unfinished: Error {}
+    package struct Unfinished: Error {}
 
-    func mismatch(
+    package func mismatch(
         in document: JSONValue, use: Use, _ effort: Effort
     ) throws(Unfinished) -> JSONMismatch? {
         let steps = effort.maximumSteps ?? JSONSchemaChecker.steps(for: document)

@@ -27,7 +27,8 @@ public enum ASCII {
     }
 
     /// Whether `bytes` are `text` to the byte. `elementsEqual` would go through them one by one.
-    static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    @inlinable
+    public static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in
             guard text.count == bytes.count else { return false }
             guard let a = bytes.baseAddress, let b = text.baseAddress else { return text.isEmpty }
@@ -37,7 +38,8 @@ public enum ASCII {
     }
 
     /// Whether `bytes` are `text`, which is in lower case, in whatever case.
-    static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+    @inlinable
+    public static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
         var at = 0
         while at < bytes.count, bytes[at] | (isLetter(text.utf8Start[at]) ? 0x20 : 0) == text.utf8Start[at] { at += 1 }
@@ -45,18 +47,20 @@ public enum ASCII {
     }
 
     @inlinable
-    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    public static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
     @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     /// Space, tab and the ends of lines.
-    static func isWhitespace(_ byte: UInt8) -> Bool {
+    @inlinable
+    public static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
     /// Without whitespace at either end.
-    static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+    @inlinable
+    public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
         let rest = bytes.drop(while: isWhitespace)
         guard let last = rest.lastIndex(where: { !isWhitespace($0) }) else { return rest }
         return rest[...last]
@@ -102,14 +106,15 @@ public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
 }
 
 /// Bytes from the network in quotes for a message, escaped and cut as text is.
-func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
+package func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
     quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }
 
 extension String {
     /// Its UTF-8, borrowed; `withUTF8` for a body that throws our errors.
+    @inlinable
     @inline(__always)
-    func withRawBytes<Result>(
+    package func withRawBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws(NightjarError) -> Result
     ) throws(NightjarError) -> Result {
         var text = self

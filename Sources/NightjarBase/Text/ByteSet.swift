@@ -1,17 +1,21 @@
 /// A set of US-ASCII bytes, asked in two instructions.
-struct ByteSet: Sendable {
-    let low: UInt64
-    let high: UInt64
+@frozen
+@usableFromInline
+package struct ByteSet: Sendable {
+    @usableFromInline package let low: UInt64
+    @usableFromInline package let high: UInt64
 
     /// Bit n of `low` is byte n, bit n of `high` byte 64 + n.
+    @inlinable
     @inline(__always)
-    init(low: UInt64, high: UInt64) {
+    package init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
     }
 
+    @inlinable
     @inline(__always)
-    func contains(_ byte: UInt8) -> Bool {
+    package func contains(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte) & 1 == 1
     }
 }

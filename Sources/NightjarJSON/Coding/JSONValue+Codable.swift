@@ -42,7 +42,7 @@ public struct Null: Codable, Sendable, Hashable {
 }
 
 /// What stands for nothing in this type: nil, ``Empty``. Nil for a type that something must be there for.
-func absent<Value>(_ type: Value.Type) -> Value? {
+package func absent<Value>(_ type: Value.Type) -> Value? {
     if let type = type as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
     return Empty() as? Value
 }

@@ -1,8 +1,10 @@
 /// RFC 4648 section 4, with padding.
+@usableFromInline
 package enum Base64 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    @usableFromInline package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    static func encode(_ bytes: some Collection<UInt8>) -> String {
+    @inlinable
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
         let count = (bytes.count + 2) / 3 * 4
         return String(unsafeUninitializedCapacity: count) { text in
             var at = 0
@@ -24,7 +26,8 @@ package enum Base64 {
 
 extension Base64 {
     /// RFC 4648 section 5, without padding.
-    static func encodeForURL(_ bytes: some Collection<UInt8>) -> String {
+    @inlinable
+    package static func encodeForURL(_ bytes: some Collection<UInt8>) -> String {
         String(
             decoding: encode(bytes).utf8.lazy.filter { $0 != UInt8(ascii: "=") }.map { byte in
                 switch byte {
@@ -36,6 +39,7 @@ extension Base64 {
     }
 
     /// RFC 4648 section 4, its padding there or left out. Nil for any other byte than the alphabet's.
+    @inlinable
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)
         for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
@@ -51,7 +55,8 @@ extension Base64 {
     }
 
     /// Nil for any other byte than the alphabet's, padding among them, and for bits behind the end that are not zero.
-    static func decodeForURL(_ text: some Collection<UInt8>) -> [UInt8]? {
+    @inlinable
+    package static func decodeForURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3 + 2)

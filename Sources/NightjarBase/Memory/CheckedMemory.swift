@@ -19,6 +19,7 @@ extension ByteBuffer {
     /// Appends the readable bytes of `part`.
     ///
     /// - Throws: `no_memory`; this buffer is unchanged then.
+    @inlinable
     @inline(__always)
     package mutating func append(_ part: ByteBuffer, for purpose: String) throws(NightjarError) {
         if part.readableBytes > writableBytes { try reserve(part.readableBytes, for: purpose) }
@@ -28,6 +29,7 @@ extension ByteBuffer {
     /// Makes room for `count` more bytes.
     ///
     /// - Throws: `no_memory`; this buffer is unchanged then.
+    @usableFromInline
     package mutating func reserve(_ count: Int, for purpose: String) throws(NightjarError) {
         guard count > writableBytes else { return }
         let needed = readableBytes + count
