@@ -92,6 +92,9 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
+        // Test doubles: mocks, cassettes, throttled networks.
+        .target(
+            name: "NightjarTesting", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
         .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
         .target(name: "NightjarOpenAPI", dependencies: ["CSimdjson", "CYaml", "NightjarHTTP"]),
         .target(
@@ -127,7 +130,7 @@ let package = Package(
             name: "Nightjar",
             dependencies: [
                 "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarOpenAPI",
-                "NightjarStorage", "NightjarTransport",
+                "NightjarStorage", "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -170,7 +173,7 @@ let package = Package(
         .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarHTTP", "NightjarTestSupport",
+                "NightjarHTTP", "NightjarTesting", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -274,11 +277,11 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             path: "Tests/Fuzz/Endpoints"),
         .executableTarget(
             name: "FuzzRedaction",
-            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CLibFuzzer", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Redaction"),
         .executableTarget(
             name: "FuzzCassette",
-            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CLibFuzzer", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Cassette"),
     ]
 }

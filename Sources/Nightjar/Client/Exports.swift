@@ -1,5 +1,6 @@
 // `import Nightjar` is all that a user needs: requests, responses, headers, errors, bodies and token stores are part of it.
 @_exported import NightjarHTTP
+@_exported import NightjarTesting
 @_exported import NightjarTransport
 
 @_exported import struct NIOCore.ByteBuffer

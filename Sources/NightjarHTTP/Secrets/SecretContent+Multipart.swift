@@ -2,7 +2,7 @@ extension SecretContent {
     /// Replaces the content of secret parts, and secrets in the other parts. RFC 2046 section 5.1, RFC 7578.
     ///
     /// - Returns: nil where no boundary is known.
-    static func multipart(
+    package static func multipart(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8]? {
         guard let boundary = boundary(bytes, type) else { return nil }
@@ -48,7 +48,7 @@ extension SecretContent {
     }
 
     /// Header fields, an empty line and content: a part, or a message of HTTP within one.
-    static func message(
+    package static func message(
         _ bytes: [UInt8], isPart: Bool = false, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
         var result: [UInt8] = []
