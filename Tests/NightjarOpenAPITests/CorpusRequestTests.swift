@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Testing
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 extension CorpusTests {
     /// Of each operation a request is made with the document's own examples, or else with values made of its schemas, with all

@@ -2,9 +2,9 @@ import NIOCore
 
 /// Where a Location field leads: a reference that is resolved against the URL that answered. RFC 9110 section 10.2.2,
 /// RFC 3986 section 5.2.
-struct Location: Equatable {
+package struct Location: Equatable {
     /// What goes on the wire: without the fragment.
-    let url: RequestURL
+    package let url: RequestURL
     /// What stands behind the `#`, encoded; that of the URL before, when the Location has none.
     let fragment: String?
 
@@ -14,7 +14,7 @@ struct Location: Equatable {
     ///   - fragment: that of the URL that was asked for.
     ///   - subject: what messages call it.
     /// - Throws: `protocol`. The message quotes nothing that may be a secret.
-    init(
+    package init(
         _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
     ) throws(NightjarError) {
         guard !field.isEmpty else { throw subject.unfollowable("is empty") }
@@ -35,12 +35,12 @@ struct Location: Equatable {
     }
 
     /// What leads somewhere, for messages.
-    struct Subject {
+    package struct Subject {
         let problem: String
         let name: String
 
-        static let redirect = Subject(problem: "the redirect cannot be followed", name: "its Location")
-        static let nextPage = Subject(problem: "the list cannot be followed", name: "the URL of its next page")
+        package static let redirect = Subject(problem: "the redirect cannot be followed", name: "its Location")
+        package static let nextPage = Subject(problem: "the list cannot be followed", name: "the URL of its next page")
     }
 
     /// RFC 3986 section 5.2.4.

@@ -57,7 +57,7 @@ extension Response {
     }
 
     /// No content but white space.
-    var isBlank: Bool { body.readableBytesView.allSatisfy(ASCII.isWhitespace) }
+    package var isBlank: Bool { body.readableBytesView.allSatisfy(ASCII.isWhitespace) }
 
     private func parsed() throws(NightjarError) -> JSONValue {
         guard !isBlank else { throw NightjarError(.decoding, "the answer has no body, so no JSON") }

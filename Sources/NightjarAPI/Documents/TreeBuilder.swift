@@ -24,7 +24,7 @@ struct TreeBuilder {
     private var nodes: [Node] = []
     private var bytes: [UInt8] = []
     private var merged: [UInt32: [Member]] = [:]
-    private var indices: [UInt32: MemberIndex] = [:]
+    private var indices: [UInt32: DocumentTree.MemberIndex] = [:]
     private var elements: [UInt32: [UInt32]] = [:]
     private var anchors = ExactDictionary<UInt32>()
     private var open: [Open] = []
@@ -187,7 +187,7 @@ struct TreeBuilder {
             }
             return
         }
-        var index = MemberIndex(capacity: count)
+        var index = DocumentTree.MemberIndex(capacity: count)
         for key in keys {
             let there = withText(key) { text in index.insert(key, named: text) { isSame($0, key) } }
             if let there { throw repeated(there, key) }
@@ -242,7 +242,7 @@ struct TreeBuilder {
         let keyBytes = members[own...].reduce(0) { $0 + Int(nodes[Int($1.key)].count) }
         try countMerged(keyBytes / TreeBuilder.bytesOfMember, of: ended.index)
         mergedMembers += keyBytes / TreeBuilder.bytesOfMember
-        var index = MemberIndex(capacity: members.count)
+        var index = DocumentTree.MemberIndex(capacity: members.count)
         var kept: [Member] = []
         for (number, member) in members.enumerated() {
             let there = withText(member.key) { text in

@@ -107,47 +107,49 @@ final class DocumentTree: Sendable {
     static let maximumLength = 1 << 30
 }
 
-/// The members of an object by name: a hash table of open addressing, of keys' nodes or of positions in
-/// ``DocumentTree/merged``.
-struct MemberIndex {
-    /// Entries plus one; 0: free. A power of two of them, at most half of them taken.
-    private var slots: [UInt32]
+extension DocumentTree {
+    /// The members of an object by name: a hash table of open addressing, of keys' nodes or of positions in
+    /// ``DocumentTree/merged``.
+    struct MemberIndex {
+        /// Entries plus one; 0: free. A power of two of them, at most half of them taken.
+        private var slots: [UInt32]
 
-    init(capacity: Int) {
-        var size = 16
-        while size < 2 * capacity { size *= 2 }
-        slots = Array(repeating: 0, count: size)
-    }
-
-    /// Puts `entry` in, unless there is one of that name.
-    ///
-    /// - Parameter isSame: whether an entry has the name.
-    /// - Returns: the one that is there already.
-    mutating func insert(
-        _ entry: UInt32, named name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool
-    ) -> UInt32? {
-        var at = start(name)
-        while slots[at] != 0 {
-            if isSame(slots[at] - 1) { return slots[at] - 1 }
-            at = (at + 1) & (slots.count - 1)
+        init(capacity: Int) {
+            var size = 16
+            while size < 2 * capacity { size *= 2 }
+            slots = Array(repeating: 0, count: size)
         }
-        slots[at] = entry + 1
-        return nil
-    }
 
-    func find(_ name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool) -> UInt32? {
-        var at = start(name)
-        while slots[at] != 0 {
-            if isSame(slots[at] - 1) { return slots[at] - 1 }
-            at = (at + 1) & (slots.count - 1)
+        /// Puts `entry` in, unless there is one of that name.
+        ///
+        /// - Parameter isSame: whether an entry has the name.
+        /// - Returns: the one that is there already.
+        mutating func insert(
+            _ entry: UInt32, named name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool
+        ) -> UInt32? {
+            var at = start(name)
+            while slots[at] != 0 {
+                if isSame(slots[at] - 1) { return slots[at] - 1 }
+                at = (at + 1) & (slots.count - 1)
+            }
+            slots[at] = entry + 1
+            return nil
         }
-        return nil
-    }
 
-    /// Hashed with the process' own seed: nobody can write names that all land in one place.
-    private func start(_ name: UnsafeRawBufferPointer) -> Int {
-        var hasher = Hasher()
-        hasher.combine(bytes: name)
-        return hasher.finalize() & (slots.count - 1)
+        func find(_ name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool) -> UInt32? {
+            var at = start(name)
+            while slots[at] != 0 {
+                if isSame(slots[at] - 1) { return slots[at] - 1 }
+                at = (at + 1) & (slots.count - 1)
+            }
+            return nil
+        }
+
+        /// Hashed with the process' own seed: nobody can write names that all land in one place.
+        private func start(_ name: UnsafeRawBufferPointer) -> Int {
+            var hasher = Hasher()
+            hasher.combine(bytes: name)
+            return hasher.finalize() & (slots.count - 1)
+        }
     }
 }
