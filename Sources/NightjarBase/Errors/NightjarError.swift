@@ -16,6 +16,21 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         package var earlier: [NightjarError] = []
         package var batchIndex: Int?
         package var context: (any ErrorContext)?
+
+        package init(
+            kind: ErrorKind, message: String, phase: ErrorPhase?, url: String?, status: Int? = nil, attempts: Int,
+            code: Int32, requestMayHaveBeenProcessed: Bool, retryAfter: Duration?
+        ) {
+            self.kind = kind
+            self.message = message
+            self.phase = phase
+            self.url = url
+            self.status = status
+            self.attempts = attempts
+            self.code = code
+            self.requestMayHaveBeenProcessed = requestMayHaveBeenProcessed
+            self.retryAfter = retryAfter
+        }
     }
 
     /// So that an error is one word, however much it knows.

@@ -17,7 +17,7 @@ public final class PreparedRequest: Sendable {
     /// The same for all that are the same to the byte.
     public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration calls credentials.
-    let sensitive: [String]
+    package let sensitive: [String]
     /// Cookies of the call itself, `name=value`, which are all that its Cookie field has yet; empty where the caller has set
     /// that field. See ``CookieField``.
     public let ownCookies: [String]

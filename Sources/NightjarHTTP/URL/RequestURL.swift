@@ -11,7 +11,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
     public let userInfo: UserInfo?
     /// Names of query items that carry credentials, beside those known for it. What is resolved against this URL has them
     /// too, and they make no other URL of it.
-    var sensitive: [String] = []
+    package var sensitive: [String] = []
 
     /// Reads an absolute URL.
     ///
@@ -23,7 +23,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         self = url
     }
 
-    init(origin: Origin, target: String, userInfo: UserInfo?, sensitive: [String] = []) {
+    package init(origin: Origin, target: String, userInfo: UserInfo?, sensitive: [String] = []) {
         self.origin = origin
         self.target = target
         self.userInfo = userInfo

@@ -308,8 +308,8 @@ public struct SecretScrubber: Sendable {
 }
 
 extension SecretScrubber: SecretReplacing {
-    var replacesWhole: Bool { false }
-    func isSecret(name: [UInt8]) -> Bool { names.isSecret(member: name, inLogin: inLogin) }
-    func isAboutSecret(name: [UInt8]) -> Bool { CassetteSecrets.isAboutSecret(name) }
-    mutating func replacement(for secret: String) -> String? { replace(secret) }
+    package var replacesWhole: Bool { false }
+    package func isSecret(name: [UInt8]) -> Bool { names.isSecret(member: name, inLogin: inLogin) }
+    package func isAboutSecret(name: [UInt8]) -> Bool { CassetteSecrets.isAboutSecret(name) }
+    package mutating func replacement(for secret: String) -> String? { replace(secret) }
 }
