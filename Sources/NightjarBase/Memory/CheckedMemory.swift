@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 @_spi(CustomByteBufferAllocator) import NIOCore
 
-// Memory for content whose size a server or a caller decides. Swift ends the process when an allocation fails. These functions
-// report the failure instead.
+// Allocates memory for content whose size is decided by a server or by the caller. Swift ends the process if an
+// allocation fails; these functions throw instead.
 
 extension ByteBuffer {
-    /// A copy of `bytes`.
+    /// Copies `bytes`.
     ///
-    /// - Parameter purpose: the content, for the error's message: "the request's body".
+    /// - Parameter purpose: the content, for the error message, such as "the request's body".
     /// - Throws: `no_memory`.
     package init(copying bytes: UnsafeRawBufferPointer, for purpose: String) throws(NightjarError) {
         self.init()
@@ -18,7 +18,7 @@ extension ByteBuffer {
 
     /// Appends the readable bytes of `part`.
     ///
-    /// - Throws: `no_memory`; this buffer is unchanged then.
+    /// - Throws: `no_memory`. The buffer is then unchanged.
     @inlinable
     @inline(__always)
     package mutating func append(_ part: ByteBuffer, for purpose: String) throws(NightjarError) {
@@ -26,15 +26,15 @@ extension ByteBuffer {
         writeImmutableBuffer(part)
     }
 
-    /// Makes room for `count` more bytes.
+    /// Reserves space for `count` more bytes.
     ///
-    /// - Throws: `no_memory`; this buffer is unchanged then.
+    /// - Throws: `no_memory`. The buffer is then unchanged.
     @usableFromInline
     package mutating func reserve(_ count: Int, for purpose: String) throws(NightjarError) {
         guard count > writableBytes else { return }
         let needed = readableBytes + count
         guard needed > CheckedMemory.smallest else { return reserveCapacity(minimumWritableBytes: count) }
-        // A caller in C gets the bytes with a zero byte after them, for which there is room.
+        // One more byte: C callers receive the bytes with a NUL terminator.
         let room = max(needed + 1, min(storageCapacity * 2, Int(UInt32.max)))
         guard room <= Int(UInt32.max), let memory = malloc(room) else { throw .noMemory(needed, for: purpose) }
         let storage = UnsafeMutableRawBufferPointer(start: memory, count: room)
@@ -45,8 +45,8 @@ extension ByteBuffer {
 }
 
 package enum CheckedMemory {
-    /// Whether the system has so many bytes at this moment. For memory that only Swift can allocate, such as the values of a
-    /// JSON text: it is allocated after this check, and another thread may be faster.
+    /// True if the system currently has this many bytes available. For memory that only Swift can allocate, such as the
+    /// values of a JSON document. The allocation happens after this check, so another thread may take the memory first.
     package static func isAvailable(_ bytes: Int) -> Bool { bytes <= smallest || clinux_has_memory(bytes) }
 
     /// - Throws: `no_memory`.
@@ -54,10 +54,10 @@ package enum CheckedMemory {
         guard isAvailable(bytes) else { throw .noMemory(bytes, for: purpose) }
     }
 
-    /// Bytes. Allocations up to this size are not checked: objects of such sizes exist everywhere.
+    /// The largest allocation, in bytes, that is not checked.
     fileprivate static let smallest = 64 * 1024
 
-    /// The functions of ``ByteBufferAllocator/init()``.
+    /// Uses the same functions as ``ByteBufferAllocator/init()``.
     fileprivate static let allocator = ByteBufferAllocator(
         allocate: { malloc($0) }, reallocate: { pointer, _, size in realloc(pointer, size) }, deallocate: { free($0) },
         copy: { memcpy($0, $1, $2) })

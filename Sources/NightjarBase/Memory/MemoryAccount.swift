@@ -1,6 +1,6 @@
-/// Counts bytes that are held for somebody. Any thread.
+/// Accounts for bytes held on behalf of a user. Thread-safe.
 package protocol MemoryAccount: Sendable {
-    /// - Returns: false where so many more are beyond the limit; they are not counted then.
+    /// - Returns: false if the limit would be exceeded. The bytes are then not counted.
     func take(_ bytes: Int) -> Bool
     func give(_ bytes: Int)
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What one call holds of an account: its request, and what it has received. Given back when nobody has the call, its
-/// response or its error any more. Any thread.
+/// The memory that one call holds on an account: its request and what it has received. Released when the call, its
+/// response and its error are all released. Thread-safe.
 package final class MemoryHold: Sendable {
     private let account: any MemoryAccount
     private let bytes = Atomic<Int>(0)
@@ -10,14 +10,14 @@ package final class MemoryHold: Sendable {
 
     deinit { account.give(bytes.load(ordering: .relaxed)) }
 
-    /// - Returns: false where there is no room.
+    /// - Returns: false if the limit would be exceeded.
     package func add(_ count: Int) -> Bool {
         guard account.take(count) else { return false }
         bytes.add(count, ordering: .relaxed)
         return true
     }
 
-    /// Of what was added.
+    /// Removes bytes that were added before.
     package func remove(_ count: Int) {
         guard count > 0 else { return }
         bytes.subtract(count, ordering: .relaxed)

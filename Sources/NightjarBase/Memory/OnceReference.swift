@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Room for an object that is made when it is asked for first, by whichever thread is first.
+/// A reference to an object that is created on first use, by whichever thread is first.
 ///
-/// As `AtomicLazyReference`, whose look costs six hundred instructions, for it is generic where the compiler does not see it.
+/// Replaces `AtomicLazyReference`, whose load costs 600 instructions where the compiler cannot specialize it.
 @frozen
 @usableFromInline
 package struct OnceReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
@@ -20,7 +20,7 @@ package struct OnceReference<Object: AnyObject & Sendable>: ~Copyable, Sendable 
         OnceReference.object(address.load(ordering: .acquiring))?.takeUnretainedValue()
     }
 
-    /// - Returns: the one that is there from now on.
+    /// - Returns: the object that is stored from now on: `object`, or the one that another thread stored first.
     @inlinable
     package func storeIfNil(_ object: consuming Object) -> Object {
         let own = Unmanaged.passRetained(object)

@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// Bytes as US-ASCII, the alphabet of everything that HTTP compares.
+/// Operations on US-ASCII bytes, the character set of HTTP's syntax.
 public enum ASCII {
     @inlinable
     public static func lowercase(_ byte: UInt8) -> UInt8 {
@@ -26,7 +26,7 @@ public enum ASCII {
         return at == a.count
     }
 
-    /// Whether `bytes` are `text` to the byte. `elementsEqual` would go through them one by one.
+    /// True if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
     @inlinable
     public static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in
@@ -37,7 +37,7 @@ public enum ASCII {
         return same ?? bytes.elementsEqual(text.utf8)
     }
 
-    /// Whether `bytes` are `text`, which is in lower case, in whatever case.
+    /// True if `bytes` equals `text`, ignoring case. `text` must be in lower case.
     @inlinable
     public static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
@@ -52,13 +52,13 @@ public enum ASCII {
     @inlinable
     public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    /// Space, tab and the ends of lines.
+    /// True for space, tab, CR and LF.
     @inlinable
     public static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// Without whitespace at either end.
+    /// The bytes without white space at both ends.
     @inlinable
     public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
         let rest = bytes.drop(while: isWhitespace)
@@ -78,8 +78,8 @@ public enum ASCII {
     }
 }
 
-/// `text` in quotes for a message: cut after `limit` characters; escaped is what would act on a terminal or turn the direction
-/// of writing, for the text may come from a stranger.
+/// Quotes `text` for an error message. Truncates it after `limit` code points. Escapes characters that affect a
+/// terminal or the direction of text, because the text may come from an untrusted peer.
 public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
@@ -105,13 +105,14 @@ public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     return result + "\""
 }
 
-/// Bytes from the network in quotes for a message, escaped and cut as text is.
+/// Quotes bytes from the network for an error message, escaped and truncated like text.
 package func quoted(_ bytes: UnsafeRawBufferPointer) -> String {
     quoted(String(decoding: bytes.prefix(4 * 81), as: UTF8.self))
 }
 
 extension String {
-    /// Its UTF-8, borrowed; `withUTF8` for a body that throws our errors.
+    /// Calls `body` with the UTF-8 bytes of the string. Equivalent to `withUTF8` for a body that throws
+    /// `NightjarError`.
     @inlinable
     @inline(__always)
     package func withRawBytes<Result>(

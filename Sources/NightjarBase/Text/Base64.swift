@@ -1,4 +1,4 @@
-/// RFC 4648 section 4, with padding.
+/// Base64 with padding (RFC 4648 section 4) and base64url (section 5).
 @usableFromInline
 package enum Base64 {
     @usableFromInline package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -25,7 +25,7 @@ package enum Base64 {
 }
 
 extension Base64 {
-    /// RFC 4648 section 5, without padding.
+    /// Encodes as base64url without padding. RFC 4648 section 5.
     @inlinable
     package static func encodeForURL(_ bytes: some Collection<UInt8>) -> String {
         String(
@@ -38,7 +38,7 @@ extension Base64 {
             }, as: UTF8.self)
     }
 
-    /// RFC 4648 section 4, its padding there or left out. Nil for any other byte than the alphabet's.
+    /// Decodes base64. Padding is optional. Nil if the text contains a byte outside the alphabet. RFC 4648 section 4.
     @inlinable
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)
@@ -54,7 +54,8 @@ extension Base64 {
             })
     }
 
-    /// Nil for any other byte than the alphabet's, padding among them, and for bits behind the end that are not zero.
+    /// Decodes base64url. Nil if the text contains padding or another byte outside the alphabet, or if its unused
+    /// trailing bits are not zero.
     @inlinable
     package static func decodeForURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }

@@ -1,7 +1,7 @@
-/// A text that is compared and hashed by its bytes, as protocols and file formats compare names.
+/// A string that is compared and hashed by its UTF-8 bytes, as protocols and file formats compare names.
 ///
-/// Swift's `String` compares by canonical equivalence: "é" is equal to "e" with U+0301 behind it, and the Kelvin sign
-/// (U+212A) is equal to "K". A name from outside must not be taken for another one, so tables of such names have this type as
+/// Swift's `String` compares by canonical equivalence: "é" equals "e" followed by U+0301, and the Kelvin sign (U+212A)
+/// equals "K". A name from outside must not be mistaken for another name, so tables of such names use this type as
 /// their key.
 @frozen
 @usableFromInline
@@ -19,7 +19,7 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension String? {
-    /// Whether both are nil, or both texts have the same bytes.
+    /// True if both are nil, or if both strings have the same bytes.
     @inlinable
     package func isExactly(_ other: String?) -> Bool {
         guard let self, let other else { return self == nil && other == nil }
@@ -28,7 +28,7 @@ extension String? {
 }
 
 extension String {
-    /// Whether both texts have the same bytes.
+    /// True if both strings have the same bytes.
     @inlinable
     package func isExactly(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
@@ -36,21 +36,22 @@ extension String {
         return same ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether the bytes of this text come before those of the other.
+    /// True if the bytes of this string sort before those of `other`.
     @inlinable
     package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Not as `hash(into:)` does: canonically equivalent texts, of which anybody can write any number, would collide.
+    /// Hashes the bytes. `hash(into:)` would give canonically equivalent strings the same hash, and an attacker can
+    /// produce any number of those.
     @inlinable
     package func hashExactly(into hasher: inout Hasher) {
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
-        // Ends the text: "ab" and "c" are not "a" and "bc".
+        // A terminator, so that "ab", "c" and "a", "bc" hash differently.
         hasher.combine(0xFF as UInt8)
     }
 }
 
-/// A dictionary whose keys are texts that are compared by their bytes: names that look alike are different names.
+/// A dictionary whose keys are compared by their UTF-8 bytes, so canonically equivalent names remain distinct.
 public struct ExactDictionary<Value> {
     @usableFromInline var values: [ExactText: Value] = [:]
 
@@ -74,13 +75,13 @@ public struct ExactDictionary<Value> {
         _modify { yield &values[ExactText(name), default: value()] }
     }
 
-    /// In no particular order.
+    /// All entries, in no particular order.
     @inlinable
     public var all: some Sequence<(name: String, value: Value)> {
         values.lazy.map { (name: $0.key.text, value: $0.value) }
     }
 
-    /// All names, by their bytes.
+    /// All names, sorted by their bytes.
     @inlinable
     public var names: [String] { values.keys.map(\.text).sorted { $0.isExactly(before: $1) } }
 
@@ -90,7 +91,7 @@ public struct ExactDictionary<Value> {
 }
 
 extension ExactDictionary: ExpressibleByDictionaryLiteral {
-    /// Of several values of one name the last counts.
+    /// If a name occurs more than once, the last value is used.
     @inlinable
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (name, value) in elements { self[name] = value }
@@ -99,7 +100,7 @@ extension ExactDictionary: ExpressibleByDictionaryLiteral {
 
 extension ExactDictionary: Sendable where Value: Sendable {}
 
-/// A set of texts that are compared by their bytes.
+/// A set of strings that are compared by their UTF-8 bytes.
 @frozen
 @usableFromInline
 package struct ExactSet: Sendable {
@@ -114,7 +115,7 @@ package struct ExactSet: Sendable {
     @inlinable
     package func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
 
-    /// - Returns: whether it was not there before.
+    /// - Returns: true if the text was not in the set before.
     @discardableResult
     @inlinable
     package mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }

@@ -1,26 +1,26 @@
 import NIOCore
 
-/// RFC 3986 section 2.
+/// Percent-encoding. RFC 3986 section 2.
 @usableFromInline
 package enum PercentEncoding {
-    /// Section 2.3: bytes that mean themselves everywhere.
+    /// Unreserved bytes, which are never encoded. Section 2.3.
     package static let unreserved = ByteSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
 
-    /// What may stand in a path or a query as it is (sections 3.3 and 3.4), `%` apart.
+    /// Bytes that are allowed unencoded in a path or query (sections 3.3 and 3.4), except `%`.
     private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
 
-    /// Sections 2.2 and 2.3: all that has a place somewhere in a URL, `%` apart.
+    /// Reserved and unreserved bytes (sections 2.2 and 2.3), except `%`.
     @usableFromInline package static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
 
-    /// RFC 3986 section 3.2.1.
+    /// True for the bytes of user info, including `%`. RFC 3986 section 3.2.1.
     package static func isUserInfoByte(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
     }
 
-    /// Writes a path or a query that somebody wrote by hand: what is legal stays, `%XX` too, and the rest (spaces,
-    /// quotes, UTF-8, a lone `%`) is encoded.
+    /// Writes a path or query that may be incompletely encoded. Legal bytes and `%XX` are kept. Other bytes (spaces,
+    /// quotes, UTF-8, a lone `%`) are encoded.
     ///
-    /// - Throws: `invalid_url` for a control character, which never belongs in a URL and often is an injection.
+    /// - Throws: `invalid_url` for a control character, which is never valid in a URL and often indicates an injection.
     package static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {
         var start = 0
         while true {
@@ -44,10 +44,11 @@ package enum PercentEncoding {
     package static func controlCharacter(_ byte: UInt8) -> NightjarError {
         NightjarError(
             .invalidURL,
-            "the URL holds the control character 0x\(String(byte, radix: 16)); remove it, or encode it if it is data")
+            "the URL contains the control character 0x\(String(byte, radix: 16)); remove it, or encode it if it is data"
+        )
     }
 
-    /// Writes data, so that it is read back as it was: all but the unreserved bytes are encoded.
+    /// Writes data so that decoding restores it: every byte except the unreserved ones is encoded.
     package static func writeComponent(_ text: String, into buffer: inout ByteBuffer) {
         var text = text
         text.withUTF8 { bytes in
@@ -63,7 +64,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Writes a piece of a URL of unknown place: reserved characters and `%XX` stay, the rest is encoded.
+    /// Writes part of a URL whose position is unknown. Reserved characters and `%XX` are kept, other bytes are encoded.
     @inlinable
     package static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
         var rest = bytes[...]
@@ -79,7 +80,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Whether all is in the form of a URL: reserved and unreserved characters and `%XX`.
+    /// True if `bytes` consists only of reserved and unreserved characters and `%XX`.
     @inlinable
     package static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
         var rest = bytes[...]
@@ -101,7 +102,7 @@ package enum PercentEncoding {
         buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
     }
 
-    /// `text` with the byte in the place of each `%XX`; what is no escape stays.
+    /// Decodes each `%XX`. Incomplete escapes are kept.
     @inlinable
     package static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []

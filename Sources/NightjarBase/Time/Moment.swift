@@ -1,6 +1,6 @@
-/// Moments are nanoseconds of a clock that does not jump.
+/// Arithmetic on times, which are nanoseconds of a monotonic clock.
 extension UInt64 {
-    /// What lies beyond the end of time is cut to it; a negative duration is none.
+    /// Saturates at the maximum. A negative duration counts as zero.
     package func later(by duration: Duration) -> UInt64 { later(by: UInt64(Swift.max(duration.nanosecondsClamped, 0))) }
 
     package func later(by nanoseconds: UInt64) -> UInt64 {
@@ -8,7 +8,7 @@ extension UInt64 {
         return overflow ? .max : sum
     }
 
-    /// Zero for a moment that has passed.
+    /// The duration until `moment`. Zero if it has passed.
     package func wait(until moment: UInt64) -> Duration {
         moment > self ? .nanoseconds(Int64(clamping: moment - self)) : .zero
     }

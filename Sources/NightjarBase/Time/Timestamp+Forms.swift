@@ -1,10 +1,10 @@
 extension Timestamp {
-    /// ISO 8601, as a clock so many minutes east of UTC shows it: `2026-01-31T23:59:59.5+02:00`.
+    /// Formats the timestamp as ISO 8601 with a UTC offset: `2026-01-31T23:59:59.5+02:00`.
     ///
     /// - Parameters:
-    ///   - minutesEast: less than a day in either direction; 0 is written as `Z`.
-    ///   - fractionDigits: 0 to 9, what is behind them dropped; nil: as many as it has.
-    /// - Returns: nil for other numbers, and where that clock shows no year from 0 to 9999.
+    ///   - minutesEast: the offset in minutes, between -1439 and 1439. 0 is written as `Z`.
+    ///   - fractionDigits: the number of fraction digits, 0 to 9; further digits are truncated. Nil: as many as needed.
+    /// - Returns: nil if a parameter is out of range, or if the local year is not from 0 to 9999.
     public func iso8601(minutesEast: Int, fractionDigits: Int? = nil) -> String? {
         guard -1440 < minutesEast, minutesEast < 1440, 0...9 ~= fractionDigits ?? 0,
             let local = later(by: .seconds(60 * Int64(minutesEast)))
@@ -25,6 +25,6 @@ extension Timestamp {
 }
 
 extension Timestamp {
-    /// Rounded down. The years 0 to 9999 fit many times over.
+    /// Milliseconds since 1970, rounded down. The years 0 to 9999 fit easily.
     package var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

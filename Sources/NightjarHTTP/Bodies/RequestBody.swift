@@ -1,28 +1,30 @@
 import NIOCore
 
-/// The content of a request.
+/// The body of a request.
 public enum RequestBody: Sendable {
     case none
-    /// In memory; can be sent again.
+    /// Bytes in memory. Can be sent again.
     case bytes(ByteBuffer)
-    /// Pulled from the caller while it is sent; sent at most once. `length` nil: chunked (RFC 9112 section 7.1).
+    /// Read from the caller while it is sent. Sent at most once. If `length` is nil, it is chunked (RFC 9112 section
+    /// 7.1).
     case stream(length: Int?)
-    /// Read while it is sent, from `offset` on; `length` nil: as much as there is when the call begins.
+    /// A file that is read while it is sent, from `offset`. If `length` is nil, it extends to the size that the file
+    /// has when the call starts.
     case file(path: String, offset: Int = 0, length: Int? = nil)
-    /// A form, its files read while it is sent.
+    /// A multipart form. Its files are read while it is sent.
     case multipart(MultipartForm)
 
-    /// Whether a second attempt can send the same bytes.
+    /// True if a second attempt can send the same bytes.
     public var isReplayable: Bool {
         if case .stream = self { false } else { true }
     }
 
-    /// Whether there is a body, be it empty.
+    /// True if there is a body, even an empty one.
     var isPresent: Bool {
         if case .none = self { false } else { true }
     }
 
-    /// Whether its bytes come while it is sent, rather than lying ready.
+    /// True if the bytes are read while the body is sent, rather than being in memory.
     public var isPulled: Bool {
         switch self {
         case .none, .bytes: false
@@ -30,7 +32,7 @@ public enum RequestBody: Sendable {
         }
     }
 
-    /// Bytes of content; nil where that shows when it has been sent.
+    /// The length in bytes. Nil if it is unknown until the body has been sent.
     public var length: Int? {
         switch self {
         case .none: 0
@@ -40,7 +42,7 @@ public enum RequestBody: Sendable {
         }
     }
 
-    /// What to read and send, from the first byte; nil for what needs no reading.
+    /// The pieces to read and send, in order. Nil if nothing has to be read.
     public var pieces: BodyPieces? {
         switch self {
         case .none, .bytes, .stream: nil
@@ -51,7 +53,7 @@ public enum RequestBody: Sendable {
 }
 
 extension RequestBody {
-    /// - Parameter isCoded: a coding is put on while it is sent, so that nobody knows its length before.
+    /// - Parameter isCoded: the body is compressed while it is sent, so its encoded length is unknown in advance.
     public func framing(isCoded: Bool = false) -> BodyFraming {
         if case .none = self { return .absent }
         guard !isCoded, let length else { return .chunked }

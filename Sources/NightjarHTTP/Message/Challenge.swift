@@ -1,29 +1,29 @@
-/// One way in that a server offers in WWW-Authenticate or Proxy-Authenticate. RFC 9110 section 11.6.1.
+/// An authentication challenge in WWW-Authenticate or Proxy-Authenticate. RFC 9110 section 11.6.1.
 public struct Challenge: Sendable, Equatable {
     public struct Parameter: Sendable, Equatable {
-        /// In lower case.
+        /// The name in lower case.
         public let name: String
-        /// Without quotes.
+        /// The value without quotes.
         public let value: String
     }
 
-    /// In lower case: `digest`.
+    /// The scheme in lower case: `digest`.
     public let scheme: String
-    /// What some schemes have instead of parameters.
+    /// The token68 value that some schemes use instead of parameters.
     public internal(set) var token68: String?
     public internal(set) var parameters: [Parameter] = []
 
-    /// The first value of a parameter whose name is given in lower case.
+    /// The value of the first parameter with this name, which must be in lower case.
     public subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// More than any server offers, fewer than cost anything.
+    /// The maximum number of challenges parsed. Servers send fewer.
     public static let largestCount = 32
     static let largestParameterCount = 64
 
-    /// The challenges of all fields of that name, in their order.
+    /// Parses the challenges of all fields, in order.
     ///
-    /// Commas part challenges and parameters alike, so a field is understood from its beginning. Where it is not, the
-    /// challenges before that place are kept, and what is behind it is not guessed.
+    /// Commas separate both challenges and parameters, so a field can only be parsed from its beginning. If part of a
+    /// field is invalid, the challenges before it are kept and the rest of the field is ignored.
     public static func parse(_ fields: some Sequence<String>) -> [Challenge] {
         var challenges: [Challenge] = []
         for field in fields {
@@ -59,7 +59,7 @@ private struct ChallengeReader {
             let before = at
             skipSeparators()
             guard let parameter = parameter() else {
-                // The next challenge, or the end.
+                // The next challenge begins here, or the field ends.
                 at = before
                 return challenge
             }
@@ -70,7 +70,7 @@ private struct ChallengeReader {
 
     private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
 
-    /// What follows cannot be told apart.
+    /// Ends parsing, because the rest of the field is ambiguous.
     private mutating func stop() -> Challenge? {
         at = bytes.count
         return nil
@@ -82,7 +82,7 @@ private struct ChallengeReader {
         return at - start
     }
 
-    /// Elements of a list may be empty. RFC 9110 section 5.6.1.2.
+    /// List elements may be empty. RFC 9110 section 5.6.1.2.
     private mutating func skipSeparators() {
         while let byte = peek, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { at += 1 }
     }
@@ -98,7 +98,7 @@ private struct ChallengeReader {
         return at == start ? nil : String(decoding: bytes[start..<at].map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// Stays where it is when there is none.
+    /// Reads a parameter. If there is none, the position does not change.
     private mutating func parameter() -> Challenge.Parameter? {
         let start = at
         if let name = token() {
@@ -115,8 +115,8 @@ private struct ChallengeReader {
         return nil
     }
 
-    /// A token, or what servers write without the quotes it needs, for instance a URL. Never `=` alone: `abc==` is a
-    /// token68.
+    /// Reads a token, or an unquoted value that should have been quoted, such as a URL. Fails if the value would be `=`
+    /// alone: `abc==` is a token68.
     private mutating func plainValue() -> String? {
         let start = at
         while let byte = peek, byte > 0x20, byte != 0x7F, byte != UInt8(ascii: ","), byte != UInt8(ascii: "\"") {

@@ -1,10 +1,10 @@
-/// The dates of the Expires attribute, read as leniently as every browser reads them. RFC 6265bis section 5.1.1.
+/// Parses the date of an Expires attribute as leniently as browsers do. RFC 6265bis section 5.1.1.
 ///
-/// The text is cut into tokens at delimiters; the first token that looks like a time, a day of the month, a month and a
-/// year, in that order of asking, is taken for it, and what is left over (the day's name, the zone) is ignored. The
-/// result counts as UTC whatever zone was written.
+/// The text is split into tokens at delimiters. Each token is tried as a time, a day of the month, a month and a year,
+/// in this order, and the first match of each kind is used. Other tokens (weekday, time zone) are ignored. The result
+/// is in UTC whatever the written zone.
 enum CookieDate {
-    /// Seconds since 1970-01-01T00:00:00Z; nil when the text is no date or names a day that does not exist.
+    /// Returns seconds since 1970-01-01T00:00:00Z. Nil if the text is not a date or if there is no such day.
     static func parse(_ text: UnsafeRawBufferPointer) -> Int64? {
         var time: (hour: Int, minute: Int, second: Int)?
         var day: Int?
@@ -38,8 +38,8 @@ enum CookieDate {
         return daysFromCivil(year4, month, day) * 86400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
     }
 
-    /// Years of two digits: 70 to 99 are of the last century, 0 to 69 of this one. Those of three digits stay as they
-    /// are, and are refused for being before 1601.
+    /// Completes a two-digit year: 70 to 99 are 1970 to 1999, 0 to 69 are 2000 to 2069. Three-digit years are unchanged
+    /// and rejected later, because they are before 1601.
     private static func fullYear(_ year: Int) -> Int {
         switch year {
         case 70...99: year + 1900
@@ -48,7 +48,7 @@ enum CookieDate {
         }
     }
 
-    /// Anything visible but digits, letters and the colon; control characters below 0x20 but the tab are none.
+    /// True for delimiters: tab and printable ASCII except digits, letters and the colon.
     private static func isDelimiter(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
@@ -56,15 +56,15 @@ enum CookieDate {
         }
     }
 
-    /// A number of as many digits as allowed at the start of the token, followed by nothing or by what is no digit.
+    /// Parses a number with an allowed count of digits at the start of a token. A digit must not follow.
     private static func number(_ token: Slice<UnsafeRawBufferPointer>, digits allowed: ClosedRange<Int>) -> Int? {
         let digits = token.prefix(while: ASCII.isDigit)
-        // At most four digits: no overflow to think of.
+        // At most four digits, so there is no overflow.
         guard allowed.contains(digits.count) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
     }
 
-    /// `h:m:s`, one or two digits each, followed by nothing or by what is no digit.
+    /// Parses `h:m:s` with one or two digits each. A digit must not follow.
     private static func timeOfDay(_ token: Slice<UnsafeRawBufferPointer>) -> (hour: Int, minute: Int, second: Int)? {
         var rest = token
         func field(endingInColon: Bool) -> Int? {
@@ -81,7 +81,7 @@ enum CookieDate {
         return (hour, minute, second)
     }
 
-    /// 1 to 12, by the first three letters in whatever case.
+    /// Parses a month name by its first three letters, ignoring case. Returns 1 to 12.
     private static func monthNumber(_ token: Slice<UnsafeRawBufferPointer>) -> Int? {
         guard token.count >= 3 else { return nil }
         let names: StaticString = "janfebmaraprmayjunjulaugsepoctnovdec"
@@ -101,8 +101,8 @@ enum CookieDate {
         }
     }
 
-    /// Days from 1970-01-01 to a day of the Gregorian calendar. Years are counted from March, so that the leap day is
-    /// the last of its year and the lengths of the months before it follow one rule: 153 days in five months.
+    /// Days from 1970-01-01 to a Gregorian date. Years begin in March, so that the leap day is the last day of its year
+    /// and the months before it follow one rule: 153 days in five months.
     ///
     /// - Parameters: a year from 1601 to 9999, a month from 1 to 12, a day from 1 to 31.
     private static func daysFromCivil(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
@@ -113,6 +113,6 @@ enum CookieDate {
         return Int64(days - daysToEpoch)
     }
 
-    /// From 0000-03-01 to 1970-01-01.
+    /// Days from 0000-03-01 to 1970-01-01.
     private static let daysToEpoch = 719_468
 }

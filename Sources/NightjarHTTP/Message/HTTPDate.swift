@@ -1,10 +1,11 @@
-/// A date of HTTP, of one of the three forms that it ever had and of no other. RFC 9110 section 5.6.7.
+/// Parses and formats HTTP dates in the three formats of RFC 9110 section 5.6.7.
 ///
-/// Letters count whatever their case, and a zone other than GMT is no date: RFC 9111 section 4.2. ``CookieDate`` reads what
-/// people write; here what is not understood has to count as past.
+/// Case is ignored. A time zone other than GMT is invalid (RFC 9111 section 4.2). Unlike the lenient ``CookieDate``,
+/// this parser rejects everything else, because an invalid date must count as expired.
 enum HTTPDate {
-    /// - Parameter received: tells the century of a year of two digits: the last that is at most 50 years ahead.
-    /// - Returns: seconds since 1970.
+    /// - Parameter received: determines the century of a two-digit year: the latest one that is at most 50 years in the
+    ///   future.
+    /// - Returns: seconds since 1970. Nil if the date is invalid.
     static func parse(_ text: UnsafeRawBufferPointer, received: Int64) -> Int64? {
         var reader = Reader(bytes: text)
         reader.skipBlanks()
@@ -22,7 +23,7 @@ enum HTTPDate {
         return reader.isAtEnd ? date : nil
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`
+    /// Formats a date: `Sun, 06 Nov 1994 08:49:37 GMT`.
     static func text(_ moment: Timestamp) -> String {
         let text = CalendarTime.dateAndTime(secondsSince1970: moment.seconds)
         let day = (moment.seconds >= 0 ? moment.seconds : moment.seconds - 86_399) / 86_400
@@ -42,7 +43,7 @@ enum HTTPDate {
         position(word, names) != nil
     }
 
-    /// Which of the names, each with a space behind it.
+    /// The index of a name in the list. Each name in the list is followed by a space.
     private static func position(_ word: UnsafeRawBufferPointer, _ names: StaticString) -> Int? {
         let all = UnsafeRawBufferPointer(start: names.utf8Start, count: names.utf8CodeUnitCount)
         var start = 0
@@ -105,7 +106,7 @@ enum HTTPDate {
             take(" ") && letters().map { ASCII.isCaseless($0, "gmt") } == true
         }
 
-        /// `06 Nov 1994 08:49:37 GMT`
+        /// Reads `06 Nov 1994 08:49:37 GMT`.
         mutating func fixed() -> Int64? {
             guard let day = number(2), take(" "), let month = month(), take(" "), let year = number(4), take(" "),
                 let time = timeOfDay(), zone()
@@ -113,7 +114,7 @@ enum HTTPDate {
             return CalendarTime.daysSince1970(year: year, month: month, day: day).map { $0 * 86_400 + time }
         }
 
-        /// `06-Nov-94 08:49:37 GMT`
+        /// Reads `06-Nov-94 08:49:37 GMT`.
         mutating func rfc850(received: Int64) -> Int64? {
             guard let day = number(2), take("-"), let month = month(), take("-"), let year = number(2), take(" "),
                 let time = timeOfDay(), zone()
@@ -130,7 +131,7 @@ enum HTTPDate {
             return found
         }
 
-        /// `Nov  6 08:49:37 1994`
+        /// Reads `Nov  6 08:49:37 1994`.
         mutating func asctime() -> Int64? {
             guard let month = month(), take(" ") else { return nil }
             let day = take(" ") ? number(1) : number(2)
@@ -141,14 +142,14 @@ enum HTTPDate {
 }
 
 extension Timestamp {
-    /// A date of HTTP in one of its three forms. RFC 9110 section 5.6.7.
+    /// Parses an HTTP date in any of its three formats. RFC 9110 section 5.6.7.
     ///
-    /// - Parameter now: tells the century of a year of two digits.
+    /// - Parameter now: determines the century of a two-digit year.
     public init?(httpDate text: UnsafeRawBufferPointer, now: Timestamp) {
         guard let seconds = HTTPDate.parse(text, received: now.seconds) else { return nil }
         self.init(secondsSince1970: seconds)
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the fraction dropped.
+    /// The timestamp as an HTTP date, `Sun, 06 Nov 1994 08:49:37 GMT`, without fraction.
     public var httpDate: String { HTTPDate.text(self) }
 }

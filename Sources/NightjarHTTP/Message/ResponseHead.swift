@@ -1,12 +1,12 @@
-/// The status line and the header fields. RFC 9112 section 4.
+/// The status line and header fields of a response. RFC 9112 section 4.
 public struct ResponseHead: Sendable, Equatable {
-    /// 100 to 999.
+    /// The status code, 100 to 999.
     public var status: Int
     public var reason: String
-    /// 0 or 1: the y of HTTP/1.y.
+    /// The minor HTTP version, 0 or 1.
     public var minorVersion: Int
     public var headers: Headers
-    /// Bytes of content that follow, when that is known before they come.
+    /// The length of the body in bytes, if it is known in advance.
     public var contentLength: Int?
 
     public init(

@@ -1,13 +1,13 @@
-/// Where an answer came from.
+/// The source of a response.
 public enum ResponseSource: Int32, Sendable {
     case network = 0
-    /// The exchange of another call that was alike.
+    /// Shared with the exchange of another, equal call.
     case coalesced = 1
-    /// The cache, fresh.
+    /// A fresh cache entry.
     case cache = 2
-    /// The cache, which the server said to hold still (304).
+    /// A stale cache entry that the server confirmed with 304.
     case revalidated = 3
-    /// The cache, stale: where policy, request or answer allow that.
+    /// A stale cache entry, where the cache policy, the request or the response allows it.
     case stale = 4
 
     public var name: String {

@@ -1,14 +1,15 @@
-/// What the cache wants of a request, found once for all calls that send it again.
+/// What the cache derives from a request, computed once for all calls that send it again.
 public final class CacheFacts: Sendable {
-    /// Under which its answers are, with all credentials that it carries.
+    /// The cache key, partitioned by all credentials that the request carries.
     public let key: CacheKey
-    /// Of those beside Authorization, which may be a login's token; nil: there are none.
+    /// The partition by credentials other than Authorization, which may be the token of a login. Nil without such
+    /// credentials.
     public let partitionBesideLogin: CachePartition?
     private let asked: CacheRequest
 
     /// - Parameters:
     ///   - cookies: the cookies that count as credentials.
-    ///   - digest: 32 bytes that do not give away what they are made of.
+    ///   - digest: a 32-byte one-way hash.
     ///   - fingerprint: see ``CacheRequest``.
     init(
         _ request: PreparedRequest, _ cookies: LoginCookies, _ digest: ([UInt8]) -> [UInt8],
@@ -44,7 +45,7 @@ extension PreparedRequest {
 extension CachePartition {
     fileprivate init(digest: [UInt8]) {
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        // Never the partition that all share.
+        // Never equal to the common partition.
         self.init(high: number(digest.prefix(8)) | 1, low: number(digest.dropFirst(8).prefix(8)))
     }
 }

@@ -1,18 +1,19 @@
-/// Where calls may go, and what they may use there: those of a client with a path scope, and those of a sandboxed script, which
-/// may not reach what only its host can.
+/// Restricts where calls may go and which client features they may use. Applies to clients with a path scope and to
+/// sandboxed scripts, which may not reach what only their host may.
 ///
-/// Immutable. A class, for a request carries it, and one is told from another by being the same.
+/// Immutable. A class, because each request refers to one and confinements are compared by identity.
 package final class Confinement: Sendable {
-    /// Nil: any.
+    /// The allowed origins. Nil: any.
     private let origins: Set<Origin>?
-    /// Each holds for its origin.
+    /// The path scopes, each for one origin.
     private let scopes: [(origin: Origin, scope: PathScope)]
-    /// The calls are those of a script that the host did not write. It can tighten the client's limits and not loosen them.
+    /// The calls are made by a script that the host did not write. It can tighten the client's limits but not loosen
+    /// them.
     package let isSandbox: Bool
-    /// Counts what is held for the calls; nil: nobody counts.
+    /// Accounts for the memory held by the calls. Nil: not accounted.
     package let memory: (any MemoryAccount)?
 
-    /// The client's own: what the calls do not share with others.
+    /// An object of the client that separates these calls from others: calls with different spaces share nothing.
     package let space: (any AnyObject & Sendable)?
 
     package init(
@@ -26,26 +27,29 @@ package final class Confinement: Sendable {
         self.memory = memory
     }
 
-    /// Why a call may not go there; nil: it may.
+    /// Returns the error for a URL that calls must not access. Nil if it is allowed.
     package func refusal(of url: RequestURL) -> NightjarError? {
         if let origins, !origins.contains(url.origin) { return refusal(of: url.origin, origins) }
         for (origin, scope) in scopes where origin == url.origin && !scope.contains(url.path) {
             return NightjarError(
                 .invalidRequest,
-                "calls to \(origin) are limited to paths below \(quoted(scope.text)), got \(quoted(url.withoutQuery)); dot "
+                "calls to \(origin) are limited to paths under \(quoted(scope.text)), got "
+                    + "\(quoted(url.withoutQuery)); dot "
                     + "segments and encoded separators are not allowed there")
         }
         return nil
     }
 
-    /// What a sandboxed script may not ask for.
+    /// Checks a request against the rules for sandboxed scripts.
     ///
-    /// - Throws: `invalid_request`.
+    /// - Throws: `invalid_request` if the request is not allowed.
     package func check(_ request: borrowing Request) throws(NightjarError) {
         guard isSandbox else { return }
         if Confinement.refusedMethods.contains(request.method.name) {
             throw NightjarError(
-                .invalidRequest, "a sandboxed script cannot send \(request.method.name), which shows the host's headers"
+                .invalidRequest,
+                "a sandboxed script cannot send \(request.method.name), because the response may expose the host's "
+                    + "headers"
             )
         }
         for index in 0..<request.headers.count where RoutingField.isHost(request.headers.name(at: index)) {
@@ -55,7 +59,7 @@ package final class Confinement: Sendable {
         if let group = request.limitGroup {
             throw NightjarError(
                 .invalidRequest,
-                "a sandboxed script cannot choose the limit group \(quoted(group)), which is its host's")
+                "a sandboxed script cannot choose the limit group \(quoted(group)), which belongs to its host")
         }
     }
 
@@ -70,16 +74,17 @@ package final class Confinement: Sendable {
             .invalidRequest, "the script's host does not allow calls to \(origin); \(allowed)")
     }
 
-    /// In a message.
+    /// The maximum number of origins listed in a message.
     private static let maximumShown = 8
 }
 
-/// A path, and all paths below it.
+/// A path and all paths below it.
 package struct PathScope: Sendable, Equatable {
-    /// As it was given, without a slash at its end; "/" is everything.
+    /// The path as configured, without a trailing slash. "/" matches every path.
     package let text: String
 
-    /// - Throws: `invalid_argument` for a path that does not begin with a slash, or that has a query, a fragment or dot segments.
+    /// - Throws: `invalid_argument` if the path does not begin with a slash, or has a query, a fragment or dot
+    ///   segments.
     package init(_ text: String) throws(NightjarError) {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "/"),
@@ -88,14 +93,17 @@ package struct PathScope: Sendable, Equatable {
         else {
             throw NightjarError(
                 .invalidArgument,
-                "path_scope must be an encoded path without query and dot segments, as in \"/v1\", got \(quoted(text))")
+                "path_scope must be an encoded path without a query and without dot segments, such as \"/v1\", got "
+                    + "\(quoted(text))"
+            )
         }
         var text = text[...]
         while text.utf8.count > 1, text.utf8.last == UInt8(ascii: "/") { text = text.dropLast() }
         self.text = String(text)
     }
 
-    /// Whether the encoded path is this one or below it, however a server reads dots, slashes and backslashes in it.
+    /// True if the encoded path is this path or below it, for every way in which a server may interpret dots, slashes
+    /// and backslashes in it.
     package func contains(_ path: String) -> Bool {
         if text == "/" { return true }
         guard path.utf8.starts(with: text.utf8) else { return false }
@@ -103,8 +111,8 @@ package struct PathScope: Sendable, Equatable {
         return (rest.isEmpty || rest.first == UInt8(ascii: "/")) && !PathScope.hasDotSegment(path)
     }
 
-    /// Whether a segment is `.` or `..`, decoded once or twice, up to its parameters (`..;x`). Servers differ in what they take
-    /// for a separator, so an encoded slash and a backslash are ones here.
+    /// True if a segment is `.` or `..` before its parameters (`..;x`), after decoding up to two times. Servers differ
+    /// in which separators they accept, so an encoded slash and a backslash count as separators.
     private static func hasDotSegment(_ path: String) -> Bool {
         var bytes = Array(path.utf8)
         for _ in 0..<3 {
@@ -145,7 +153,8 @@ package struct PathScope: Sendable, Equatable {
     }
 }
 
-/// Fields by which servers and gateways choose what answers. Two requests that differ in one may get different responses.
+/// Header fields that servers and gateways use to select the resource. Requests that differ in one of them may get
+/// different responses.
 package enum RoutingField {
     private static let names = [
         "host", "forwarded", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-scheme", "x-forwarded-port",
@@ -162,7 +171,7 @@ package enum RoutingField {
         }
     }
 
-    /// Host, and what gateways take for it.
+    /// True for Host and for the fields that gateways use in its place.
     package static func isHost(_ name: String) -> Bool {
         [
             "host", "x-forwarded-host", "x-host", "x-original-host", "x-http-host-override", "x-original-url",

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// A number by which what is alike is found quickly, to be compared in full then. Another in each process, so that nobody
-/// can choose what collides.
+/// A 64-bit hash for finding candidates that are then compared in full. The seed differs in each process, so that an
+/// attacker cannot construct collisions.
 package struct Fingerprint {
     package private(set) var value = seed
 

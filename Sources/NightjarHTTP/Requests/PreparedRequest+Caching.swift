@@ -1,11 +1,11 @@
-/// What the cache wants of a request.
+/// The cache's view of a prepared request.
 extension PreparedRequest {
-    /// The fields that carry credentials or choose what answers, and what they say; nothing where there are none.
+    /// The names and values of fields that carry credentials or route the request. Empty if there are none.
     ///
     /// - Parameters:
-    ///   - fields: those of this request.
-    ///   - authorization: whether Authorization is among them.
-    ///   - cookies: the cookies that are among them.
+    ///   - fields: the fields of this request.
+    ///   - authorization: whether to include Authorization.
+    ///   - cookies: the cookies to include.
     public func credentials(
         among fields: Headers, withAuthorization authorization: Bool, cookies: LoginCookies = .all
     ) -> [UInt8] {
@@ -28,7 +28,8 @@ extension PreparedRequest {
         return found
     }
 
-    /// A server may choose its response by it. The Host of the URL is part of the key already.
+    /// True if a server may select its response by this field. A Host field equal to the URL's host is not included,
+    /// because it is part of the key.
     private func isRouting(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard RoutingField.isOne(name) else { return false }
         return !(ASCII.isCaseless(name, "host") && name.count == 4 && value.elementsEqual(origin.hostField.utf8))
@@ -38,9 +39,9 @@ extension PreparedRequest {
         sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
     }
 
-    /// The same as the cache sends it: with its conditions in the place of the caller's.
+    /// The request as the cache sends it, with the cache's conditions instead of the caller's.
     ///
-    /// - Throws: `invalid_request` when a stored validator breaks the grammar of a field.
+    /// - Throws: `invalid_request` if a stored validator is not a valid field value.
     public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
         var request = self
         for name in fetch.removes { request = try request.setting(name, nil) }
@@ -50,9 +51,9 @@ extension PreparedRequest {
 }
 
 extension CacheAnswer {
-    /// Whence an answer of the store came.
+    /// The source of a response from the cache.
     ///
-    /// - Parameter isShared: another call has fetched it meanwhile.
+    /// - Parameter isShared: another call has fetched it in the meantime.
     public func source(isShared: Bool) -> ResponseSource {
         switch because {
         case _ where isShared: .coalesced

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Requests made from others, for the stages of the chain: a cookie is added, a redirect is followed.
+/// Requests derived from others by the stages of the chain, to add a cookie or follow a redirect.
 ///
-/// The head is read again from its bytes. That costs a microsecond, and only those calls that need it; keeping the fields
-/// apart would cost every call.
+/// The head is parsed again from its bytes. This costs about a microsecond, only in calls that need it. Storing the
+/// fields separately would cost every call.
 extension PreparedRequest {
-    /// The fields of the head, Host and framing among them.
+    /// The fields of the head, including Host and the framing fields.
     public var fields: Headers {
         wireHead.withUnsafeReadableBytes { bytes in
-            // Behind the request line, before the empty one.
+            // Skips the request line and the final empty line.
             guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else {
                 return Headers()
             }
@@ -16,12 +16,12 @@ extension PreparedRequest {
         }
     }
 
-    /// Whether there is a field of this name.
+    /// True if the head has a field of this name.
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
-    /// The same with one field of this name, in the place of all others of it; nil for none.
+    /// A copy with one field of this name, which replaces all others. If `value` is nil, the field is removed.
     ///
-    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    /// - Throws: `invalid_request` if the name or value is invalid.
     public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
@@ -30,9 +30,10 @@ extension PreparedRequest {
             fields: fields, sensitive: sensitive, ownCookies: ownCookies)
     }
 
-    /// The same, where name and value are a caller's and may be anything.
+    /// A copy with a field whose name and value come from the caller and are checked.
     ///
-    /// - Throws: `invalid_request` also for fields that frame the message, and for a Host that is none.
+    /// - Throws: `invalid_request` if the name or value is invalid, if the field frames the message, or if a Host value
+    ///   is invalid.
     public func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var text = name
         let (reason, isHost) = text.withUTF8 { bytes in
@@ -51,10 +52,10 @@ extension PreparedRequest {
         return isCookie ? changed.with(ownCookies: []) : changed
     }
 
-    /// The same with a cookie of the call itself behind the others, shown to nobody.
+    /// A copy with an additional cookie of the call. The cookie is masked wherever the request is shown.
     ///
     /// - Parameter cookie: `name=value`.
-    /// - Throws: `invalid_request` when it breaks the grammar.
+    /// - Throws: `invalid_request` if the cookie is not a valid field value.
     public func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
         let own = ownCookies + [cookie]
         return try setting("Cookie", own.joined(separator: "; ")).with(ownCookies: own)
@@ -66,9 +67,9 @@ extension PreparedRequest {
             wireHead: wireHead, sensitive: sensitive, ownCookies: ownCookies)
     }
 
-    /// The same with a field behind the others, whose value is shown to nobody.
+    /// A copy with an additional field whose value is masked wherever the request is shown.
     ///
-    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    /// - Throws: `invalid_request` if the name or value is invalid.
     public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         try fields.add(name, value)
@@ -79,9 +80,9 @@ extension PreparedRequest {
         )
     }
 
-    /// The same with a query item behind the others, whose value is shown to nobody.
+    /// A copy with an additional query item whose value is masked wherever the request is shown.
     ///
-    /// - Throws: `invalid_url` when the target becomes too long.
+    /// - Throws: `invalid_url` if the target becomes too long.
     public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var target = ByteBuffer(string: url.target + (url.query == nil ? "?" : "&"))
         PercentEncoding.writeComponent(name, into: &target)
@@ -97,14 +98,14 @@ extension PreparedRequest {
             ownCookies: ownCookies)
     }
 
-    /// The same where nobody may see what it brings.
+    /// A copy without its body, for records that must not expose it.
     public var withoutBody: PreparedRequest {
         PreparedRequest(
             method: method, url: url, body: .none, isCompressed: false, expectsContinue: false, wireHead: wireHead,
             sensitive: sensitive, ownCookies: ownCookies)
     }
 
-    /// The same without asking whether the body is wanted.
+    /// A copy without the `Expect: 100-continue` field.
     public func withoutExpectation() -> PreparedRequest {
         var fields = fields
         fields.remove("Expect")
@@ -113,16 +114,16 @@ extension PreparedRequest {
             sensitive: sensitive, ownCookies: ownCookies)
     }
 
-    /// What a redirect asks for.
+    /// The request that follows a redirect.
     ///
     /// - Parameters:
-    ///   - sensitive: names of fields that go to no other origin, whatever `forwarded` has.
-    ///   - forwarded: the fields that go along to another origin.
+    ///   - sensitive: names of fields that are never sent to another origin, whatever `forwarded` contains.
+    ///   - forwarded: the fields that are sent to another origin.
     public func following(
         _ hop: RedirectHop, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) -> PreparedRequest {
         var fields = fields
-        // A Host that the caller chose is for the origin that was asked, like the credentials.
+        // A Host that the caller set belongs to the original origin, as credentials do.
         let host = hop.dropsCredentials ? nil : fields["Host"]
         for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
         fields = hop.headers(from: fields, sensitive: sensitive, forwarded: forwarded)

@@ -1,33 +1,33 @@
 import NIOCore
 
-/// What goes on the wire for a ``Request``: checked, joined with the client's defaults and made into bytes, on the
-/// caller's thread.
+/// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized, on the caller's
+/// thread.
 ///
-/// Immutable and shared: task, call and exchange hold the same one.
+/// Immutable. The task, the call and the exchange share one instance.
 public final class PreparedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let body: RequestBody
-    /// The body is compressed while it is sent. What lies in memory was compressed before, if it was to be.
+    /// True if the body is compressed while it is sent. A body in memory is compressed in advance and is not marked.
     public let isCompressed: Bool
-    /// The head asks whether the body is wanted, which is sent when the server says so.
+    /// True if the head has `Expect: 100-continue`. The body is then sent when the server asks for it.
     public let expectsContinue: Bool
-    /// Request line and field lines with the empty line behind them, ready to be written.
+    /// The request line, the field lines and the empty line, ready to be written.
     public let wireHead: ByteBuffer
-    /// The same for all that are the same to the byte.
+    /// A hash of the request. Equal for requests that are equal byte by byte.
     public let fingerprint: UInt64
-    /// Names of fields and query items that the client's configuration calls credentials.
+    /// Names of fields and query items that the client's configuration declares as credentials.
     package let sensitive: [String]
-    /// Cookies of the call itself, `name=value`, which are all that its Cookie field has yet; empty where the caller has set
-    /// that field. See ``CookieField``.
+    /// Cookies of the call, as `name=value`. They are the entire Cookie field at this point. Empty if the caller has
+    /// set that field. See ``CookieField``.
     public let ownCookies: [String]
-    /// What a cache has found out about it.
+    /// What the cache has computed for this request.
     let facts = OnceReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
 
-    /// Request line and field lines without the empty line.
+    /// The request line and the field lines without the final empty line.
     public var head: ByteBuffer {
         var head = wireHead
         head.moveWriterIndex(to: head.writerIndex - 2)
@@ -40,9 +40,9 @@ public final class PreparedRequest: Sendable {
         try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
     }
 
-    /// - Throws: `invalid_url` or `invalid_request`, saying what is wrong and what to do.
+    /// - Throws: `invalid_url` or `invalid_request`, with the reason and a hint.
     ///
-    /// - Parameter known: the origin that an absolute target probably has; it then need not be read.
+    /// - Parameter known: the probable origin of an absolute target. If it matches, the origin is not parsed again.
     public init(
         _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
     ) throws(NightjarError) {
@@ -68,7 +68,7 @@ public final class PreparedRequest: Sendable {
         head.writeStaticString(" HTTP/1.1\r\n")
 
         let isForeign = url.origin != template.base?.origin
-        // That of the base is among the template's fields.
+        // The user info of the base URL is already among the template's fields.
         let userInfo = resolution.userInfo === template.base?.userInfo ? nil : resolution.userInfo
         let hasCookieField = try PreparedRequest.writeFields(
             request, template, foreign: isForeign ? url.origin : nil, userInfo, into: &head)
@@ -81,9 +81,10 @@ public final class PreparedRequest: Sendable {
         sensitive = template.sensitive
     }
 
-    /// The same with a field line behind the others, for the stages of the chain. The caller answers for the name.
+    /// A copy with one more field line, for the stages of the chain. The caller is responsible for the choice of the
+    /// name.
     ///
-    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    /// - Throws: `invalid_request` if the name or value is invalid.
     public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         adding(try FieldLine(name, value))
     }
@@ -96,7 +97,7 @@ public final class PreparedRequest: Sendable {
         return PreparedRequest(self, wireHead: longer)
     }
 
-    /// The same request behind another head.
+    /// A copy with another head.
     private init(_ other: PreparedRequest, wireHead: ByteBuffer) {
         method = other.method
         url = other.url
@@ -124,7 +125,7 @@ public final class PreparedRequest: Sendable {
         self.ownCookies = ownCookies
     }
 
-    /// Whether the other asks for the same, to the byte of its head. Of two without a body.
+    /// True if both requests are equal, byte by byte. Neither may have a body.
     public func isSame(as other: PreparedRequest) -> Bool {
         self === other
             || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
@@ -135,18 +136,21 @@ public final class PreparedRequest: Sendable {
 
     private static func check(_ request: Request) throws(NightjarError) {
         if request.method == .connect {
-            throw NightjarError(.invalidRequest, "CONNECT makes tunnels, which are the transport's; give it a proxy")
+            throw NightjarError(
+                .invalidRequest,
+                "method CONNECT cannot be used: the transport creates tunnels; configure a proxy instead")
         }
         if request.method == .trace {
             guard case .none = request.body else {
-                throw NightjarError(.invalidRequest, "TRACE has no body (RFC 9110 section 9.3.8)")
+                throw NightjarError(
+                    .invalidRequest, "a TRACE request cannot have a body (RFC 9110 section 9.3.8); remove the body")
             }
         }
         if request.method == .get || request.method == .head, !request.allowsBodyOnGet, request.body.length != 0 {
             throw NightjarError(
                 .invalidRequest,
-                "\(request.method) has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); "
-                    + "use POST, put it into the query, or set body_on_get")
+                "\(request.method) has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); "
+                    + "use POST, use the query, or set body_on_get")
         }
     }
 
@@ -174,7 +178,7 @@ public final class PreparedRequest: Sendable {
             else {
                 throw NightjarError(
                     .invalidURL,
-                    "the target is a path and there is no base URL to put it behind; set one, or write http://host")
+                    "the target is a path, but there is no base URL; set base_url, or use an absolute URL")
             }
             try RequestTarget.write(
                 UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,
@@ -184,20 +188,21 @@ public final class PreparedRequest: Sendable {
     }
 
     /// - Parameters:
-    ///   - foreign: the origin, when it is not that of the template's base.
-    ///   - userInfo: of the target itself; becomes Basic credentials where the request has none.
-    /// - Returns: whether there is a Cookie field of the caller's beside the request's cookies; false where it has none.
+    ///   - foreign: the request's origin if it differs from that of the template's base; otherwise nil.
+    ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
+    /// - Returns: true if the request has cookies of its own as well as a Cookie field set by the caller.
     private static func writeFields(
         _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
         into head: inout ByteBuffer
     ) throws(NightjarError) -> Bool {
         let headers = request.headers
         var host: Int?
-        // A part of a compressed body (RFC 9110 section 14.2) is of no use to anybody who does not ask for just that.
+        // A request for a range asks for no coding: part of a compressed body (RFC 9110 section 14.2) cannot be
+        // decoded.
         var takesCodings = request.decompresses ?? true
         let credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
         let hasCookies = !request.cookies.isEmpty
-        // What the caller's Cookie fields say, which go with the request's own in one.
+        // The values of the caller's Cookie fields. They are joined with the request's own cookies in one field.
         var cookies: [String] = []
         var replacesDefault = !takesCodings || credentials != nil || hasCookies
         for index in 0..<headers.count {
@@ -215,7 +220,7 @@ public final class PreparedRequest: Sendable {
             takesCodings = takesCodings && !name.isRange
             guard name.isHost else { continue }
             guard host == nil else {
-                throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; a request has one")
+                throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; set it once")
             }
             try HostField.check(headers.value(at: index))
             host = index
@@ -266,14 +271,14 @@ public final class PreparedRequest: Sendable {
     }
 }
 
-/// A field line that was checked once, to stand in any number of requests.
+/// A field line that is validated once and can be added to any number of requests.
 public struct FieldLine: Sendable {
     let bytes: ByteBuffer
 
-    /// - Throws: `invalid_request` when name or value breaks the grammar.
+    /// - Throws: `invalid_request` if the name or value is invalid.
     public init(_ name: String, _ value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
-            throw NightjarError(.invalidRequest, "header \(quoted(name)) holds a character that is not allowed in it")
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) contains a character that is not allowed")
         }
         bytes = ByteBuffer(string: "\(name): \(value)\r\n")
     }

@@ -1,5 +1,6 @@
 extension Request {
-    /// Whether it has credentials of its own: a cookie, or a header field or a query item whose name speaks of them.
+    /// True if the request itself contains credentials: a cookie, or a header field or query item with the name of a
+    /// credential.
     package var carriesCredentials: Bool {
         if headers.firstSecret != nil || !cookies.isEmpty { return true }
         if query.contains(where: { SecretNames.isSecret(item: $0.name[...].utf8) }) { return true }

@@ -1,5 +1,5 @@
 extension Request {
-    /// The same with the field that carries its key.
+    /// A copy of the request with the field that carries its key.
     public func withIdempotencyKey() throws(NightjarError) -> Request {
         let key: IdempotencyKey
         switch idempotencyKey {

@@ -1,9 +1,11 @@
 import Glibc
 
-/// Requests that come again and again, so that what was made of one serves those that are alike.
+/// Detection of repeated requests, so that the result of preparing one can be reused for equal ones.
 extension Request {
-    /// The same for all that are alike. Nil where it is not worth while to look for another, or where one that looks the
-    /// same is not: with a body, a template, a schema, a contract, a key of its own or very long.
+    /// A hash that is equal for equal requests.
+    ///
+    /// Nil if a request is not worth caching or if equality cannot be determined: it has a body, template parameters, a
+    /// schema, a contract or an idempotency key, or it is very long.
     public var fingerprint: UInt64? {
         guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, contract == nil,
             idempotencyKey == .none,
@@ -23,7 +25,7 @@ extension Request {
         return fingerprint.value
     }
 
-    /// That of a request which says no more than its method and this target.
+    /// The fingerprint of a request that consists of this target only.
     public static func fingerprint(target: UnsafeRawBufferPointer) -> UInt64? {
         guard target.count <= longestRepeated else { return nil }
         var fingerprint = Fingerprint()
@@ -32,27 +34,27 @@ extension Request {
         return fingerprint.value
     }
 
-    /// In bytes, of each part. Beyond, keeping one costs more than is saved by it.
+    /// The maximum length of each part in bytes. Storing a longer request costs more than it saves.
     private static let longestRepeated = 4096
 }
 
-/// A request that may come again. A class, for a request is large, and copying one costs more than comparing it.
+/// A request that may be repeated. A class, because copying a request costs more than comparing it.
 public final class RepeatedRequest: Sendable {
     private let request: Request
-    /// Method, NUL and target of one that says no more; empty: it does.
+    /// Method, NUL and target, if the request consists of nothing else. Otherwise empty.
     private let bare: ContiguousArray<UInt8>
 
-    /// - Parameter request: one that has a ``Request/fingerprint``.
+    /// - Parameter request: a request with a ``Request/fingerprint``.
     public init(_ request: borrowing Request) {
         self.request = copy request
         let isBare = RepeatedRequest.areSame(request, Request(request.method, request.target))
         bare = isBare ? ContiguousArray(request.method.name.utf8) + [0] + request.target.utf8 : []
     }
 
-    /// Whether the other, which has a fingerprint too, asks for the same in every respect.
+    /// True if `other` is equal in every respect. `other` must have a fingerprint too.
     public func isSame(as other: borrowing Request) -> Bool { RepeatedRequest.areSame(request, other) }
 
-    /// Whether it says method and target, to the byte, and no more.
+    /// True if the request consists only of this method and this target, byte by byte.
     public func isBare(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Bool {
         guard bare.count == method.count + 1 + target.count, bare[method.count] == 0 else { return false }
         return bare.withUnsafeBytes {
@@ -61,7 +63,7 @@ public final class RepeatedRequest: Sendable {
         }
     }
 
-    /// Beside what a fingerprint rules out, every member counts.
+    /// Compares every member except those that the fingerprint excludes.
     private static func areSame(_ one: borrowing Request, _ other: borrowing Request) -> Bool {
         one.target.isExactly(other.target) && one.method == other.method && one.headers.isSame(as: other.headers)
             && (one.query.isEmpty && other.query.isEmpty
@@ -98,6 +100,6 @@ extension Headers {
         bytes.withUnsafeBytes { fingerprint.add($0) }
     }
 
-    /// To the byte, names too: they go on the wire as they were given.
+    /// Compares byte by byte, names included, because names are sent exactly as given.
     fileprivate func isSame(as other: Headers) -> Bool { bytes == other.bytes && fields == other.fields }
 }

@@ -1,79 +1,79 @@
 import NIOCore
 
-/// What a caller asks for. A value: change a copy, send it any number of times.
+/// A request as the caller describes it. A value type: copy it, change the copy, and send it any number of times.
 public struct Request: Sendable {
     public var method: Method
-    /// An absolute http or https URL, or a path that is joined to the client's base URL.
+    /// An absolute http or https URL, or a path that is resolved against the client's base URL.
     public var target: String
-    /// Takes the place of ``target``, ``parameters`` and ``query``: a URL that was resolved before, with its user info.
+    /// A resolved URL with its user info. Replaces ``target``, ``parameters`` and ``query``.
     package var resolved: RequestURL?
-    /// Values for the variables of ``target``, which is then a URI template (RFC 6570 to level 3):
-    /// `/users/{id}/files{?page}`. None: the target is as it stands, braces and all.
+    /// Values for the variables of ``target``, which is then a URI template (RFC 6570 up to level 3):
+    /// `/users/{id}/files{?page}`. If empty, the target is used literally, including any braces.
     public var parameters: [(name: String, value: String)] = []
-    /// Appended to the target's own query, in order, percent-encoded; a name may repeat.
+    /// Query items, percent-encoded and appended in order to the query of ``target``. A name may repeat.
     public var query: [(name: String, value: String)] = []
-    /// Take the place of the client's default headers of the same name.
+    /// Header fields. They replace the client's default fields of the same name.
     public var headers = Headers()
-    /// The Content-Type of the body, used if neither ``headers`` nor the client's headers have one; nil: unknown.
+    /// The Content-Type of the body, used if neither ``headers`` nor the client's headers have one. Nil if unknown.
     package var impliedType: ImpliedType?
-    /// Cookies of the call itself, `name=value`, as they go on the wire: beside those of the client's jar, of which those of
-    /// the same names give way. Where ``headers`` or the client's have a Cookie field, behind what that says, and without the
-    /// jar's.
+    /// Cookies of this call, as `name=value`, already encoded. They replace cookies of the same name from the client's
+    /// jar. If ``headers`` or the client's headers have a Cookie field, these cookies are appended to it and the jar is
+    /// not used.
     package var cookies: [String] = []
     public var body = RequestBody.none
-    /// Whether the body is sent with the gzip coding, as a server must be known to understand: none can be asked.
+    /// Compresses the body with gzip. The server must be known to support it, because the client cannot negotiate it.
     public var compresses = false
-    /// Whether the server is asked before the body is sent (`Expect: 100-continue`); nil: for a body of a mebibyte or
-    /// more, or of unknown length.
+    /// Sends `Expect: 100-continue` and waits for the server before sending the body. Nil: only for a body of at least
+    /// 1 MiB or of unknown length.
     public var expectsContinue: Bool?
-    /// A body on GET or HEAD means nothing to HTTP and is dropped or refused on many ways (RFC 9110 section 9.3.1), so it
-    /// is refused here unless this is set.
+    /// Allows a body on GET or HEAD. HTTP defines no meaning for it and intermediaries may drop or reject it (RFC 9110
+    /// section 9.3.1). If false, such a request fails.
     public var allowsBodyOnGet = false
-    /// Statuses that are an answer rather than an error; empty: 200 to 299, and 304.
+    /// Statuses that are a success. If empty: 200 to 299, and 304.
     public var expectedStatuses: [StatusRange] = []
-    /// What the JSON of an answer must look like; where it does not, the call fails as `decoding`. Answers without
-    /// content pass, and those that are streamed cannot be checked: such a call is refused.
+    /// The schema for a JSON response. A response that does not match fails with `decoding`. Responses without a body
+    /// are accepted. Streamed responses cannot be checked, so such a call is rejected.
     public var schema: JSONSchema?
-    /// What the endpoint says that this asks for; nil: it asks for none. See ``Operation/request(_:)``.
+    /// The response that the endpoint's description promises. Nil: none. See ``Operation/request(_:)``.
     public var contract: ResponseContract?
-    /// What is done with redirects, where that differs from the client's.
+    /// Redirect settings that differ from the client's. Nil: the client's.
     public var redirect: RedirectSettings?
-    /// How often what has failed is tried again, where that differs from the client's.
+    /// Retry settings that differ from the client's. Nil: the client's.
     public var retry: RetryChanges?
-    /// Asking twice is asking once, whatever the method says: what may have been seen by the server is tried again too.
+    /// The request is idempotent, whatever its method says. It is retried even if the server may have processed it.
     public var isIdempotent = false
-    /// By which a server knows a repetition, so that also a POST may be repeated.
+    /// The idempotency key, by which a server recognizes a repetition, so that even a POST can be retried.
     public var idempotencyKey = IdempotencyKey.Choice.none
-    /// Whether the answer may come compressed and is decompressed; nil: as the client has it. False sends no
-    /// Accept-Encoding of the client's, and gives the bytes as they come.
+    /// Whether a compressed response is accepted and decoded. Nil: the client's setting. If false, the client's
+    /// Accept-Encoding is not sent and the body is delivered as received.
     public var decompresses: Bool?
-    /// False: this call sends none of the client's cookies and keeps none.
+    /// If false, the call sends none of the client's cookies and stores none.
     public var usesCookies = true
-    /// How the call uses the client's cache, where that differs from what the client has set.
+    /// The cache policy if it differs from the client's. Nil: the client's.
     public var cachePolicy: CachePolicy?
-    /// False: this call neither takes anything from the client's cache nor leaves anything there.
+    /// If false, the call neither reads nor writes the client's cache.
     public var usesCache = true
-    /// Whether a safe call shares the exchange of one that is alike, where that differs from the client's. Streamed answers
-    /// are never shared.
+    /// Whether a safe call shares the exchange of an equal call that is in flight. Nil: the client's setting. Streamed
+    /// responses are never shared.
     public var coalesces: Bool?
-    /// The client's group whose limits hold for this call rather than those of its origin.
+    /// The client's limit group whose limits apply to this call instead of those of its origin.
     public var limitGroup: String?
-    /// Whether the Retry-After of a response is respected, where that differs from the client's:
-    /// ``Configuration/respectsRetryAfter``.
+    /// Whether a response's Retry-After is respected. Nil: the client's setting, ``Configuration/respectsRetryAfter``.
     public var respectsRetryAfter: Bool?
-    /// False: this call carries none of the client's credentials.
+    /// If false, the call sends none of the client's credentials.
     public var usesAuth = true
-    /// Where the call may go, redirects included; nil: anywhere.
+    /// The URLs that the call may access, redirects included. Nil: any.
     package var confinement: Confinement?
-    /// Names of the client's credentials that this call carries, all of them, of a client that has its credentials by scheme;
-    /// empty: those that ``security`` asks for. Of any other client such a call is refused.
+    /// The names of the client's credentials to send, all of them, for a client whose credentials are configured by
+    /// scheme. If empty, ``security`` decides. A client without such credentials rejects the call.
     public var schemes: [String] = []
-    /// The ways in, of which one is enough, of a client that has its credentials by scheme; any other sends those it has.
-    /// Nil: nobody has said, and none of them goes along.
+    /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
+    /// scheme. Other clients ignore it and send the credentials they have. Nil: no requirement is known and no scheme
+    /// credentials are sent.
     public var security: [SecurityRequirement]?
-    /// Limits of time that differ from the client's.
+    /// Timeouts that differ from the client's.
     public var timeouts = Timeouts()
-    /// Bytes of content that a collected response may have; nil: the client's limit.
+    /// The maximum size of a collected response body in bytes. Nil: the client's limit.
     public var maximumBody: Int?
 
     public init(_ method: Method, _ target: String) {
@@ -82,7 +82,7 @@ public struct Request: Sendable {
     }
 }
 
-/// The content type of a body that was given as a value rather than as bytes.
+/// The content type of a body that was given as a value instead of as bytes.
 package enum ImpliedType: Sendable {
     case json
     case form
@@ -95,7 +95,7 @@ package enum ImpliedType: Sendable {
     }
 }
 
-/// A run of statuses.
+/// An inclusive range of statuses.
 public struct StatusRange: Sendable, Equatable {
     public var lowest: Int
     public var highest: Int
@@ -109,18 +109,18 @@ public struct StatusRange: Sendable, Equatable {
     public func contains(_ status: Int) -> Bool { lowest <= status && status <= highest }
 }
 
-/// Limits of time, from 0 to 3153600000 seconds (100 years). ``unlimited`` (0) is no limit, and so is anything longer than 100
-/// years. Nil is not set: a request then has the client's limit, and a client the default.
+/// Timeouts, from 0 to 3153600000 seconds (100 years). ``unlimited`` (0) and anything longer than 100 years means no
+/// timeout. Nil means not set: a request then uses the client's timeout, and a client the default.
 public struct Timeouts: Sendable, Equatable {
-    /// No limit: zero, in every language.
+    /// No timeout: zero, in every language.
     public static let unlimited = Duration.zero
 
-    /// From when a connection is attempted until it is open (TLS included). The wait for one of the connections that the
-    /// client may have counts for `total` alone.
+    /// The time to open a connection, including TLS. The wait for a free connection of a limited pool counts only
+    /// towards `total`.
     public var connect: Duration?
-    /// Without a byte in either direction while the request is sent or the response awaited.
+    /// The maximum time without a byte in either direction while the request is sent or the response is awaited.
     public var idle: Duration?
-    /// The whole call, all attempts.
+    /// The maximum time for the whole call, including all attempts.
     public var total: Duration?
 
     public init(connect: Duration? = nil, idle: Duration? = nil, total: Duration? = nil) {
@@ -129,12 +129,12 @@ public struct Timeouts: Sendable, Equatable {
         self.total = total
     }
 
-    /// This, with `other` where nothing is set.
+    /// A copy in which values that are nil are taken from `other`.
     public func filled(from other: Timeouts) -> Timeouts {
         Timeouts(connect: connect ?? other.connect, idle: idle ?? other.idle, total: total ?? other.total)
     }
 
-    /// These limits with nil in place of ``unlimited``: what is counted down.
+    /// A copy in which ``unlimited`` is replaced with nil.
     package var limits: Timeouts {
         Timeouts(connect: Timeouts.limit(connect), idle: Timeouts.limit(idle), total: Timeouts.limit(total))
     }
@@ -144,7 +144,7 @@ public struct Timeouts: Sendable, Equatable {
         return length
     }
 
-    /// - Throws: `invalid_argument` for a negative limit.
+    /// - Throws: `invalid_argument` if a timeout is negative.
     package func check() throws(NightjarError) {
         for (name, length) in [("timeout.connect", connect), ("timeout.idle", idle), ("timeout.total", total)] {
             if let length, length < .zero { throw .duration(name, length.inSeconds) }

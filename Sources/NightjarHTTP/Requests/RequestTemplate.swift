@@ -1,34 +1,35 @@
 import NIOCore
 
-/// What all requests of a client have in common, made into bytes once. Immutable and shared.
+/// The parts that all requests of a client have in common, serialized once. Immutable and shared.
 public final class RequestTemplate: Sendable {
-    /// What relative targets are put behind.
+    /// The base URL for relative targets.
     public let base: RequestURL?
     /// The Host line for the origin of ``base``, with its CRLF.
     let hostLine: ByteBuffer
-    /// The default field lines, Host apart, each with its CRLF.
+    /// The default field lines without Host, each with its CRLF.
     let fieldLines: ByteBuffer
-    /// Those fields, for a request that replaces one of them.
+    /// The default fields, for a request that replaces one of them.
     let fields: Headers
-    /// Fields that may go to another origin than that of ``base``.
+    /// The default fields that may be sent to an origin other than that of ``base``.
     let publicFields: Headers
-    /// Whether one of the default fields carries credentials.
+    /// True if one of the default fields carries credentials.
     package let hasCredentials: Bool
-    /// Which fields those are, and which go along with redirects and pages.
+    /// The rule for which fields carry credentials and which are forwarded to redirects and further pages.
     package let forwarded: ForwardedFields
-    /// Bit n: a field in ``fields`` has a name of n bytes, modulo 64. Tells most names apart without looking at them.
+    /// Bit n is set if a name in ``fields`` has a length of n bytes modulo 64. Excludes most names without comparing
+    /// them.
     let nameLengths: UInt64
-    /// Names of fields and query items to be masked where a request is shown, beside those known for credentials.
+    /// Names of fields and query items that are masked where a request is shown, besides the built-in credential names.
     let sensitive: [String]
 
     /// - Parameters:
-    ///   - base: absolute and without a query. Its user info becomes Basic credentials for its origin, unless `defaults`
-    ///     have an Authorization.
-    ///   - defaults: sent with each request that does not set the same name.
-    ///   - userAgent: the User-Agent field, where `defaults` have none; nil for none.
-    ///   - acceptEncoding: the Accept-Encoding field, likewise.
-    ///   - sensitive: names of fields and query items that carry credentials, beside those known for it.
-    ///   - forwarded: the fields that go to other origins than that of `base`.
+    ///   - base: an absolute URL without a query. Its user info is sent as Basic credentials to its origin, unless
+    ///     `defaults` contains an Authorization field.
+    ///   - defaults: fields sent with each request that does not set the same name.
+    ///   - userAgent: the User-Agent field, unless `defaults` contains one. Nil: none.
+    ///   - acceptEncoding: the Accept-Encoding field, unless `defaults` contains one. Nil: none.
+    ///   - sensitive: names of fields and query items that carry credentials, besides the built-in names.
+    ///   - forwarded: the fields that are sent to origins other than that of `base`.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     public init(
         base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,
@@ -36,14 +37,14 @@ public final class RequestTemplate: Sendable {
     ) throws(NightjarError) {
         if base?.query != nil {
             throw NightjarError(
-                .invalidURL, "the base URL has a query, which a joined path would end up in; give it to each request")
+                .invalidURL, "the base URL must not have a query; set the query on each request")
         }
         try ReservedField.check(defaults)
         if base == nil, let name = defaults.firstSecret {
             throw NightjarError(
                 .invalidRequest,
-                "the default header \"\(name)\" would go to every server: set base_url, whose origin alone gets it, "
-                    + "or give it to each request")
+                "the default header \"\(name)\" would be sent to every server; set base_url to restrict it to "
+                    + "that origin, or set it on each request")
         }
         self.base = base
 
@@ -57,7 +58,7 @@ public final class RequestTemplate: Sendable {
         }
         let hosts = fields.values("Host")
         guard hosts.count <= 1 else {
-            throw NightjarError(.invalidRequest, "header \"Host\" is set \(hosts.count) times; a request has one")
+            throw NightjarError(.invalidRequest, "header \"Host\" is set \(hosts.count) times; set it once")
         }
         fields.remove("Host")
         var hostLine = ByteBuffer()
@@ -89,13 +90,13 @@ public final class RequestTemplate: Sendable {
         self.sensitive = sensitive
     }
 
-    /// Names that the configuration calls those of credentials.
+    /// The names that the configuration declares as credentials.
     package var sensitiveNames: [String] { sensitive }
 
-    /// Whether each request has a field of this name that does not set its own.
+    /// True if requests have a default field of this name.
     public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
-    /// False: no default field has this name.
+    /// Returns false if no default field can have this name. True may be a false positive.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
         nameLengths &>> UInt64(name.count & 63) & 1 == 1
     }

@@ -32,7 +32,7 @@ public struct SecurityRequirement: Sendable, Equatable {
         return shown.joined(separator: ", or ")
     }
 
-    /// In a message.
+    /// The maximum number of origins listed in a message.
     private static let maximumShown = 8
 }
 

@@ -75,7 +75,7 @@ extension Decision: CustomStringConvertible {
 
     private var sentence: String {
         switch what {
-        case .retried(let cause, let wait): "\(cause); tried again after \(wait.shortSeconds) s"
+        case .retried(let cause, let wait): "\(cause); retried after \(wait.shortSeconds) s"
         case .notRetried(let cause, let reason): "\(cause); \(reason)"
         case .coalesced(let calls): "\(calls) calls that are alike shared one exchange"
         case .waited(let wait, let limit): "waited \(wait.shortSeconds) s for \(limit)"

@@ -1,10 +1,10 @@
 import NIOCore
 
 extension ErrorBody {
-    /// What a response says about its error, as far as it is understood: in the body (JSON, XML or plain text), and for
-    /// what the body leaves open, in `WWW-Authenticate` (RFC 6750 section 3) and in AWS's `X-Amzn-ErrorType`.
+    /// Reads the error that a response reports. The body is read first (JSON, XML or plain text). `WWW-Authenticate`
+    /// (RFC 6750 section 3) and AWS's `X-Amzn-ErrorType` supply what the body does not.
     ///
-    /// Credentials of the request that the server repeats are masked.
+    /// Credentials of the request that the server repeats in its response are masked. Nil if nothing is recognized.
     public init?(_ response: Response) {
         self.init()
         if let body = ErrorBody(parsing: response.body) {
@@ -18,7 +18,8 @@ extension ErrorBody {
         if let sent = response.sent { mask(SentSecrets(sent)) }
     }
 
-    /// The body of the media type `text/plain`: one text for people.
+    /// The text of a `text/plain` body. Nil for other media types, for bodies over ``maximumBody`` bytes and for text
+    /// that looks like markup.
     private static func plainText(of response: Response) -> String? {
         guard response.body.readableBytes <= maximumBody,
             let type = response.headers["Content-Type"].flatMap(MediaType.init), type.essence == "text/plain"
@@ -29,7 +30,7 @@ extension ErrorBody {
         return self.text(.string(String(decoding: ASCII.trimmed(bytes), as: UTF8.self)))
     }
 
-    /// The name of an AWS error: `com.amazonaws.dynamodb.v20120810#ResourceNotFoundException`, or
+    /// The name of an AWS error. Accepts `com.amazonaws.dynamodb.v20120810#ResourceNotFoundException` and
     /// `ResourceNotFoundException:http://internal.amazon.com/...`.
     static func awsCode(_ value: JSONValue?) -> String? {
         guard case .string(let text) = value else { return nil }
@@ -49,8 +50,9 @@ extension ErrorBody {
         }
     }
 
-    /// What the server asks for to let a request in, for a message: `Bearer (realm "example")`. Nil where the response
-    /// does not challenge: it has no status 401 and names no error in a challenge.
+    /// A summary of the response's authentication challenges for an error message: `Bearer (realm "example")`.
+    ///
+    /// Nil without a `WWW-Authenticate` field, and for a status other than 401 unless a challenge names an error.
     public static func challenge(of response: Response) -> String? {
         let challenges = Challenge.parse(response.headers.values("WWW-Authenticate"))
         guard response.status == 401 || challenges.contains(where: { $0["error"] != nil }), !challenges.isEmpty else {
@@ -68,7 +70,8 @@ extension ErrorBody {
         return shown.joined(separator: ", ") + (challenges.count > shown.count ? ", ..." : "")
     }
 
-    /// What tells where and for what to get in; `error` and `error_description` are read into the details.
+    /// Challenge parameters that say which credentials are needed and where to get them. `error` and
+    /// `error_description` are not listed because ``readChallenges(of:)`` copies them into the error body.
     private static let shownParameters = ["realm", "scope", "service", "resource_metadata", "authorization_uri"]
     private static let schemeNames = [
         "basic": "Basic", "bearer": "Bearer", "digest": "Digest", "negotiate": "Negotiate", "ntlm": "NTLM",

@@ -1,14 +1,17 @@
 import NIOCore
 
-/// What a server says about an error in the body of its answer: RFC 9457 problem details, and the shapes that APIs have
-/// grown (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, RFC 6749's, AWS's `__type`, Matrix's
-/// `errcode`), error documents in XML (``ErrorMarkup``) and plain text.
+/// The error description in the body of a response.
 ///
-/// It is made to be shown and logged: texts are cut, and what is said about a field with the name of a secret is `***`,
-/// for some servers repeat what they were sent.
+/// Reads RFC 9457 problem details, common JSON shapes (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`,
+/// `{"errors": [...]}`, RFC 6749's, AWS's `__type`, Matrix's `errcode`), XML error documents (``ErrorMarkup``) and
+/// plain text.
+///
+/// The result can be shown and logged. Texts are truncated. The message of a field whose name looks like that of a
+/// secret is `***`, because some servers repeat the values they received.
 public struct ErrorBody: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
-        /// As the server writes it: `email`, `/data/attributes/title`, `body.title`; nil: about the whole request.
+        /// The field's name as the server writes it: `email`, `/data/attributes/title`, `body.title`. Nil if the
+        /// message concerns the whole request.
         public let name: String?
         public let message: String
 
@@ -18,25 +21,27 @@ public struct ErrorBody: Sendable, Equatable {
         }
     }
 
-    /// A URI, or a word of the server's own: `https://example.com/probs/out-of-credit`, `invalid_request_error`.
+    /// The error type: a URI such as `https://example.com/probs/out-of-credit`, or a server-defined word such as
+    /// `invalid_request_error`.
     public internal(set) var type: String?
-    /// What kind of problem it is.
+    /// A short summary of the kind of problem.
     public internal(set) var title: String?
     public internal(set) var message: String?
-    /// What it was this time.
+    /// The details of this occurrence.
     public internal(set) var detail: String?
-    /// For programs; digits when it came as a number.
+    /// A machine-readable error code. Numeric codes are converted to decimal digits.
     public internal(set) var code: String?
-    /// What is wrong with what was sent, one by one.
+    /// The validation messages for individual fields of the request.
     public internal(set) var fields: [Field] = []
 
-    /// Code points of a text.
+    /// The longest text kept, in code points.
     static let maximumText = 1000
     static let maximumFields = 32
-    /// Bytes of a body that are looked at: what is larger is no message.
+    /// The largest body that is parsed, in bytes. A larger body is not an error description.
     static let maximumBody = 256 * 1024
 
-    /// Nil for a body that is neither JSON nor XML, or says nothing that is understood.
+    /// Returns nil if the body is neither JSON nor XML, is larger than ``maximumBody`` or contains no recognized
+    /// member.
     public init?(parsing body: ByteBuffer) {
         let parsed = body.withUnsafeReadableBytes { bytes -> ErrorBody? in
             guard bytes.count <= ErrorBody.maximumBody else { return nil }
@@ -58,10 +63,11 @@ public struct ErrorBody: Sendable, Equatable {
 
     init() {}
 
-    /// One line of all of it that a person needs. As the server wrote it: not to be printed unescaped.
+    /// The title, message, details, code and up to three field messages in one line. The text comes from the server and
+    /// is not escaped; escape it before printing.
     public var summary: String { summary(besides: "") }
 
-    /// The same where `reason`, the words of the status line, has been told: titles often repeat them.
+    /// The summary without a title that only repeats `reason`, the reason phrase of the status line.
     public func summary(besides reason: String) -> String {
         var parts: [String] = []
         let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false
@@ -70,7 +76,7 @@ public struct ErrorBody: Sendable, Equatable {
         }
         var text = parts.first ?? ""
         for part in parts.dropFirst() {
-            // Some titles are sentences.
+            // Some titles are whole sentences.
             let isSentence = text.utf8.last.map { ".!?:".utf8.contains($0) } ?? true
             text += (isSentence ? " " : ": ") + part
         }
@@ -101,7 +107,7 @@ public struct ErrorBody: Sendable, Equatable {
         title = title ?? first(["title"])
         detail = detail ?? first(["detail", "details", "description", "error_description"])
         message = message ?? first(["message", "msg", "error_message", "errorMessage", "Message"])
-        // Google's status is a word, and others' the HTTP status once more.
+        // Google's `status` is a word; other servers repeat the HTTP status code there.
         code = code ?? first(["code", "error_code", "errorCode", "errcode", "Code"])
         code = code ?? ErrorBody.awsCode(object["__type"]) ?? ErrorBody.word(object["status"])
         for name in ["errors", "invalid-params", "invalid_params", "detail", "details", "message"] {
@@ -113,7 +119,8 @@ public struct ErrorBody: Sendable, Equatable {
         }
     }
 
-    /// What is under `error`: a whole error, or a text whose meaning what is beside it tells.
+    /// Reads the `error` member: an object, a list, or a text. The other members decide whether a text is a code, a
+    /// message or a title.
     private mutating func readError(_ object: JSONValue) {
         guard let error = object["error"] else { return }
         switch error {
@@ -164,7 +171,7 @@ public struct ErrorBody: Sendable, Equatable {
         fields.append(Field(name, name.map(ErrorBody.isSecret) ?? false ? "***" : message))
     }
 
-    /// What an element of a list is about.
+    /// The name of the field that an element of an error list refers to.
     private static func name(of element: JSONValue) -> String? {
         for name in ["field", "name", "param", "parameter", "property", "path", "pointer", "loc", "source"] {
             switch element[name] {
@@ -185,7 +192,8 @@ public struct ErrorBody: Sendable, Equatable {
             || name.utf8.split { "/.[]".utf8.contains($0) }.contains { SecretNames.isSecret(item: $0) }
     }
 
-    /// A text with something in it, cut, or a whole number.
+    /// A non-blank string, truncated to ``maximumText`` code points, or an integer as decimal digits. Nil for other
+    /// values.
     static func text(_ value: JSONValue?) -> String? {
         switch value {
         case .integer(let number): return String(number)

@@ -1,31 +1,31 @@
-/// Reads what an error document in XML says: S3's and Azure's `<Error><Code>..</Code><Message>..</Message></Error>`, AWS query
-/// APIs, SOAP faults, RFC 7807's `<problem>`, `<error code="..">..</error>`.
+/// Reads an XML error document: S3's and Azure's `<Error><Code>..</Code><Message>..</Message></Error>`, AWS query APIs,
+/// SOAP faults, RFC 7807's `<problem>`, `<error code="..">..</error>`.
 ///
-/// A scanner, not a parser: it takes the texts of elements that have no child elements, and reports them by name. It
-/// expands the five predefined entities and character references, and nothing else. It makes one pass over the bytes.
+/// This is a scanner, not an XML parser. It collects the text of each element without child elements, by element name.
+/// It expands the five predefined entities and character references only. It makes one pass over the bytes.
 struct ErrorMarkup {
     /// An element without child elements.
     struct Leaf: Equatable {
-        /// Without prefix, in lower case.
+        /// The name in lower case, without a namespace prefix.
         var name: String
         var text: String
-        /// Of `code`, `msg` and `message` attributes.
+        /// The values of the `code`, `msg` and `message` attributes.
         var attributes: [String: String] = [:]
     }
 
-    /// In lower case; empty where the document has no element.
+    /// The name of the root element in lower case. Empty if the document has no element.
     private(set) var root = ""
     private(set) var leaves: [Leaf] = []
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
-    /// The start tag read last; nil after an end tag.
+    /// The most recent start tag. Nil after an end tag.
     private var open: Leaf?
     private var text: [UInt8] = []
 
-    /// Leaves that are read; documents of errors have a dozen.
+    /// The maximum number of leaves read. A typical error document has about twelve.
     static let maximumLeaves = 64
-    /// Bytes of a leaf's text.
+    /// The maximum length of a leaf's text, in bytes.
     private static let maximumText = 4 * (ErrorBody.maximumText + 1)
     private static let maximumName = 64
 
@@ -57,17 +57,17 @@ struct ErrorMarkup {
         if starts("<!--") { return skip(past: "-->") }
         if starts("<?") { return skip(past: "?>") }
         if starts("<![CDATA[") { return readSection() }
-        // A document type without an internal subset: with one, its declarations look like unknown tags.
+        // A document type declaration. Declarations of an internal subset are scanned as unknown tags.
         if starts("<!") { return skip(past: ">") }
         if starts("</") { return readEnd() }
         readStart()
     }
 
-    /// Its text is no markup, and has no entities.
+    /// Reads a CDATA section, which contains neither markup nor entities.
     private mutating func readSection() {
         at += "<![CDATA[".utf8.count
         while at < bytes.count, !starts("]]>") {
-            // As it is escaped elsewhere, because the whole text is decoded.
+            // `&` is escaped because the leaf's text is decoded as a whole later.
             if bytes[at] == UInt8(ascii: "&"), open != nil, text.count < ErrorMarkup.maximumText {
                 text += "&amp;".utf8.dropLast()
             }
@@ -106,7 +106,7 @@ struct ErrorMarkup {
         if isEmpty { leaves.append(leaf) } else { open = leaf }
     }
 
-    /// Up to white space, `=`, `/` and `>`, without the prefix and in lower case.
+    /// Reads a name up to white space, `=`, `/` or `>`. Returns it in lower case, without its prefix.
     private mutating func readName() -> String {
         let start = at
         while at < bytes.count, !ASCII.isWhitespace(bytes[at]), !"=/><".utf8.contains(bytes[at]) { at += 1 }
@@ -120,7 +120,7 @@ struct ErrorMarkup {
         let name = readName()
         while at < bytes.count, ASCII.isWhitespace(bytes[at]) { at += 1 }
         guard at < bytes.count, bytes[at] == UInt8(ascii: "=") else {
-            // A byte that begins no name is skipped, or reading would not advance.
+            // A byte that cannot start a name is skipped so that reading always advances.
             if at == start { at += 1 }
             return
         }
@@ -138,8 +138,8 @@ struct ErrorMarkup {
 
     // MARK: Text
 
-    /// The text without white space around it, with the predefined entities and character references expanded. XML 1.0
-    /// sections 4.1 and 4.6.
+    /// The text without surrounding white space, with the predefined entities and character references expanded. XML
+    /// 1.0 sections 4.1 and 4.6.
     static func decoded(_ bytes: [UInt8]) -> String {
         let bytes = Array(ASCII.trimmed(bytes))
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }
@@ -178,7 +178,7 @@ struct ErrorMarkup {
 }
 
 extension ErrorBody {
-    /// Nil for HTML, feeds and documents that say nothing that is understood.
+    /// Returns nil for HTML, for feeds, and for documents without a recognized element.
     init?(markup bytes: UnsafeRawBufferPointer) {
         let document = ErrorMarkup(bytes)
         guard !document.root.isEmpty, !["html", "rss", "feed", "rdf"].contains(document.root) else { return nil }

@@ -31,12 +31,12 @@ extension NightjarError {
     /// What was sent last, or was about to be; nil for a failure that belongs to no call.
     public var request: RequestRecord? { (call?.sent ?? response?.sent).map(RequestRecord.init) }
 
-    /// The command line with which curl sends the request of the call that failed; see ``Response/curl(showsSecrets:)``.
+    /// The curl command line that sends the failed request. See ``Response/curl(showsSecrets:)``.
     public func curl(showsSecrets: Bool = false) -> String? {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }
 
-    /// The same failure, told with the call it belongs to.
+    /// A copy of this error with the URL, request and number of attempts of the call.
     public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         changed { facts, call in
             facts.url = facts.url ?? request.url.redacted
@@ -45,13 +45,13 @@ extension NightjarError {
         }
     }
 
-    /// The same failure, whose answer has no content any more: what it says is in ``details``.
+    /// A copy of this error whose response has no body. ``details`` is kept.
     public var withoutBody: NightjarError {
         guard let response else { return self }
         return changed { $1.response = response.withoutBody }
     }
 
-    /// The same failure, told with what was tried before it and why.
+    /// A copy of this error with the errors of earlier attempts and the decisions of the call.
     public func after(_ earlier: [NightjarError], _ decisions: [Decision]) -> NightjarError {
         guard !earlier.isEmpty || !decisions.isEmpty else { return self }
         return changed { facts, call in
@@ -60,7 +60,7 @@ extension NightjarError {
         }
     }
 
-    /// The same failure, of reading this answer.
+    /// A copy of this error for a failure to read this response.
     public func about(_ response: Response) -> NightjarError {
         changed { facts, call in
             facts.phase = .receive

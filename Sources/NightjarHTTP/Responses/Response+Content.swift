@@ -1,9 +1,9 @@
 import NIOCore
 
-// What the content says. All of it is read anew each time: keep what you use twice.
+// Views of the body. Each access parses the body again; store the result if you need it twice.
 extension Response {
-    /// The content as text, in the charset of its byte order mark or Content-Type. One that is not known is read as
-    /// UTF-8, and what is not in the charset is U+FFFD.
+    /// The body as text, decoded with the charset of its byte order mark or Content-Type. An unknown charset is read as
+    /// UTF-8. Invalid sequences become U+FFFD.
     public var text: String {
         let known: String? = body.withUnsafeReadableBytes { bytes in
             try? TextEncoding.text(of: bytes, contentType: headers["content-type"])
@@ -11,9 +11,9 @@ extension Response {
         return known ?? String(buffer: body)
     }
 
-    /// The same, certain of the charset.
+    /// The body as text, like ``text``, but an unknown charset is an error.
     ///
-    /// - Throws: `decoding` with the name of a charset that is not known.
+    /// - Throws: `decoding` with the name of an unsupported charset.
     public func decodedText() throws(NightjarError) -> String {
         try reading { response throws(NightjarError) in
             try response.withBytes { bytes throws(NightjarError) in
@@ -22,19 +22,19 @@ extension Response {
         }
     }
 
-    /// The content as JSON, whatever its Content-Type.
+    /// The body as JSON, whatever its Content-Type.
     ///
-    /// - Throws: `decoding`, also for no content at all.
+    /// - Throws: `decoding` if the body is not JSON or is empty.
     public var json: JSONValue {
         get throws(NightjarError) { try reading { response throws(NightjarError) in try response.parsed() } }
     }
 
-    /// The content, or the part of it that `pointer` names, as a type.
+    /// Decodes the body, or the part of it at `pointer`, as `type`.
     ///
-    /// Of an answer without content (204 and the like) an optional is nil, and so is what `pointer` names and is not
-    /// there; ``Empty`` is there always.
+    /// If the response has no body (204, for example) or nothing is at `pointer`, an optional type yields nil and
+    /// ``Empty`` always succeeds.
     ///
-    /// - Throws: `decoding` with the path, what was expected and what was found; this response goes with it.
+    /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {
@@ -42,31 +42,32 @@ extension Response {
             if response.isBlank {
                 if let nothing = absent(type) { return nothing }
                 throw NightjarError(
-                    .decoding, "the answer has no body where \(type) was expected; an optional of it would be nil")
+                    .decoding, "the response has no body, but \(type) was expected; use an optional type to accept it")
             }
             return try response.parsed().decode(type, at: pointer, options)
         }
     }
 
-    /// Whether the content is as a schema has it. No content is, for that there is none the status says.
+    /// Validates the body against a schema. A response without a body is valid: whether one may be missing depends on
+    /// the status.
     ///
-    /// - Throws: `decoding` with the path, what was expected and what was found; this response goes with it.
+    /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
     public func check(_ schema: JSONSchema) throws(NightjarError) {
         guard !isBlank else { return }
         try reading { response throws(NightjarError) in try schema.check(response.parsed()) }
     }
 
-    /// No content but white space.
+    /// True if the body is empty or only white space.
     package var isBlank: Bool { body.readableBytesView.allSatisfy(ASCII.isWhitespace) }
 
     private func parsed() throws(NightjarError) -> JSONValue {
-        guard !isBlank else { throw NightjarError(.decoding, "the answer has no body, so no JSON") }
+        guard !isBlank else { throw NightjarError(.decoding, "the response has no body, but JSON was expected") }
         do throws(NightjarError) {
             return try withBytes { bytes throws(NightjarError) in try JSONValue(parsing: bytes) }
         } catch {
-            // Most often it is a page of HTML, and its type says so.
+            // The body is often an HTML page, and its Content-Type shows that.
             let type = headers["content-type"].map { " (its Content-Type is \(quoted($0)))" } ?? ""
-            throw NightjarError(error.kind, "the answer is \(error.message)\(type)")
+            throw NightjarError(error.kind, "the response is \(error.message)\(type)")
         }
     }
 
@@ -78,7 +79,7 @@ extension Response {
         }.get()
     }
 
-    /// Tells of a failure with the answer that it is about.
+    /// Runs `read` and adds this response to the error that it throws.
     private func reading<Result>(
         _ read: (Response) throws(NightjarError) -> Result
     ) throws(NightjarError) -> Result {

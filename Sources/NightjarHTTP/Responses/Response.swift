@@ -1,54 +1,54 @@
 import NIOCore
 
-/// When the parts of a call occurred: ``sent``, ``firstByte`` and ``total`` are moments since its start, of the last
-/// request of a call that led to several; the others are lengths. Nil for what did not occur.
+/// Timing of a call. ``sent``, ``firstByte`` and ``total`` count from the start of the call. If the call sent several
+/// requests, they describe the last one. The other values are durations. Nil for events that did not occur.
 public struct Timing: Sendable, Equatable {
-    /// The request was put on a connection.
+    /// When the request was written to a connection.
     public var sent: Duration?
-    /// The response head was complete.
+    /// When the response head was complete.
     public var firstByte: Duration?
-    /// The call ended.
+    /// When the call ended.
     public var total: Duration = .zero
-    /// The connection had served another call before.
+    /// True if the connection was used by an earlier call.
     public var reusedConnection = false
-    /// What carried the call; nil where the transport does not tell.
+    /// The connection that carried the call. Nil if the transport does not report it.
     public var connection: ConnectionRecord?
 
-    /// How long the look-up of the host's name took, for a connection that was made for this call.
+    /// The duration of the DNS lookup. Nil if the connection was not opened for this call.
     public var dns: Duration? { reusedConnection ? nil : connection?.dns }
-    /// How long the connection took to open, without look-up and TLS, where it was made for this call.
+    /// The time to open the connection, without DNS lookup and TLS. Nil if it was not opened for this call.
     public var connect: Duration? { reusedConnection ? nil : connection?.connect }
-    /// How long the handshake of TLS took, for a connection that was made for this call.
+    /// The duration of the TLS handshake. Nil if the connection was not opened for this call.
     public var tls: Duration? { reusedConnection ? nil : connection?.tls }
 
     public init() {}
 }
 
-/// A complete answer. Immutable: any thread may read it.
+/// A complete response. Immutable; any thread may read it.
 public final class Response: Sendable {
     public let head: ResponseHead
-    /// The content, decoded; empty when it went to a body handler. There is a NUL in memory behind the last byte.
+    /// The decoded body. Empty if it was delivered to a body handler. In memory it is followed by a NUL.
     public let body: ByteBuffer
     public let trailers: Headers
-    /// The URL that answered.
+    /// The URL that sent the response, after redirects.
     public var location: RequestURL {
         switch asked {
         case .request(let request): request.url
         case .url(let url): url
         }
     }
-    /// How many times the request was put on a connection.
+    /// How often the request was sent on a connection.
     public let attempts: Int
     public let timing: Timing
     public let source: ResponseSource
-    /// The answers that led here, first to last.
+    /// The redirect responses that led to this response, first to last.
     public let redirects: [RedirectPolicy.Visit]
-    /// Why the call went as it did, first to last; nothing for most.
+    /// The decisions made during the call, first to last. Usually empty.
     public let decisions: [Decision]
-    /// What was sent; the same that task and call held, so that keeping it costs nothing.
+    /// The request that was sent. The task and the call share this instance, so keeping it costs nothing.
     var sent: PreparedRequest? { if case .request(let request) = asked { request } else { nil } }
     private let asked: Asked
-    /// Counts its memory, where somebody does.
+    /// Accounts for the memory of the body. Nil if it is not accounted.
     package let hold: MemoryHold?
 
     private enum Asked: Sendable {
@@ -56,7 +56,7 @@ public final class Response: Sendable {
         indirect case url(RequestURL)
     }
 
-    /// - Parameter url: of a response that no call has brought; that of what was sent otherwise, and then not asked.
+    /// - Parameter url: the URL of a response that does not belong to a call. Not evaluated if the request is known.
     public convenience init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL,
@@ -68,7 +68,7 @@ public final class Response: Sendable {
             redirects: redirects, decisions: decisions, sent: sent, hold: nil)
     }
 
-    /// - Parameter hold: counts its memory.
+    /// - Parameter hold: accounts for the memory of the body.
     package init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers, url: @autoclosure () -> RequestURL,
         attempts: Int, timing: Timing, source: ResponseSource, redirects: [RedirectPolicy.Visit],
@@ -89,21 +89,21 @@ public final class Response: Sendable {
         asked = sent.map(Asked.request) ?? .url(url())
     }
 
-    /// The same with other redirects before it.
+    /// A copy with these redirects.
     public func after(_ redirects: [RedirectPolicy.Visit]) -> Response {
         Response(
             head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
             source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
     }
 
-    /// The same with what was decided on the way to it, and whence it came for this call.
+    /// A copy with the decisions of a call and, if given, another source.
     public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
         Response(
             head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
             source: source ?? self.source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
     }
 
-    /// The same where the content went to a body handler.
+    /// A copy without its body, which was delivered to a body handler.
     public var withoutBody: Response {
         Response(
             head: head, body: ByteBuffer(), trailers: trailers, url: location, attempts: attempts, timing: timing,
@@ -112,16 +112,16 @@ public final class Response: Sendable {
 
     public var status: Int { head.status }
     public var headers: Headers { head.headers }
-    /// The URL that answered, without user info and with credentials in the query masked.
+    /// The URL that sent the response, without user info and with masked query credentials.
     public var url: String { location.redacted }
 
-    /// What this answers: the last request of the call, with the fields that were added on its way (Host, Cookie, ...). Nil
-    /// for a response that no call has brought.
+    /// The last request of the call, including the fields that the client added (Host, Cookie, ...). Nil if the
+    /// response does not belong to a call.
     public var request: RequestRecord? { sent.map(RequestRecord.init) }
 
-    /// The command line with which curl sends the same request, for a POSIX shell.
+    /// A curl command line, for a POSIX shell, that sends the same request.
     ///
-    /// - Parameter showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON.
+    /// - Parameter showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
     public func curl(showsSecrets: Bool = false) -> String? {
         request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
     }

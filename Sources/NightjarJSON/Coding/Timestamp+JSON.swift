@@ -1,9 +1,9 @@
 extension Timestamp {
-    /// How moments are written in a JSON document.
+    /// The representation of timestamps in JSON.
     public enum Format: Sendable {
-        /// A string: with and without a fraction, in any offset (see ``Timestamp/init(iso8601:)``). Written in UTC.
+        /// A string with any offset, with or without a fraction (see ``Timestamp/init(iso8601:)``). Written in UTC.
         case iso8601
-        /// A number, with a fraction or without.
+        /// A number, with or without a fraction.
         case secondsSince1970
         case millisecondsSince1970
     }
@@ -20,11 +20,11 @@ extension Timestamp {
         switch format {
         case .iso8601:
             guard let read = Timestamp(iso8601: try container.decode(String.self)) else {
-                throw refuse("a moment like 2024-02-29T23:59:59Z", "another string")
+                throw refuse("a timestamp like 2024-02-29T23:59:59Z", "another string")
             }
             moment = read
         case .secondsSince1970:
-            // An integer is read as one, for a double would not hold all of them.
+            // Integers are read as Int64 because a double cannot represent all of them.
             moment =
                 if let whole = try? container.decode(Int64.self) {
                     Timestamp(secondsSince1970: whole)
@@ -39,7 +39,7 @@ extension Timestamp {
                     Timestamp(millisecondsSince1970: try container.decode(Double.self))
                 }
         }
-        guard let moment else { throw refuse("a moment of the years 0 to 9999", "one beyond") }
+        guard let moment else { throw refuse("a timestamp in the years 0 to 9999", "one out of range") }
         self = moment
     }
 
@@ -59,21 +59,21 @@ extension Timestamp {
     }
 }
 
-/// As ISO 8601, where options say nothing else.
+/// Encoded as ISO 8601 unless the options select another format.
 extension Timestamp: Codable {
     public init(from decoder: any Decoder) throws { try self.init(from: decoder, .iso8601) }
     public func encode(to encoder: any Encoder) throws { try encode(to: encoder, .iso8601) }
 }
 
 extension JSONDecodingOptions {
-    /// These, with each ``Timestamp`` read from this format.
+    /// A copy of the options that reads each ``Timestamp`` in this format.
     public func timestamps(_ format: Timestamp.Format) -> JSONDecodingOptions {
         reading(Timestamp.self) { try Timestamp(from: $0, format) }
     }
 }
 
 extension JSONEncodingOptions {
-    /// These, with each ``Timestamp`` written in this format.
+    /// A copy of the options that writes each ``Timestamp`` in this format.
     public func timestamps(_ format: Timestamp.Format) -> JSONEncodingOptions {
         writing(Timestamp.self) { try $0.encode(to: $1, format) }
     }
