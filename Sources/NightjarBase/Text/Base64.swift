@@ -1,7 +1,8 @@
 /// Base64 with padding (RFC 4648 section 4) and base64url (section 5).
 @usableFromInline
 package enum Base64 {
-    @usableFromInline package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    @usableFromInline
+    package static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     @inlinable
     package static func encode(_ bytes: some Collection<UInt8>) -> String {

@@ -10,7 +10,8 @@ package enum PercentEncoding {
     private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
 
     /// Reserved and unreserved bytes (sections 2.2 and 2.3), except `%`.
-    @usableFromInline package static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
+    @usableFromInline
+    package static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
 
     /// True for the bytes of user info, including `%`. RFC 3986 section 3.2.1.
     package static func isUserInfoByte(_ byte: UInt8) -> Bool {
@@ -21,7 +22,9 @@ package enum PercentEncoding {
     /// quotes, UTF-8, a lone `%`) are encoded.
     ///
     /// - Throws: `invalid_url` for a control character, which is never valid in a URL and often indicates an injection.
-    package static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {
+    package static func writeTarget(
+        _ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer
+    ) throws(NightjarError) {
         var start = 0
         while true {
             var end = start
