@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
@@ -27,7 +28,7 @@ import Testing
         ScriptedTransport(Array(repeating: done, count: count))
     }
 
-    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarHTTP.Operation {
+    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
         operation.security = ways
         operation.requiresAuth = ways.flatMap(SecurityRequirement.requiresAuth)

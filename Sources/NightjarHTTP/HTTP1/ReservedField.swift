@@ -1,8 +1,8 @@
 /// The fields of a request that frame the message or govern the connection. They are ours to write: a second voice on
 /// where a message ends is how requests are smuggled. RFC 9110 section 7.6.1, RFC 9112 section 6.
-enum ReservedField {
+package enum ReservedField {
     /// Why a caller cannot set the field of this name; nil when it can.
-    static func reason(_ name: UnsafeRawBufferPointer) -> StaticString? {
+    package static func reason(_ name: UnsafeRawBufferPointer) -> StaticString? {
         switch name.count {
         case 2 where ASCII.isCaseless(name, "te"): "it is the connection's, and trailers need no asking for"
         case 6 where ASCII.isCaseless(name, "expect"): "it takes part in how the body is sent"
@@ -20,7 +20,7 @@ enum ReservedField {
     }
 
     /// Refuses what a caller cannot set.
-    static func check(_ headers: Headers) throws(NightjarError) {
+    package static func check(_ headers: Headers) throws(NightjarError) {
         for index in 0..<headers.count {
             guard let reason = headers.withBytes(at: index, { name, _ in reason(name) }) else { continue }
             throw NightjarError(.invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")

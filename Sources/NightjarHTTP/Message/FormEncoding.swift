@@ -23,7 +23,7 @@ public enum FormEncoding {
         return buffer
     }
 
-    static func write(_ text: String, into buffer: inout ByteBuffer) {
+    package static func write(_ text: String, into buffer: inout ByteBuffer) {
         for byte in text.utf8 {
             if plain.contains(byte) {
                 buffer.writeInteger(byte)

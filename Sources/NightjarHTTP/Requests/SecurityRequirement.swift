@@ -38,7 +38,7 @@ public struct SecurityRequirement: Sendable, Equatable {
 
 extension SecurityRequirement {
     /// `scope-token`.
-    static func isScope(_ text: String) -> Bool {
+    package static func isScope(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }

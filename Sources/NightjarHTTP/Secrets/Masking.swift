@@ -1,12 +1,12 @@
 /// Takes credentials out of what is shown: `***` stands in their place.
 package enum Masking {
-    static let mask = "***"
+    package static let mask = "***"
 
     /// The value of a field as it may be shown. What says how, and to whom, stays: the scheme of Authorization, the names
     /// of cookies and the attributes that are set with them.
     ///
     /// - Parameter sensitive: names that the caller wants treated as credentials.
-    static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
+    package static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
         if SecretNames.isNamed(name.utf8, in: sensitive) { return mask }
         let lowercase = String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)
         switch lowercase {
@@ -36,7 +36,7 @@ package enum Masking {
 
     /// A URL, or something like one, without user info and with the credentials of path parameters, query and fragment
     /// masked.
-    static func url(_ text: String, sensitive: [String] = []) -> String {
+    package static func url(_ text: String, sensitive: [String] = []) -> String {
         var result = ""
         var rest = text.utf8[...]
         let place = rest.prefix { !isSeparator($0) }
@@ -52,31 +52,31 @@ package enum Masking {
     }
 
     /// What stands before an item: some servers split queries at semicolons, and paths have parameters there.
-    static func isSeparator(_ byte: UInt8) -> Bool { "?#&;".utf8.contains(byte) }
+    package static func isSeparator(_ byte: UInt8) -> Bool { "?#&;".utf8.contains(byte) }
 
     /// Content as it may be shown.
     ///
     /// - Parameters:
     ///   - type: its Content-Type.
     ///   - sensitive: names that the caller wants treated as credentials.
-    static func content(_ text: String, type: String?, sensitive: [String] = []) -> String {
+    package static func content(_ text: String, type: String?, sensitive: [String] = []) -> String {
         String(decoding: content(Array(text.utf8), type: type, sensitive: sensitive), as: UTF8.self)
     }
 
-    static func content(_ bytes: [UInt8], type: String?, sensitive: [String] = []) -> [UInt8] {
+    package static func content(_ bytes: [UInt8], type: String?, sensitive: [String] = []) -> [UInt8] {
         var masks = Masks(sensitive: sensitive)
         return SecretContent.replacing(bytes, type: type, with: &masks)
     }
 
     /// `application/x-www-form-urlencoded`, or a query.
-    static func form(_ text: String) -> String {
+    package static func form(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         return String(decoding: SecretContent.form(Array(text.utf8), with: &masks), as: UTF8.self)
     }
 
     /// JSON with the values of members masked whose names are those of credentials. Text that is no JSON comes out as it
     /// is, or with a piece masked: what is shown may be cut off anywhere.
-    static func json(_ text: String) -> String {
+    package static func json(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         return String(decoding: SecretContent.json(Array(text.utf8), with: &masks), as: UTF8.self)
     }
@@ -102,7 +102,7 @@ package enum Masking {
     }
 
     /// Whether the value of an item is a token by its shape, or a URL or a form with a credential in it.
-    static func hasSecret(_ value: Substring.UTF8View, sensitive: [String]) -> Bool {
+    package static func hasSecret(_ value: Substring.UTF8View, sensitive: [String]) -> Bool {
         if SecretShape.isToken(value) { return true }
         let plain = String(decoding: PercentEncoding.decoded(value), as: UTF8.self)
         let place = Substring(plain.utf8.prefix { !isSeparator($0) })
@@ -113,7 +113,7 @@ package enum Masking {
     }
 
     /// - Parameter text: up to the query.
-    static func withoutUserInfo(_ text: Substring) -> String {
+    package static func withoutUserInfo(_ text: Substring) -> String {
         let slash = UInt8(ascii: "/")
         guard let first = text.utf8.firstIndex(of: slash), text.utf8[first...].starts(with: "//".utf8) else {
             return String(text)

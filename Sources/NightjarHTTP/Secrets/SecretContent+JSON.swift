@@ -1,7 +1,7 @@
 extension SecretContent {
     /// Replaces the values of secret members in any text. Text that is no JSON comes out as it is, or with a piece replaced:
     /// what is shown may be cut off anywhere.
-    static func json(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
+    package static func json(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var at = 0

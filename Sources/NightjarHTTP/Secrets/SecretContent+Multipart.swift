@@ -2,7 +2,7 @@ extension SecretContent {
     /// Replaces the content of secret parts, and secrets in the other parts. RFC 2046 section 5.1, RFC 7578.
     ///
     /// - Returns: nil where no boundary is known.
-    static func multipart(
+    package static func multipart(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8]? {
         guard let boundary = boundary(bytes, type) else { return nil }
@@ -104,7 +104,7 @@ extension SecretContent {
     }
 
     /// Replaces the secrets in a message: header fields, an empty line and content.
-    static func message(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int) -> [UInt8] {
+    package static func message(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int) -> [UInt8] {
         let fields = Fields(bytes[...], with: &secrets)
         return fields.text
             + content(bytes[fields.count...], isPart: false, of: fields, with: &secrets, depth: depth)

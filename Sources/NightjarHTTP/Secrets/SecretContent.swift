@@ -1,5 +1,5 @@
 /// What is done about the secrets that ``SecretContent`` finds.
-protocol SecretReplacing {
+package protocol SecretReplacing {
     /// Whether the value of this name is a secret: the name as plain text.
     func isSecret(name: [UInt8]) -> Bool
     /// What to write in place of a secret; nil leaves it.
@@ -19,9 +19,9 @@ extension SecretReplacing {
 /// It reads forms, JSON (also in lines, in events and without its media type), XML and HTML, and multipart content with any of
 /// these as parts. Content that is cut off, or that breaks the grammar of its format, is read as far as it goes. In all
 /// text, tokens that are known by their shape are found too.
-enum SecretContent {
+package enum SecretContent {
     /// - Parameter type: the Content-Type; nil where there is none.
-    static func replacing(
+    package static func replacing(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int = 0
     ) -> [UInt8] {
         guard depth < deepest else { return bytes }
@@ -46,9 +46,9 @@ enum SecretContent {
     }
 
     /// Levels of content within content.
-    static let deepest = 8
+    package static let deepest = 8
 
-    static func essence(_ type: String?) -> String {
+    package static func essence(_ type: String?) -> String {
         let essence = (type ?? "").utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }
         return String(decoding: essence.map(ASCII.lowercase), as: UTF8.self)
     }
@@ -70,7 +70,7 @@ enum SecretContent {
     // MARK: Forms
 
     /// `application/x-www-form-urlencoded`, or a query.
-    static func form(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
+    package static func form(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         for (position, item) in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).enumerated()
@@ -118,7 +118,7 @@ enum SecretContent {
     // MARK: Tokens
 
     /// Replaces the tokens that are known by their shape, wherever they stand.
-    static func tokens(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
+    package static func tokens(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         func isPart(_ byte: UInt8) -> Bool { SecretShape.isTokenByte(byte) || byte == UInt8(ascii: ".") }
         var result: [UInt8] = []
         var (at, copied) = (0, 0)

@@ -1,13 +1,13 @@
 extension SecretNames {
     /// Whether a field of this name and value is most likely a credential: by its name, or by the shape of its value.
-    static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+    package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard !isHarmless(name) else { return false }
         return isSecret(name, in: .field) || SecretShape.isToken(value)
             || SecretShape.isRandom(value) && !isIdentifier(name)
     }
 
     /// Whether a field of this name is most likely a credential.
-    static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
+    package static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
         !isHarmless(name) && isSecret(name, in: .field)
     }
 

@@ -4,7 +4,7 @@ extension RequestURL {
     /// The same with these query items, each in the place of the first of its name or behind the others.
     ///
     /// - Throws: `invalid_url` when the target becomes too long.
-    func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
+    package func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
         var parts = queryParts
         for (name, value) in items {
             let part = try RequestURL.part(name, value)
@@ -45,34 +45,36 @@ extension RequestURL {
     package func isSecret(name: String) -> Bool { SecretNames.isSecret(item: name[...].utf8, sensitive: sensitive) }
 
     /// The value of the first query item of this name, decoded.
-    func queryValue(_ name: String) -> String? {
+    package func queryValue(_ name: String) -> String? {
         queryParts.first { RequestURL.isPart($0, named: name) }.map { part in
             String(decoding: PercentEncoding.decoded(RequestURL.valueOf(part)), as: UTF8.self)
         }
     }
 
     /// Query items as they are written, between the `&`s.
-    var queryParts: [Substring] {
+    package var queryParts: [Substring] {
         guard let query, !query.isEmpty else { return [] }
         return query.split(separator: "&", omittingEmptySubsequences: false)
     }
 
-    func withQuery(_ parts: [Substring]) -> RequestURL {
+    package func withQuery(_ parts: [Substring]) -> RequestURL {
         RequestURL(
             origin: origin, target: parts.isEmpty ? path : path + "?" + parts.joined(separator: "&"),
             userInfo: userInfo, sensitive: sensitive)
     }
 
-    static func isPart(_ part: Substring, named name: String) -> Bool {
+    package static func isPart(_ part: Substring, named name: String) -> Bool {
         PercentEncoding.decoded(nameOf(part)).elementsEqual(name.utf8)
     }
 
-    static func nameOf(_ part: Substring) -> Substring.UTF8View { part.utf8.prefix { $0 != UInt8(ascii: "=") } }
+    package static func nameOf(_ part: Substring) -> Substring.UTF8View { part.utf8.prefix { $0 != UInt8(ascii: "=") } }
 
-    static func valueOf(_ part: Substring) -> Substring.UTF8View { part.utf8[nameOf(part).endIndex...].dropFirst() }
+    package static func valueOf(_ part: Substring) -> Substring.UTF8View {
+        part.utf8[nameOf(part).endIndex...].dropFirst()
+    }
 
     /// Whether the value of a query item is kept out of logs, and so out of saved positions.
-    func isSecret(_ part: Substring) -> Bool {
+    package func isSecret(_ part: Substring) -> Bool {
         SecretNames.isSecret(item: RequestURL.nameOf(part), sensitive: sensitive)
     }
 }

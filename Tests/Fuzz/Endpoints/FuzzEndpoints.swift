@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// Makes requests of operations that libFuzzer describes with values that it invents, and stops the process where a promise

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// Feeds answers to walks through lists, and stops the process where a promise is broken:

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// What servers say about the end of a list that is not so: nothing is cut short without an error, nothing goes round.

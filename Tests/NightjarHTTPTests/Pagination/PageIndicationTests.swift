@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// A guess does not take a part of a list for the whole: what indicates more pages leads to the next page or to an error.

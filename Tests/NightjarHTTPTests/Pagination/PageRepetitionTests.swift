@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Pages that have the items of earlier ones: of a server that repeats itself, or of a list that has them so.

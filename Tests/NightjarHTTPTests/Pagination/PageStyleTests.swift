@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Each style goes on and ends as the table of ``PageWalk`` has it.

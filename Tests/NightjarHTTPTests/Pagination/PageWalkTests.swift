@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// What holds for all styles: order, prefetch, failures, bounds, keys, origins.

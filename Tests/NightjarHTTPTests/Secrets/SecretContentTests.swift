@@ -2,6 +2,7 @@ import NIOCore
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarTesting
 
 /// Issue 19, item 14: secrets in bodies, in queries and in messages.
 @Suite struct SecretContentTests {
