@@ -1,9 +1,10 @@
-/// One way in to an operation: credentials of all these schemes together; of none, it is open. OpenAPI 3.1 section 4.8.30.
+/// A security requirement of an operation: credentials of all these schemes together. Without schemes, no credentials
+/// are required. OpenAPI 3.1 section 4.8.30.
 public struct SecurityRequirement: Sendable, Equatable {
     public struct Use: Sendable, Equatable {
-        /// Of a ``SecurityScheme``.
+        /// The name of a ``SecurityScheme``.
         public var name: String
-        /// What of OAuth 2.0 the operation needs (RFC 6749 section 3.3), or the names of roles.
+        /// The required OAuth 2.0 scopes (RFC 6749 section 3.3), or role names.
         public var scopes: [String]
 
         public init(_ name: String, scopes: [String] = []) {
@@ -18,13 +19,13 @@ public struct SecurityRequirement: Sendable, Equatable {
 
     public init(_ names: String...) { self.init(names.map { Use($0) }) }
 
-    /// Whether there is no way in without credentials: false where all are open, nil where some are.
+    /// Whether credentials are required: false if every alternative is open, nil if some are.
     public static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
         if ways.allSatisfy(\.schemes.isEmpty) { return false }
         return ways.contains(where: \.schemes.isEmpty) ? nil : true
     }
 
-    /// For messages: `by "a" and "b", or by "c"`.
+    /// The alternatives, for messages: `by "a" and "b", or by "c"`.
     public static func text(_ ways: [SecurityRequirement]) -> String {
         let shown = ways.prefix(maximumShown).map { way in
             "by " + way.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
@@ -32,19 +33,19 @@ public struct SecurityRequirement: Sendable, Equatable {
         return shown.joined(separator: ", or ")
     }
 
-    /// In a message.
+    /// The maximum number of alternatives, and of schemes in each, in a message.
     private static let maximumShown = 8
 }
 
 extension Catalog {
-    /// What its operations ask of OAuth 2.0 by this scheme, all together, each once and in their order; at most
-    /// ``maximumScopes`` and one more.
+    /// The OAuth 2.0 scopes that all operations require of this scheme, in order, without duplicates. At most
+    /// ``maximumScopes`` plus one.
     ///
-    /// What is no scope by RFC 6749 section 3.3 is left out.
+    /// Names that are not valid scopes (RFC 6749 section 3.3) are omitted.
     public func scopes(of scheme: String) -> [String] {
         var scopes: [String] = []
         var known = ExactSet()
-        // Operations of a document share one list: it is gone through once.
+        // Operations of a document share one list, which is processed once.
         var seen: Set<UnsafeRawPointer> = []
         for operation in operations {
             guard let ways = operation.security,
@@ -60,12 +61,13 @@ extension Catalog {
         return scopes
     }
 
-    /// Scopes that are asked for. Google's largest services have some forty, GitHub thirty; they stand in a URL.
+    /// The maximum number of scopes requested, because they are part of a URL. Google's largest services have about
+    /// forty, GitHub thirty.
     public static let maximumScopes = 200
 }
 
 extension SecurityRequirement {
-    /// `scope-token`.
+    /// True for a valid `scope-token`.
     static func isScope(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }

@@ -1,30 +1,30 @@
 import NIOCore
 
-/// What is asked for next: the first request with another URL, and a field where the style has one.
+/// The request for a page: the first request with another URL and, for some styles, another header field.
 public struct PageTarget: Sendable, Equatable {
     public var url: RequestURL
-    /// Takes the place of a field of this name.
+    /// A header field that replaces the field of the same name.
     public var headerName: String?
     public var headerValue = ""
-    /// False: of another origin, which gets no credentials of the first request's and none of the client's.
+    /// False for another origin, which must not receive credentials of the first request or of the client.
     public var carriesCredentials = true
 
     init(_ url: RequestURL) { self.url = url }
 }
 
-/// How the caller has a list go on, in ``Pagination/Style/custom``.
+/// The next page as the caller specifies it in ``Pagination/Style/custom``.
 public enum NextPage: Sendable {
-    /// The first request with these query items in the place of those of the same names.
+    /// The first request with these query items, which replace those of the same names.
     case query([(name: String, value: String)])
-    /// Absolute, or relative to the URL that answered.
+    /// An absolute URL, or one relative to the URL of the response.
     case url(String)
     case end
 }
 
 extension RequestURL {
-    /// The same with these query items, each in the place of the first of its name or behind the others.
+    /// A copy with these query items. Each replaces the first item of its name, or is appended.
     ///
-    /// - Throws: `invalid_url` when the target becomes too long.
+    /// - Throws: `invalid_url` if the target becomes too long.
     func setting(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
         var parts = queryParts
         for (name, value) in items {
@@ -42,9 +42,9 @@ extension RequestURL {
         return url
     }
 
-    /// The same with these query items behind the others, none of which has a name of theirs.
+    /// A copy in which these query items, appended, replace all items of the same names.
     ///
-    /// - Throws: `invalid_url` when the target becomes too long.
+    /// - Throws: `invalid_url` if the target becomes too long.
     package func replacing(_ items: [(name: String, value: String)]) throws(NightjarError) -> RequestURL {
         var parts = queryParts.filter { part in !items.contains { RequestURL.isPart(part, named: $0.name) } }
         for (name, value) in items { parts.append(try RequestURL.part(name, value)) }
@@ -62,7 +62,7 @@ extension RequestURL {
         return Substring(String(buffer: text))
     }
 
-    /// Whether the values of query items of this name are kept out of logs.
+    /// True if the values of query items of this name are masked in logs.
     package func isSecret(name: String) -> Bool { SecretNames.isSecret(item: name[...].utf8, sensitive: sensitive) }
 
     /// The value of the first query item of this name, decoded.
@@ -72,7 +72,7 @@ extension RequestURL {
         }
     }
 
-    /// Query items as they are written, between the `&`s.
+    /// The encoded query items, as separated by `&`.
     var queryParts: [Substring] {
         guard let query, !query.isEmpty else { return [] }
         return query.split(separator: "&", omittingEmptySubsequences: false)
@@ -92,7 +92,7 @@ extension RequestURL {
 
     static func valueOf(_ part: Substring) -> Substring.UTF8View { part.utf8[nameOf(part).endIndex...].dropFirst() }
 
-    /// Whether the value of a query item is kept out of logs, and so out of saved positions.
+    /// True if the value of a query item is masked in logs and omitted from saved positions.
     func isSecret(_ part: Substring) -> Bool {
         SecretNames.isSecret(item: RequestURL.nameOf(part), sensitive: sensitive)
     }
