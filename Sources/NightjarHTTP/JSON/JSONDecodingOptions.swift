@@ -1,17 +1,17 @@
-/// How a JSON answer becomes a value of a type.
+/// Options for decoding JSON.
 public struct JSONDecodingOptions: Sendable {
-    /// Which member belongs to which coding key.
+    /// How member names map to coding keys.
     public enum Names: Sendable {
-        /// That of the same name.
+        /// The names are equal.
         case useDefaultKeys
-        /// `image_url` belongs to `imageUrl`. Not for the names in a dictionary, which are data.
+        /// `image_url` maps to `imageUrl`. Names in a dictionary are data and are not converted.
         case convertFromSnakeCase
-        /// What this makes of the member's path, its own name last.
+        /// The result of a function of the member's path, whose last element is its own name.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 
     public var names: Names
-    /// What `init(from:)` of a type finds in its decoder.
+    /// The `userInfo` of the decoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     private var readings: [ObjectIdentifier: @Sendable (any Decoder) throws -> any Sendable] = [:]
 
@@ -19,7 +19,7 @@ public struct JSONDecodingOptions: Sendable {
         self.names = names
     }
 
-    /// These, and values of one type read by `read` in place of the type's own `init(from:)`, wherever they come.
+    /// A copy in which all values of one type are read by `read` instead of the type's `init(from:)`.
     public func reading<Value: Sendable>(
         _ type: Value.Type, _ read: @escaping @Sendable (any Decoder) throws -> Value
     ) -> JSONDecodingOptions {

@@ -1,17 +1,17 @@
-/// How a value of a type becomes a JSON text.
+/// Options for encoding JSON.
 public struct JSONEncodingOptions: Sendable {
-    /// What members are called.
+    /// How coding keys map to member names.
     public enum Names: Sendable {
-        /// As the coding keys.
+        /// The names are equal.
         case useDefaultKeys
-        /// `imageUrl` becomes `image_url`. Not the names in a dictionary, which are data.
+        /// `imageUrl` becomes `image_url`. Names in a dictionary are data and are not converted.
         case convertToSnakeCase
-        /// What this makes of the member's path, its own key last.
+        /// The result of a function of the member's path, whose last element is its own key.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 
     public var names: Names
-    /// What `encode(to:)` of a type finds in its encoder.
+    /// The `userInfo` of the encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     private var writings: [ObjectIdentifier: @Sendable (Any, any Encoder) throws -> Void] = [:]
 
@@ -19,7 +19,7 @@ public struct JSONEncodingOptions: Sendable {
         self.names = names
     }
 
-    /// These, and values of one type written by `write` in place of the type's own `encode(to:)`, wherever they come.
+    /// A copy in which all values of one type are written by `write` instead of the type's `encode(to:)`.
     public func writing<Value: Sendable>(
         _ type: Value.Type, _ write: @escaping @Sendable (Value, any Encoder) throws -> Void
     ) -> JSONEncodingOptions {

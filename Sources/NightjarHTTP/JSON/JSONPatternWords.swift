@@ -1,16 +1,16 @@
-/// Makes a text that a simple pattern matches: of alternatives the first, of repetitions the fewest.
+/// Generates a text that matches a simple pattern: the first of several alternatives, and the fewest repetitions.
 ///
-/// It does not look around or back, and does not check what it made.
+/// Ignores lookaround and does not support backreferences. The result is not verified.
 struct JSONPatternWords {
-    /// Groups within each other.
+    /// The maximum nesting of groups.
     private static let maximumDepth = 16
-    /// Scalars that are made.
+    /// The maximum number of scalars generated.
     private static let maximumCount = 4_096
 
     private let scalars: [Unicode.Scalar]
     private var at = 0
     private var depth = 0
-    /// Rounds more than must be of what has no bound.
+    /// The number of additional repetitions of unbounded parts.
     private let extra: Int
 
     init(_ pattern: String, extra: Int) {
@@ -18,7 +18,7 @@ struct JSONPatternWords {
         self.extra = extra
     }
 
-    /// Nil where there is something that it does not know.
+    /// Nil if the pattern contains an unsupported construct.
     mutating func text() -> String? {
         guard let text = alternatives(), at == scalars.count else { return nil }
         var view = String.UnicodeScalarView()
@@ -65,7 +65,7 @@ struct JSONPatternWords {
                     guard let first = peek, first != "=", first != "!" else { return nil }
                     while let scalar = next(), scalar != ">" {}
                 case "!", "=":
-                    // What is ahead is hoped for; the check will tell.
+                    // The lookahead is skipped; the final check decides whether the text matches.
                     guard alternatives() != nil, next() == ")" else { return nil }
                     return []
                 default: return nil
@@ -83,7 +83,7 @@ struct JSONPatternWords {
         }
     }
 
-    /// At least, and at most where there is a bound.
+    /// The minimum and, if bounded, the maximum number of repetitions.
     private mutating func repetition() -> (Int, Int?)? {
         let bounds: (Int, Int?)
         switch peek {
@@ -117,7 +117,7 @@ struct JSONPatternWords {
         return number
     }
 
-    /// One that a class in brackets has.
+    /// A scalar that a class in brackets matches.
     private mutating func member() -> Unicode.Scalar? {
         var isNegated = false
         if peek == "^" {
@@ -133,7 +133,7 @@ struct JSONPatternWords {
                 low = plain
                 if "dwsDWSp".unicodeScalars.contains(escaped) {
                     first = first ?? plain
-                    // A whole class: that it is not the one that is looked for is for the check to tell.
+                    // An escape for a class of characters. Whether the result matches is left to the final check.
                     ranges.append(plain.value...plain.value)
                     continue
                 }
@@ -156,7 +156,7 @@ struct JSONPatternWords {
         return "aA0-_ .~".unicodeScalars.first { scalar in !ranges.contains { $0.contains(scalar.value) } }
     }
 
-    /// One that an escape stands for.
+    /// A scalar that an escape matches.
     private mutating func escape(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
         switch scalar {
         case "d": return "0"

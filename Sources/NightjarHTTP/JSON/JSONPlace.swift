@@ -1,4 +1,4 @@
-/// Where in a document a reader or writer is. Cheap to make on the way: the texts are made when something is wrong.
+/// The position of a reader or writer in a document. Cheap to create: text is produced only for error messages.
 struct JSONPlace: Sendable {
     enum Step: Sendable {
         case root
@@ -6,10 +6,10 @@ struct JSONPlace: Sendable {
         case element(Int)
     }
 
-    /// A container on the way, shared by all that is in it.
+    /// A container on the path, shared by everything in it.
     final class Container: Sendable {
         fileprivate let place: JSONPlace
-        /// Containers around it.
+        /// The number of enclosing containers.
         let depth: Int
 
         init(_ place: JSONPlace) {
@@ -21,7 +21,7 @@ struct JSONPlace: Sendable {
     private let container: Container?
     private let step: Step
 
-    /// Containers around it.
+    /// The number of enclosing containers.
     var depth: Int { container.map { $0.depth + 1 } ?? 0 }
 
     static let root = JSONPlace(container: nil, step: .root)
@@ -50,7 +50,7 @@ struct JSONPlace: Sendable {
             })
     }
 
-    /// With the names that the document has, whatever a strategy makes of them.
+    /// The path with the document's own names, before any naming strategy.
     var codingPath: [any CodingKey] {
         steps.compactMap { step in
             switch step {
@@ -72,7 +72,7 @@ struct JSONPlace: Sendable {
     }
 }
 
-/// A name of a member or a number of an element.
+/// A member name or an element index.
 struct JSONKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -87,7 +87,7 @@ struct JSONKey: CodingKey {
         self.intValue = intValue
     }
 
-    /// What inherited classes are kept under (Codable's `superDecoder()`).
+    /// The name used for superclasses by Codable's `superDecoder()`.
     static let parent = JSONKey(stringValue: "super")
 }
 

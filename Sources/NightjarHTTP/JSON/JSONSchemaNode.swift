@@ -1,17 +1,17 @@
 extension JSONSchema {
-    /// A schema's number in its ``Arena``.
+    /// The index of a schema in its ``Arena``.
     typealias Index = Int32
 
-    /// One schema, read.
+    /// A parsed schema.
     final class Node: Sendable {
         let rules: Rules
-        /// Whether it looks into elements.
+        /// Whether it checks elements.
         let seesElements: Bool
-        /// Whether it looks into members.
+        /// Whether it checks members.
         let seesMembers: Bool
-        /// Whether it needs to know which elements and members other schemas have looked at.
+        /// Whether it needs to know which elements and members other schemas have evaluated.
         let tracks: Bool
-        /// What was passed over when it was read; nil for most.
+        /// What was ignored when it was read. Usually nil.
         let notes: Boxed<[String]>?
 
         init(_ rules: Rules, notes: [String] = []) {
@@ -27,9 +27,9 @@ extension JSONSchema {
     }
 
     struct Rules: Sendable {
-        /// `false`: nothing is valid.
+        /// The schema `false`: nothing is valid.
         var isNever = false
-        /// Null is valid, whatever else is said.
+        /// Null is valid, whatever other keywords say.
         var acceptsNull = false
         var isReadOnly = false
         var isWriteOnly = false
@@ -37,16 +37,16 @@ extension JSONSchema {
         /// Empty: every type.
         var types: Types = []
         var format: JSONFormat?
-        /// nil, or what the value must be one of; `const` is a list of one.
+        /// The allowed values; `const` is a list of one. Nil: any.
         var values: [JSONValue]?
         var numbers: Boxed<NumberRules>?
-        /// Code points.
+        /// The length of a string in code points.
         var length = Bounds()
         var pattern: JSONPattern?
         // Arrays.
         var itemCount = Bounds()
         var prefix: [Index] = []
-        /// Of the elements behind ``prefix``.
+        /// The schema of the elements after ``prefix``.
         var items: Index?
         var contains: Boxed<ContainsRule>?
         var unevaluatedItems: Index?
@@ -60,7 +60,7 @@ extension JSONSchema {
         var names: Index?
         var dependentRequired: [(name: String, names: [String])] = []
         var unevaluatedProperties: Index?
-        /// Schemas for the same value.
+        /// Subschemas for the same value.
         var combination: Boxed<Combination>?
         var notice: Boxed<Notice>?
     }
@@ -74,9 +74,9 @@ extension JSONSchema {
     struct NumberRules: Sendable {
         var minimum: JSONValue?
         var maximum: JSONValue?
-        /// `exclusiveMinimum`
+        /// `exclusiveMinimum`.
         var above: JSONValue?
-        /// `exclusiveMaximum`
+        /// `exclusiveMaximum`.
         var below: JSONValue?
         var multipleOf: JSONValue?
     }
@@ -99,16 +99,16 @@ extension JSONSchema {
         var discriminator: Discriminator?
     }
 
-    /// Tells by the value of a member which schema of `anyOf` or `oneOf` is meant. OpenAPI 3.1 section 4.8.25.
+    /// Selects a schema of `anyOf` or `oneOf` by the value of a member. OpenAPI 3.1 section 4.8.25.
     struct Discriminator: Sendable {
         var property: String
-        /// The places in `oneOf`, or else in `anyOf`, by the member's value.
+        /// The indices in `oneOf`, or otherwise in `anyOf`, by the member's value.
         var branches = ExactDictionary<Int>()
-        /// In the order of the document.
+        /// The values in document order.
         var names: [String] = []
     }
 
-    /// What says nothing about what is valid.
+    /// Keywords that do not affect validation.
     struct Notice: Sendable {
         var description: String?
         var format: String?
@@ -147,7 +147,7 @@ extension JSONSchema {
             ("null", .null, "null"),
         ]
 
-        /// "a string or null"
+        /// The types in words: "a string or null".
         var phrase: String { Types.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ") }
 
         func include(_ value: JSONValue) -> Bool {

@@ -1,9 +1,9 @@
 import NIOCore
 
 extension ByteBuffer {
-    /// Writes a text as a JSON string with its quotes. RFC 8259 section 7.
+    /// Writes text as a JSON string with quotes. RFC 8259 section 7.
     ///
-    /// Escaped is what must be, and DEL, which no terminal shows.
+    /// Escapes what must be escaped, and DEL, which terminals do not show.
     mutating func writeJSONString(_ text: String) {
         var text = text
         writeStaticString("\"")
