@@ -21,7 +21,7 @@ static void push_token(lua_State *L, const char *token, size_t length) {
       continue;
     }
     char escape = ++at < length ? token[at] : 0;
-    if (escape != '0' && escape != '1') refuse(L, "has a ~ without 0 or 1 after it; write ~ as ~0 and / as ~1");
+    if (escape != '0' && escape != '1') refuse(L, "has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1");
     luaL_addchar(&plain, escape == '0' ? '~' : '/');
   }
   luaL_pushresult(&plain);
@@ -45,7 +45,7 @@ int njl_json_pointer(lua_State *L) {
   lua_settop(L, 2);
   size_t length;
   const char *pointer = lua_tolstring(L, 2, &length), *end = pointer + length;
-  if (length > 0 && *pointer != '/') return refuse(L, "must be empty or begin with /, such as \"/items/0\"");
+  if (length > 0 && *pointer != '/') return refuse(L, "must be empty or begin with /, as in \"/items/0\"");
   lua_pushvalue(L, 1);
   while (pointer < end) {
     const char *token = pointer + 1;

@@ -144,7 +144,7 @@ import Testing
         let error = #expect(throws: NightjarError.self) { try pages.merge(json: #"{"items": "results"}"#) }
         #expect(
             error?.message
-                == #"option "items": the JSON Pointer "results" must be empty or begin with /, such as "/items/0""#)
+                == #"option "items": the JSON Pointer "results" must be empty or begin with /, as in "/items/0""#)
         #expect(try Pagination(options: true).style == .guess)
     }
 }

@@ -1,13 +1,12 @@
-/// Encodes an `Encodable` to a JSON value. If a name is written more than once, the last value is stored at the first
-/// position.
+/// Makes a JSON value of an `Encodable`. What is written last under a name counts, at the place of the first.
 ///
-/// Internal failures are `EncodingError`s, as Codable requires. Callers receive ``NightjarError``s (see
-/// ``JSONValue/init(encoding:_:)``).
+/// Within, failures are `EncodingError`s, as Codable promises; outside, they are ``NightjarError``s
+/// (see ``JSONValue/init(encoding:_:)``).
 struct JSONBuilder: Encoder {
-    /// The maximum nesting of containers. Objects may reference themselves.
+    /// Containers within each other: a class may hold itself.
     static let maximumDepth = 512
 
-    /// A value under construction. Codable returns containers that fill it later.
+    /// A value that is being made. Codable hands out containers that fill it after their maker has returned.
     final class Node {
         fileprivate enum Content {
             case nothing
@@ -18,7 +17,7 @@ struct JSONBuilder: Encoder {
 
         fileprivate var content = Content.nothing
 
-        /// The finished value. If nothing was encoded, it is an empty object, as for a type without properties.
+        /// What encoded nothing is an empty object, as a type without properties is.
         var value: JSONValue {
             switch content {
             case .nothing: .object([])
@@ -28,7 +27,7 @@ struct JSONBuilder: Encoder {
             }
         }
 
-        /// The number of members up to which a linear search is faster than an index.
+        /// Up to so many are looked through, which is faster than an index.
         private static let fewMembers = 16
 
         var count: Int { if case .elements(let nodes) = content { nodes.count } else { 0 } }
@@ -45,7 +44,7 @@ struct JSONBuilder: Encoder {
 
         func append(_ node: Node) {
             guard case .elements(var nodes) = content else { return }
-            content = .nothing  // releases the array, so that it is not copied
+            content = .nothing  // so that the array is not copied
             nodes.append(node)
             content = .elements(nodes)
         }
@@ -88,15 +87,15 @@ struct JSONBuilder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    /// Encodes any type, with the options' function for it or its own.
+    /// Any type, by the way that the options have for it, or its own.
     func write<Value: Encodable>(_ value: Value) throws {
         guard place.depth <= JSONBuilder.maximumDepth else {
-            throw error(value, "it is nested more than \(JSONBuilder.maximumDepth) levels deep")
+            throw error(value, "it has more than \(JSONBuilder.maximumDepth) levels")
         }
         if let write = options.writing(of: Value.self) {
             try write(value, self)
         } else if let value = value as? JSONValue {
-            // A JSON value is stored directly, without Codable.
+            // A value of JSON that is in no container of Codable's is not walked by it.
             node.content = .value(value)
         } else if let value = value as? any PlainlyNamed {
             try value.encode(plainly: self)
@@ -141,17 +140,17 @@ extension JSONBuilder: SingleValueEncodingContainer {
         } else if let number = UInt64(exactly: integer) {
             node.content = .value(.unsigned(number))
         } else {
-            throw error(integer, "it has more than 64 bits, which JSON parsers would round")
+            throw error(integer, "it has more than 64 bits, which readers of JSON would round")
         }
     }
 
     private func write(number: Double, _ value: Any) throws {
-        guard number.isFinite else { throw error(value, "\(number) is not a JSON number") }
+        guard number.isFinite else { throw error(value, "\(number) is no number of JSON") }
         node.content = .value(.number(number))
     }
 }
 
-/// The members of an object under construction.
+/// The members of an object that is being made.
 private struct JSONMemberBuilder<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let builder: JSONBuilder
     private let container: JSONPlace.Container
@@ -203,7 +202,7 @@ private struct JSONMemberBuilder<Key: CodingKey>: KeyedEncodingContainerProtocol
     }
 }
 
-/// The elements of an array under construction.
+/// The elements of an array that is being made.
 private struct JSONElementBuilder: UnkeyedEncodingContainer {
     private let builder: JSONBuilder
     private let container: JSONPlace.Container
@@ -233,8 +232,7 @@ private struct JSONElementBuilder: UnkeyedEncodingContainer {
     }
 }
 
-/// A dictionary. Its names are data, so no naming strategy applies. They are sorted, so that equal values produce equal
-/// bodies.
+/// A dictionary, whose names are data: no strategy changes them. They are sorted, so that equal values make equal bodies.
 private protocol PlainlyNamed {
     func encode(plainly builder: JSONBuilder) throws
 }
@@ -252,10 +250,10 @@ extension Dictionary: PlainlyNamed where Key == String, Value: Encodable {
 }
 
 extension JSONValue {
-    /// Encodes `value`. Synthesized code omits optionals that are nil; ``Null`` and ``JSONValue/null`` are written as
-    /// null.
+    /// What `value` encodes itself as. Synthesized code leaves optionals out that are nil; ``Null`` and
+    /// ``JSONValue/null`` are null.
     ///
-    /// - Throws: `invalid_request` with the path and the reason.
+    /// - Throws: `invalid_request` with the path and what is wrong there.
     public init<Value: Encodable>(
         encoding value: Value, _ options: JSONEncodingOptions = .init()
     ) throws(NightjarError) {
@@ -270,7 +268,7 @@ extension JSONValue {
 }
 
 extension NightjarError {
-    /// Converts an error that `encode(to:)` threw.
+    /// What a type's `encode(to:)` threw.
     fileprivate init(writing error: any Error) {
         switch error {
         case let error as NightjarError: self = error

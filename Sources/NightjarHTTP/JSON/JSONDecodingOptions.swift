@@ -1,17 +1,17 @@
-/// Options for decoding JSON.
+/// How a JSON answer becomes a value of a type.
 public struct JSONDecodingOptions: Sendable {
-    /// How member names map to coding keys.
+    /// Which member belongs to which coding key.
     public enum Names: Sendable {
-        /// The names are equal.
+        /// That of the same name.
         case useDefaultKeys
-        /// `image_url` maps to `imageUrl`. Names in a dictionary are data and are not converted.
+        /// `image_url` belongs to `imageUrl`. Not for the names in a dictionary, which are data.
         case convertFromSnakeCase
-        /// The result of a function of the member's path, whose last element is its own name.
+        /// What this makes of the member's path, its own name last.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 
     public var names: Names
-    /// The `userInfo` of the decoder.
+    /// What `init(from:)` of a type finds in its decoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     private var readings: [ObjectIdentifier: @Sendable (any Decoder) throws -> any Sendable] = [:]
 
@@ -19,7 +19,7 @@ public struct JSONDecodingOptions: Sendable {
         self.names = names
     }
 
-    /// A copy in which all values of one type are read by `read` instead of the type's `init(from:)`.
+    /// These, and values of one type read by `read` in place of the type's own `init(from:)`, wherever they come.
     public func reading<Value: Sendable>(
         _ type: Value.Type, _ read: @escaping @Sendable (any Decoder) throws -> Value
     ) -> JSONDecodingOptions {

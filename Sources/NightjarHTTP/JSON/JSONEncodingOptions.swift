@@ -1,17 +1,17 @@
-/// Options for encoding JSON.
+/// How a value of a type becomes a JSON text.
 public struct JSONEncodingOptions: Sendable {
-    /// How coding keys map to member names.
+    /// What members are called.
     public enum Names: Sendable {
-        /// The names are equal.
+        /// As the coding keys.
         case useDefaultKeys
-        /// `imageUrl` becomes `image_url`. Names in a dictionary are data and are not converted.
+        /// `imageUrl` becomes `image_url`. Not the names in a dictionary, which are data.
         case convertToSnakeCase
-        /// The result of a function of the member's path, whose last element is its own key.
+        /// What this makes of the member's path, its own key last.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 
     public var names: Names
-    /// The `userInfo` of the encoder.
+    /// What `encode(to:)` of a type finds in its encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     private var writings: [ObjectIdentifier: @Sendable (Any, any Encoder) throws -> Void] = [:]
 
@@ -19,7 +19,7 @@ public struct JSONEncodingOptions: Sendable {
         self.names = names
     }
 
-    /// A copy in which all values of one type are written by `write` instead of the type's `encode(to:)`.
+    /// These, and values of one type written by `write` in place of the type's own `encode(to:)`, wherever they come.
     public func writing<Value: Sendable>(
         _ type: Value.Type, _ write: @escaping @Sendable (Value, any Encoder) throws -> Void
     ) -> JSONEncodingOptions {

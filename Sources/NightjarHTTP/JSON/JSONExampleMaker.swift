@@ -1,22 +1,22 @@
-/// Generates example values that schemas accept.
+/// Makes values that schemas accept.
 struct JSONExampleMaker {
-    /// The maximum nesting of values, counting each choice made for them. Bounds the use of the stack.
+    /// Values within each other, each with the choices made for it. Goes with the stack that is used.
     private static let maximumDepth = 32
-    /// The maximum number of attempts in total, including schemas in `anyOf`.
+    /// Attempts in all; each may be one of a schema in `anyOf`.
     private static let maximumAttempts = 2_000
-    /// The maximum number of steps for checking one candidate, and for all of them.
+    /// Steps that checking a candidate may take, and all of them.
     private static let maximumSteps = 200_000
     private static let allSteps = 5_000_000
-    /// The maximum number of elements and characters generated.
+    /// Elements and characters that are made; more are wanted by nobody who means it.
     private static let maximumCount = 1_000
 
     private let arena: JSONSchema.Arena
     private let use: JSONSchema.Use
     private var attempts = 0
     private var depth = 0
-    /// The schemas for which values are being generated, outermost first. A recursive schema is not expanded again.
+    /// What values are being made of, from the outside in. One within itself comes to no end, or to no small one.
     private var underway: [[JSONSchema.Index]] = []
-    /// The steps left.
+    /// Steps left.
     private var budget = JSONExampleMaker.allSteps
 
     init(_ arena: JSONSchema.Arena, _ use: JSONSchema.Use) {
@@ -24,7 +24,7 @@ struct JSONExampleMaker {
         self.use = use
     }
 
-    /// A value that all of the schemas accept. Nil if none was found.
+    /// A value that all of the schemas accept.
     mutating func example(of schemas: [JSONSchema.Index]) -> JSONValue? {
         guard depth < JSONExampleMaker.maximumDepth else { return nil }
         let parts = parts(of: schemas)
@@ -41,7 +41,7 @@ struct JSONExampleMaker {
         return made(of: parts, for: schemas, with: [], forced: [])
     }
 
-    /// Tries the schemas of `anyOf` and `oneOf` in order until the generated value is accepted.
+    /// Goes through the schemas of `anyOf` and `oneOf`, one after the other, until what is made is accepted.
     private mutating func made(
         of parts: [JSONSchema.Index], for schemas: [JSONSchema.Index], with chosen: [JSONSchema.Index],
         forced: [JSONValue.Member]
@@ -67,8 +67,7 @@ struct JSONExampleMaker {
                     JSONValue.Member(discriminator.property, .string($0))
                 }
             }
-            // Without a mapping the discriminator's values may differ from the schema names; the schemas themselves may
-            // define them.
+            // Where no mapping is told, the names may well be others, which the schemas themselves tell.
             for named in name.map({ [forced + [$0], forced] }) ?? [forced] {
                 if let value = made(of: all, for: schemas, with: chosen + [open], forced: named) { return value }
             }
@@ -76,7 +75,7 @@ struct JSONExampleMaker {
         return nil
     }
 
-    /// A value by the rules that apply in every case.
+    /// A value by the rules that hold in any case.
     private mutating func plain(_ parts: [JSONSchema.Index], _ forced: [JSONValue.Member]) -> JSONValue? {
         let rules = parts.map { arena[$0].rules }
         var types = JSONSchema.Types.every
@@ -84,7 +83,7 @@ struct JSONExampleMaker {
             types.formIntersection(rule.types.contains(.number) ? rule.types.union(.integer) : rule.types)
         }
         if let values = rules.lazy.compactMap(\.values).first { return values.first }
-        // Without a type, the keywords determine which type is meant.
+        // What the rules are about is what is meant, where no type is told.
         let isObject = !forced.isEmpty || rules.contains { !$0.properties.isEmpty || !$0.required.isEmpty }
         let isArray = rules.contains { $0.items != nil || !$0.prefix.isEmpty || $0.itemCount.areTold }
         let isNumber = rules.contains { $0.numbers != nil }
@@ -132,7 +131,7 @@ struct JSONExampleMaker {
         return .object(members)
     }
 
-    /// All schemas that apply to a member of this name.
+    /// All that is said of a member of that name.
     private func schemas(of name: String, _ rules: [JSONSchema.Rules]) -> [JSONSchema.Index] {
         let schemas = rules.compactMap { $0.places[name] ?? $0.additional }
         return schemas.isEmpty ? [JSONSchema.Arena.any] : schemas
@@ -152,8 +151,7 @@ struct JSONExampleMaker {
         return .array(elements)
     }
 
-    /// Returns a value that is not among the elements, if it is easy to find: another of the allowed values, another
-    /// number or a longer string.
+    /// One that is not there yet, where it is easy to find: another of the values, a number or a text with more to it.
     private func other(
         _ value: JSONValue, than elements: [JSONValue], _ schemas: [JSONSchema.Index]
     ) -> JSONValue {
@@ -170,7 +168,7 @@ struct JSONExampleMaker {
         }
     }
 
-    // MARK: Numbers and strings
+    // MARK: Numbers and texts
 
     private func number(_ rules: [JSONSchema.Rules], isInteger: Bool) -> JSONValue? {
         let numbers = rules.compactMap { $0.numbers?.value }
@@ -217,7 +215,7 @@ struct JSONExampleMaker {
         let maximum = rules.map(\.length.maximum).min() ?? Int.max
         guard minimum <= 100 * JSONExampleMaker.maximumCount else { return nil }
         if let pattern = rules.lazy.compactMap(\.pattern).first {
-            // Unbounded repetitions are extended until the string is long enough.
+            // Where a part may be repeated without end, it is repeated until the text is long enough.
             for extra in [0, 1, max(0, minimum - 1), minimum] {
                 var words = JSONPatternWords(pattern.source, extra: min(extra, JSONExampleMaker.maximumCount))
                 if let text = words.text(), (minimum...max(minimum, maximum)).contains(text.unicodeScalars.count) {
@@ -234,13 +232,13 @@ struct JSONExampleMaker {
         return .string(text)
     }
 
-    /// Examples for formats that are not validated, all in ASCII.
+    /// Of formats that are not checked here, all in ASCII.
     private static let texts = [
         "time": "12:00:00Z", "duration": "PT1S", "hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
         "uri-reference": "/path", "byte": "AA==", "decimal": "1", "int64": "1", "json-pointer": "/a",
     ]
 
-    // MARK: Checking
+    // MARK: Looking
 
     private mutating func accept(_ value: JSONValue, _ schemas: [JSONSchema.Index]) -> Bool {
         for schema in schemas {
@@ -253,7 +251,7 @@ struct JSONExampleMaker {
         return true
     }
 
-    /// All schemas that apply in every case, without duplicates.
+    /// All schemas that hold in any case, each once.
     private func parts(of schemas: [JSONSchema.Index]) -> [JSONSchema.Index] {
         if schemas.count == 1 { return arena.parts(of: schemas[0]) }
         var known: Set<JSONSchema.Index> = []

@@ -1,4 +1,4 @@
-/// The string formats of the JSON Schema keyword `format` that are validated.
+/// Strings with a grammar of their own, as the keyword `format` of JSON Schema names them.
 enum JSONFormat: String, Sendable, CaseIterable {
     case dateTime = "date-time"
     case date
@@ -6,7 +6,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
     case uri
     case email
 
-    /// A description with an example, for messages.
+    /// For messages: with an example, which tells more than a name.
     var description: String {
         switch self {
         case .dateTime: "a date-time like 2024-02-29T23:59:59Z"
@@ -39,14 +39,14 @@ enum JSONFormat: String, Sendable, CaseIterable {
         }
     }
 
-    /// True for a UUID. RFC 9562 section 4.
+    /// RFC 9562 section 4.
     private static func isUUID(_ text: String.UTF8View) -> Bool {
         let groups = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return groups.map(\.count) == [8, 4, 4, 4, 12]
             && groups.allSatisfy { $0.allSatisfy { ASCII.hexValue($0) != nil } }
     }
 
-    /// True for a plausible URI (RFC 3986): a scheme, no character that must be encoded, and a host for http and https.
+    /// RFC 3986, as far as mistakes go: a scheme, no character that must be encoded, and a host where http has one.
     private static func isURI(_ text: String.UTF8View) -> Bool {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, isLetter(first) else {
             return false
@@ -61,7 +61,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
         return rest.dropFirst(2).first.map { !"/?#".utf8.contains($0) } ?? false
     }
 
-    /// True for a plausible email address. RFC 5321 section 4.1.2.
+    /// RFC 5321 section 4.1.2, as far as mistakes go: whether somebody reads it, only a mail can tell.
     private static func isEmail(_ text: String.UTF8View) -> Bool {
         guard text.count <= 320, let at = text.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let local = text[..<at]
@@ -73,7 +73,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
             && domain.allSatisfy { isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 || "-.".utf8.contains($0) }
     }
 
-    /// True if the text consists of non-empty parts separated by dots.
+    /// Parts of at least one byte with dots between them.
     private static func isDotted(_ text: Substring.UTF8View) -> Bool {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }

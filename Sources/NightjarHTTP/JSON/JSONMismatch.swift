@@ -1,10 +1,10 @@
-/// The first mismatch of a document with a ``JSONSchema`` or a decoded type.
+/// Where a document first departs from what was asked of it, by a ``JSONSchema`` or by a type that is decoded.
 public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible {
     public let path: JSONPointer
-    /// What was expected: "a string".
+    /// "a string"
     public let expected: String
-    /// What was found: "an integer". The type only, because the value may be a secret. For `enum` in a schema, a short
-    /// value is shown if its name is not that of a secret.
+    /// "an integer": what it is, never its value, which may be a secret; for `enum` in a schema a short one where the
+    /// name looks harmless.
     public let found: String
 
     public init(path: JSONPointer, expected: String, found: String) {
@@ -13,10 +13,10 @@ public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible 
         self.found = found
     }
 
-    /// The message. Member names come from the document, so they are escaped and truncated.
+    /// Names of members come from the document, so they are escaped and cut.
     public var description: String { JSONMismatch.describe("expected \(expected), found \(found)", at: path) }
 
-    /// The mismatch as an error.
+    /// As the failure of a call.
     public var error: NightjarError { NightjarError(.decoding, "the JSON is not as expected: \(self)") }
 
     static func describe(_ problem: String, at path: JSONPointer) -> String {

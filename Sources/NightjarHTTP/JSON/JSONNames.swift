@@ -1,7 +1,7 @@
-/// Converts between member names and property names: `image_url_small` and `imageUrlSmall`.
+/// How the names of members and the names of a type's properties belong together, in the usual way:
+/// `image_url_small` and `imageUrlSmall`.
 enum JSONNames {
-    /// Leading and trailing underscores are kept: `_id` and `__v` are distinct names. A name without inner underscores
-    /// is unchanged.
+    /// Underscores in front and behind stay: `_id` and `__v` are names of their own. What has none within stays whole.
     static func camelCase(_ name: String) -> String {
         let characters = name[...]
         guard let first = characters.firstIndex(where: { $0 != "_" }),
@@ -14,8 +14,8 @@ enum JSONNames {
             + characters[characters.index(after: last)...]
     }
 
-    /// A word begins at a capital letter after a small one, and at the last of several capital letters before a small
-    /// one: `imageURLSmall` becomes `image_url_small`.
+    /// A new word begins at a capital behind a small letter, and at the last of several capitals when a small letter
+    /// follows: `imageURLSmall` is `image_url_small`.
     static func snakeCase(_ name: String) -> String {
         let characters = Array(name)
         var result = ""

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// True if the values are equal by JSON Schema's definition (core, section 4.2.2): `1` equals `1.0`, and the order
-    /// of members is insignificant. Recurses as deep as the shallower value.
+    /// Whether two values are the same as JSON Schema counts (core, section 4.2.2): `1` is `1.0`, and the order of
+    /// members is nothing. As deep as the less deep of the two.
     func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): return true
@@ -19,8 +19,7 @@ extension JSONValue {
 
     enum Order { case less, same, more }
 
-    /// Compares two numbers exactly, without converting integers to doubles, which would round them. Nil if a value is
-    /// not a number.
+    /// How two numbers compare, exactly: no integer is made a double, which would round it. Nil for what is none.
     static func order(_ a: JSONValue, _ b: JSONValue) -> Order? {
         guard let a = Number(a), let b = Number(b) else { return nil }
         switch (a, b) {
@@ -36,7 +35,7 @@ extension JSONValue {
         }
     }
 
-    /// True for a number without a fraction, in any notation.
+    /// Whether it is a number without a fraction, however it is written.
     var isInteger: Bool {
         switch self {
         case .integer, .unsigned: true

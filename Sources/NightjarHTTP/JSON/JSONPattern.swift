@@ -1,17 +1,17 @@
 import CPCRE2
 
-/// A regular expression of JSON Schema: ECMA-262 with the flag u, unanchored. Uses PCRE2 without JIT compilation, which
-/// saves memory and works in hosts that forbid executable pages.
+/// A regular expression as JSON Schema has them: ECMA-262 with the flag u, found anywhere in a text. By PCRE2, without its
+/// compiler to machine code, so that it costs little memory and hosts that forbid such pages can have it.
 ///
-/// `\d`, `\w`, `\s` and `\b` match ASCII only; `\p{...}` matches Unicode. Thread-safe.
+/// `\d`, `\w`, `\s` and `\b` know ASCII; `\p{...}` knows Unicode. Any thread may match.
 final class JSONPattern: @unchecked Sendable {
     enum Outcome { case found, missing, exhausted }
 
     let source: String
-    /// Immutable after compilation; PCRE2 allows concurrent use (pcre2api, "Multithreading").
+    /// Never written after it was made, which PCRE2 allows any number of threads (pcre2api, "Multithreading").
     private let code: OpaquePointer
 
-    /// - Throws: `invalid_argument` with PCRE2's message.
+    /// - Throws: `invalid_argument` with what PCRE2 says.
     init(_ source: String) throws(NightjarError) {
         guard source.utf8.count <= JSONPattern.maximumLength else {
             throw NightjarError(
@@ -34,7 +34,7 @@ final class JSONPattern: @unchecked Sendable {
         guard let compiled else {
             throw NightjarError(
                 .invalidArgument,
-                "the pattern \(quoted(source)) is invalid at offset \(offset): \(JSONPattern.message(of: code))")
+                "the pattern \(quoted(source)) is none at offset \(offset): \(JSONPattern.message(of: code))")
         }
         self.source = source
         self.code = compiled
@@ -42,13 +42,13 @@ final class JSONPattern: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
-    /// The working memory of one match. Not thread-safe.
+    /// What one matching needs, for one thread at a time.
     final class Scratch {
         fileprivate let data: OpaquePointer?
         fileprivate let context: OpaquePointer?
 
         init() {
-            // One pair of offsets, because captured groups are not needed.
+            // One pair of offsets: what groups caught is of no interest.
             data = pcre2_match_data_create_8(1, nil)
             context = pcre2_match_context_create_8(nil)
             if let context { _ = pcre2_set_heap_limit_8(context, JSONPattern.maximumHeap) }
@@ -60,14 +60,14 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// Searches for the pattern in a text.
+    /// Looks for it in a text.
     ///
-    /// - Parameter budget: the steps that may be used. Decreased by the steps used, as far as PCRE2 reports them.
+    /// - Parameter budget: steps that may be used; lowered by those that were, as far as PCRE2 lets one know.
     func find(in text: String, _ scratch: Scratch, budget: inout Int) -> Outcome {
         guard let data = scratch.data, let context = scratch.context else { return .exhausted }
         var text = text
         return text.withUTF8 { bytes in
-            // One step of PCRE2 may examine the rest of the text, so steps cost more in a long text.
+            // A step of PCRE2's may look at all that is left of the text, so that a long text makes each dearer.
             let price = 1 + bytes.count / 1024
             var limit = JSONPattern.firstLimit
             while true {
@@ -97,23 +97,23 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// The options that make PCRE2 most similar to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off, because with
-    /// it `\d` and `\w` would match more than ASCII.
+    /// Those under which PCRE2 comes nearest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP stays off, for it would make
+    /// `\d` and `\w` know more than ASCII.
     private static let options = UInt32(
         PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF
             | PCRE2_NEVER_BACKSLASH_C)
-    /// Bytes. The longest pattern in the examined documents has 300.
+    /// The longest of the documents that were looked at has 300.
     private static let maximumLength = 16 * 1024
-    /// Nested groups. PCRE2's default is 250, and its compiler recurses for each.
+    /// PCRE2's own default is 250 groups within each other, which its compiler goes into by calling itself.
     private static let maximumGroups: UInt32 = 100
-    /// KiB. A simple match needs nothing beyond the 20 KiB of its frames.
+    /// In KiB. A plain match needs none beyond the 20 KiB of its frames.
     private static let maximumHeap: UInt32 = 8 * 1024
-    /// Few patterns need a hundred steps. A pattern that exceeds the limit is retried with ten times as many.
+    /// Few patterns need a hundred; those that need more are tried again with ten times as many.
     private static let firstLimit: UInt32 = 200
     private static let lastLimit: UInt32 = 20_000_000
-    /// The number of PCRE2 steps that cost one step of the checker.
+    /// PCRE2's steps that cost one of the checker's.
     private static let stepsAtOnce = 20
-    /// PCRE2 rejects a NULL pointer even for an empty text.
+    /// PCRE2 takes no NULL, not even for nothing.
     nonisolated(unsafe) private static let nothing: UnsafePointer<UInt8> = {
         let byte = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
         byte.initialize(to: 0)

@@ -1,16 +1,16 @@
-/// Generates a text that matches a simple pattern: the first of several alternatives, and the fewest repetitions.
+/// Makes a text that a simple pattern matches: of alternatives the first, of repetitions the fewest.
 ///
-/// Ignores lookaround and does not support backreferences. The result is not verified.
+/// It does not look around or back, and does not check what it made.
 struct JSONPatternWords {
-    /// The maximum nesting of groups.
+    /// Groups within each other.
     private static let maximumDepth = 16
-    /// The maximum number of scalars generated.
+    /// Scalars that are made.
     private static let maximumCount = 4_096
 
     private let scalars: [Unicode.Scalar]
     private var at = 0
     private var depth = 0
-    /// The number of additional repetitions of unbounded parts.
+    /// Rounds more than must be of what has no bound.
     private let extra: Int
 
     init(_ pattern: String, extra: Int) {
@@ -18,7 +18,7 @@ struct JSONPatternWords {
         self.extra = extra
     }
 
-    /// Nil if the pattern contains an unsupported construct.
+    /// Nil where there is something that it does not know.
     mutating func text() -> String? {
         guard let text = alternatives(), at == scalars.count else { return nil }
         var view = String.UnicodeScalarView()
@@ -65,7 +65,7 @@ struct JSONPatternWords {
                     guard let first = peek, first != "=", first != "!" else { return nil }
                     while let scalar = next(), scalar != ">" {}
                 case "!", "=":
-                    // The lookahead is skipped; the final check decides whether the text matches.
+                    // What is ahead is hoped for; the check will tell.
                     guard alternatives() != nil, next() == ")" else { return nil }
                     return []
                 default: return nil
@@ -83,7 +83,7 @@ struct JSONPatternWords {
         }
     }
 
-    /// The minimum and, if bounded, the maximum number of repetitions.
+    /// At least, and at most where there is a bound.
     private mutating func repetition() -> (Int, Int?)? {
         let bounds: (Int, Int?)
         switch peek {
@@ -117,7 +117,7 @@ struct JSONPatternWords {
         return number
     }
 
-    /// A scalar that a class in brackets matches.
+    /// One that a class in brackets has.
     private mutating func member() -> Unicode.Scalar? {
         var isNegated = false
         if peek == "^" {
@@ -133,7 +133,7 @@ struct JSONPatternWords {
                 low = plain
                 if "dwsDWSp".unicodeScalars.contains(escaped) {
                     first = first ?? plain
-                    // An escape for a class of characters. Whether the result matches is left to the final check.
+                    // A whole class: that it is not the one that is looked for is for the check to tell.
                     ranges.append(plain.value...plain.value)
                     continue
                 }
@@ -156,7 +156,7 @@ struct JSONPatternWords {
         return "aA0-_ .~".unicodeScalars.first { scalar in !ranges.contains { $0.contains(scalar.value) } }
     }
 
-    /// A scalar that an escape matches.
+    /// One that an escape stands for.
     private mutating func escape(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
         switch scalar {
         case "d": return "0"

@@ -1,4 +1,4 @@
-/// The position of a reader or writer in a document. Cheap to create: text is produced only for error messages.
+/// Where in a document a reader or writer is. Cheap to make on the way: the texts are made when something is wrong.
 struct JSONPlace: Sendable {
     enum Step: Sendable {
         case root
@@ -6,10 +6,10 @@ struct JSONPlace: Sendable {
         case element(Int)
     }
 
-    /// A container on the path, shared by everything in it.
+    /// A container on the way, shared by all that is in it.
     final class Container: Sendable {
         fileprivate let place: JSONPlace
-        /// The number of enclosing containers.
+        /// Containers around it.
         let depth: Int
 
         init(_ place: JSONPlace) {
@@ -21,7 +21,7 @@ struct JSONPlace: Sendable {
     private let container: Container?
     private let step: Step
 
-    /// The number of enclosing containers.
+    /// Containers around it.
     var depth: Int { container.map { $0.depth + 1 } ?? 0 }
 
     static let root = JSONPlace(container: nil, step: .root)
@@ -50,7 +50,7 @@ struct JSONPlace: Sendable {
             })
     }
 
-    /// The path with the document's own names, before any naming strategy.
+    /// With the names that the document has, whatever a strategy makes of them.
     var codingPath: [any CodingKey] {
         steps.compactMap { step in
             switch step {
@@ -72,7 +72,7 @@ struct JSONPlace: Sendable {
     }
 }
 
-/// A member name or an element index.
+/// A name of a member or a number of an element.
 struct JSONKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -87,7 +87,7 @@ struct JSONKey: CodingKey {
         self.intValue = intValue
     }
 
-    /// The name used for superclasses by Codable's `superDecoder()`.
+    /// What inherited classes are kept under (Codable's `superDecoder()`).
     static let parent = JSONKey(stringValue: "super")
 }
 

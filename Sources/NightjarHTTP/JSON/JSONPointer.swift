@@ -1,11 +1,11 @@
-/// The location of a value in a JSON document: `/results/0/title`. RFC 6901.
+/// The address of a value inside of a JSON document: `/results/0/title`. RFC 6901.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
-    /// Member names and element indices from the outside in, unescaped. Empty: the whole document.
+    /// Names of members and numbers of elements from the outside in, without escapes; empty: the whole document.
     public private(set) var tokens: [String]
 
     public init(tokens: [String] = []) { self.tokens = tokens }
 
-    /// Compares code points (section 4), not Swift's canonical equivalence.
+    /// By code points (section 4), and not by Swift's canonical equivalence.
     public static func == (a: JSONPointer, b: JSONPointer) -> Bool {
         a.tokens.elementsEqual(b.tokens) { $0.isExactly($1) }
     }
@@ -15,32 +15,31 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         for token in tokens { token.hashExactly(into: &hasher) }
     }
 
-    /// - Throws: `invalid_argument` with a hint.
+    /// - Throws: `invalid_argument`, saying what to write instead.
     public init(_ text: String) throws(NightjarError) {
         tokens = []
         guard !text.isEmpty else { return }
         guard text.utf8.first == UInt8(ascii: "/") else {
             throw NightjarError(
-                .invalidArgument, "the JSON Pointer \(quoted(text)) must be empty or begin with /, such as \"/items/0\""
-            )
+                .invalidArgument, "the JSON Pointer \(quoted(text)) must be empty or begin with /, as in \"/items/0\"")
         }
         for token in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let plain = JSONPointer.unescaped(token) else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the JSON Pointer \(quoted(text)) has a ~ without 0 or 1 after it; write ~ as ~0 and / as ~1")
+                    "the JSON Pointer \(quoted(text)) has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1")
             }
             tokens.append(plain)
         }
     }
 
-    /// The value at this location. Nil if there is none. If an object has duplicate names, the first member is used.
+    /// The value it points to; nil where there is none. Of members of the same name it is the first.
     public func value(in document: JSONValue) -> JSONValue? {
         var value = document
         for token in tokens {
             switch value {
             case .object(let members):
-                // Compares bytes (section 4), because Swift considers different encodings of an accent equal.
+                // Byte by byte (section 4): for Swift two ways to write an accent are the same text.
                 guard let member = members.first(where: { $0.name.isExactly(token) }) else { return nil }
                 value = member.value
             case .array(let elements):
@@ -52,19 +51,19 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return value
     }
 
-    /// The pointer to a member or element of the value at this location.
+    /// The pointer of a member or an element of what this one points to.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
     public var description: String { tokens.map { "/" + JSONPointer.escaped($0) }.joined() }
 
-    /// Section 4: digits without a leading zero. `-`, the position after the last element, has no value.
+    /// Section 4: digits without a leading zero. `-`, the place behind the last element, holds no value.
     static func index(_ token: String) -> Int? {
         guard !token.isEmpty, token.utf8.allSatisfy(ASCII.isDigit) else { return nil }
         guard token.utf8.first != UInt8(ascii: "0") || token.utf8.count == 1 else { return nil }
         return Int(token)
     }
 
-    /// Decodes the escapes of a token. Section 3. Nil for an invalid escape.
+    /// Section 3; nil for an escape that there is not.
     private static func unescaped(_ token: Substring.UTF8View) -> String? {
         guard token.contains(UInt8(ascii: "~")) else { return String(Substring(token)) }
         var bytes: [UInt8] = []

@@ -1,10 +1,9 @@
-/// Decodes types from a JSON value strictly: numbers are not truncated, strings are not converted to numbers, and
-/// booleans are not guessed.
+/// Decodes types from a JSON value, exactly: no number is cut, no text made a number, no boolean guessed.
 ///
-/// Internal failures are `DecodingError`s, as Codable requires. Callers receive ``NightjarError``s (see
-/// ``JSONValue/decode(_:at:_:)``).
+/// Within, failures are `DecodingError`s, as Codable promises to the `init(from:)` of types; outside, they are
+/// ``NightjarError``s (see ``JSONValue/decode(_:at:_:)``).
 struct JSONReader: Decoder {
-    /// The maximum nesting of containers. Bounds the stack that decoding uses.
+    /// Containers within each other, and so of the stack that decoding uses; what nests deeper is no answer of an API.
     static let maximumDepth = 512
 
     let value: JSONValue
@@ -25,7 +24,7 @@ struct JSONReader: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// Decodes any type, with the options' function for it or its own.
+    /// Any type, by the way that the options have for it, or its own.
     func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard place.depth <= JSONReader.maximumDepth else {
             throw error(
@@ -40,14 +39,14 @@ struct JSONReader: Decoder {
         do {
             return try Value(from: self)
         } catch DecodingError.dataCorrupted(let context) where context.codingPath.count == place.depth {
-            // An enum's error contains the unknown text, which may be a secret.
+            // An enum says which text it did not know, which may be a secret.
             guard let type = type as? any RawRepresentable.Type else { throw DecodingError.dataCorrupted(context) }
             throw error(
                 JSONMismatch(path: place.pointer, expected: JSONReader.cases(of: type), found: "another \(value.noun)"))
         }
     }
 
-    /// A reader for a member or element.
+    /// The same reader at a member or an element.
     func at(_ step: JSONPlace.Step, in container: JSONPlace.Container, _ value: JSONValue) -> JSONReader {
         JSONReader(value: value, place: JSONPlace(step, in: container), options: options)
     }
@@ -57,7 +56,7 @@ struct JSONReader: Decoder {
         return members
     }
 
-    // MARK: Errors
+    // MARK: What went wrong
 
     func error(expected: String, _ type: any Any.Type) -> DecodingError {
         error(JSONMismatch(path: place.pointer, expected: expected, found: value.typeName), type)
@@ -75,7 +74,7 @@ struct JSONReader: Decoder {
         return .typeMismatch(type, context)
     }
 
-    /// `one of "open", "closed"` for an enum that can list its cases.
+    /// "one of "open", "closed"" for an enum that can list its cases.
     private static func cases<Raw: RawRepresentable>(of type: Raw.Type) -> String {
         let known = (type as? any CaseIterable.Type).map { rawValues($0) } ?? []
         guard !known.isEmpty else { return "a value of the type \(type)" }
@@ -130,7 +129,7 @@ extension JSONReader: SingleValueDecodingContainer {
     }
 }
 
-/// A dictionary. Its names are data, so no naming strategy applies.
+/// A dictionary, whose names are data: no strategy changes them.
 private protocol PlainlyNamed {
     init(plainly reader: JSONReader) throws
 }
@@ -146,7 +145,7 @@ extension Dictionary: PlainlyNamed where Key == String, Value: Decodable {
 }
 
 extension JSONValue {
-    /// The noun for messages: "another string".
+    /// "another string"
     fileprivate var noun: String {
         switch self {
         case .string: "string"

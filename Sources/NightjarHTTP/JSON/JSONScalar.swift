@@ -1,12 +1,12 @@
-/// Reads a value as a Swift type, exactly: a value that does not fit is rejected, never truncated.
+/// Reading one value as a type of Swift's, exactly: what does not fit is refused and never cut.
 extension JSONValue {
-    /// A mismatch without its location, which only the reader knows.
+    /// What was wanted, and what there is instead. Where that is, only the reader knows.
     struct Misfit: Error {
         let expected: String
         let found: String
     }
 
-    /// An integer: `3`, and also `3.0` and `3e2`. Fractions and numbers out of range are rejected.
+    /// `3`, and also `3.0` and `3e2`, which are the same number; no other fraction, and nothing out of range.
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(Misfit) -> Integer {
         switch self {
         case .integer(let number):
@@ -18,7 +18,7 @@ extension JSONValue {
                 throw Misfit(expected: "an integer", found: "a number with a fraction")
             }
             guard number.magnitude < JSONValue.firstInexact else {
-                throw Misfit(expected: JSONValue.range(of: type), found: "a number too large to be exact")
+                throw Misfit(expected: JSONValue.range(of: type), found: "a number whose last digits are lost")
             }
             if let exact = Integer(exactly: number) { return exact }
         default: throw Misfit(expected: "an integer", found: typeName)
@@ -26,7 +26,7 @@ extension JSONValue {
         throw Misfit(expected: JSONValue.range(of: type), found: "one out of range")
     }
 
-    /// Any number. Integers beyond 2^53 are rounded to the nearest representable number.
+    /// Any number; integers beyond 2^53 become the nearest that there is, as their digits as text would.
     func floatingPoint<Number: BinaryFloatingPoint>(_ type: Number.Type) throws(Misfit) -> Number {
         let number: Number
         switch self {
@@ -49,7 +49,7 @@ extension JSONValue {
         return text
     }
 
-    /// A description of the type, for messages about a missing value.
+    /// What a value of this type looks like, for messages about one that is not there.
     static func phrase(for type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"
@@ -65,7 +65,7 @@ extension JSONValue {
         "an integer from \(Integer.min) to \(Integer.max)"
     }
 
-    /// From this magnitude on, a double may represent several integers, so a number written with a fraction or exponent
-    /// may have been rounded.
+    /// From here on a double may stand for several integers, and what was written with a fraction or an exponent for one
+    /// that it was not.
     private static let firstInexact = 0x1p53
 }

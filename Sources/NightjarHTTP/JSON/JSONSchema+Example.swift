@@ -1,12 +1,11 @@
 extension JSONSchema {
-    /// A small value that the schema accepts: one of its examples, its default, or a generated one.
+    /// A small value that it accepts: one of its own examples, its default, or one that is made of its rules.
     ///
-    /// Optional members are omitted, so that recursive schemas end. Strings for a `pattern` are generated if the
-    /// pattern is simple. The result is validated.
+    /// What need not be there is left out, so that a schema within itself comes to an end. A text for a `pattern` is made as
+    /// far as its grammar is a simple one. Whatever comes of that is checked.
     ///
-    /// - Parameter use: for a request, read-only members are omitted.
-    /// - Returns: nil if no value was found. A value may still exist, because not every `pattern` and `not` can be
-    ///   solved.
+    /// - Parameter use: for a request, what is only read is left out.
+    /// - Returns: nil where no such value was found; there may be one, for nobody can solve each `pattern` and each `not`.
     public func example(use: Use = .any) -> JSONValue? {
         var maker = JSONExampleMaker(arena, use)
         return maker.example(of: [root])

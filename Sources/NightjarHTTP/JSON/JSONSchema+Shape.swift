@@ -1,5 +1,5 @@
 extension JSONSchema {
-    /// The JSON types that a schema allows. Empty: all of them.
+    /// Types of JSON that a schema lets through; empty: all of them.
     public struct Shape: OptionSet, Sendable {
         public let rawValue: UInt8
 
@@ -7,16 +7,16 @@ extension JSONSchema {
 
         public static let null = Shape(rawValue: 1)
         public static let boolean = Shape(rawValue: 2)
-        /// Not included if ``number`` is.
+        /// Not told where ``number`` is.
         public static let integer = Shape(rawValue: 4)
-        /// Includes integers.
+        /// Also integers.
         public static let number = Shape(rawValue: 8)
         public static let string = Shape(rawValue: 16)
         public static let array = Shape(rawValue: 32)
         public static let object = Shape(rawValue: 64)
     }
 
-    /// The allowed types, following `$ref`, `allOf`, `anyOf` and `oneOf`, as far as types and values are specified.
+    /// Through `$ref`, `allOf`, `anyOf` and `oneOf`, as far as types and values are told.
     public var shape: Shape {
         var looks = JSONSchema.maximumLooks
         let types = arena.types(of: root, 0, &looks)
@@ -24,15 +24,14 @@ extension JSONSchema {
         return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
     }
 
-    /// The format: `int64`, `binary` or any other. Follows `$ref` and `allOf`, and a choice whose only alternative is
-    /// null.
+    /// `int64`, `binary`, whatever it is; through `$ref` and `allOf`, and where null is the only other choice.
     public var format: String? { first { $0.notice?.value.format } }
 
-    /// The schema of array elements. Nil if unspecified.
+    /// What the elements of an array are; nil where nothing is told of them.
     public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
 
-    /// The named members of an object in document order, following `$ref` and `allOf`. If a name occurs more than once,
-    /// the first schema is used.
+    /// The named members of an object in the order of the document, through `$ref` and `allOf`. Of a name that is told twice
+    /// the first counts.
     public var properties: [(name: String, schema: JSONSchema)] {
         var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.properties }.compactMap { property in
@@ -40,16 +39,16 @@ extension JSONSchema {
         }
     }
 
-    /// The schema of members that are not named. Nil if unspecified.
+    /// Of members that are not named; nil where nothing is told of them.
     public var otherProperties: JSONSchema? { first { $0.additional }.map { JSONSchema(arena, $0) } }
 
-    /// The names of required members, following `$ref` and `allOf`.
+    /// Names that an object must have, through `$ref` and `allOf`.
     public var required: [String] {
         var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.required }.filter { known.insert($0) }
     }
 
-    /// True for a string of raw bytes: format `binary`, or content of a media type without an encoding.
+    /// Whether it is a text of bytes that go as they are: format `binary`, or content of a media type without an encoding.
     public var isBinary: Bool {
         if format == "binary" { return true }
         return arena.parts(of: root).contains { part in
@@ -58,18 +57,18 @@ extension JSONSchema {
         }
     }
 
-    /// True if the value is only part of responses and must not be sent: `readOnly`.
+    /// Whether only answers have it, or null would be sent in vain: `readOnly`.
     public var isReadOnly: Bool { arena.parts(of: root).contains { arena[$0].rules.isReadOnly } }
 
-    /// The media type of the string's content: `image/png`.
+    /// Media type of the content of a text, `image/png`.
     public var mediaType: String? { first { $0.notice?.value.mediaType } }
 
-    /// The description, in CommonMark.
+    /// CommonMark.
     public var documentation: String? { first { $0.notice?.value.description } }
 
     public var defaultValue: JSONValue? { first { $0.notice?.value.defaultValue } }
 
-    /// The allowed values. Empty if unspecified.
+    /// What the value must be one of; empty: nothing is told of that.
     public var values: [JSONValue] { first { $0.values } ?? [] }
 
     private func first<Value>(_ told: (Rules) -> Value?) -> Value? {
@@ -79,8 +78,7 @@ extension JSONSchema {
         return nil
     }
 
-    /// The maximum number of schemas examined to determine the types of one value, and their maximum nesting. The
-    /// latter bounds the stack.
+    /// Schemas for one value that are looked at for its types, and how many within each other; the latter goes with the stack.
     fileprivate static let maximumLooks = 1_000
     fileprivate static let maximumLookDepth = 32
 }
@@ -88,7 +86,7 @@ extension JSONSchema {
 extension JSONSchema.Types {
     static let every: JSONSchema.Types = [.null, .boolean, .integer, .number, .string, .array, .object]
 
-    /// The type of a value. A number without a fraction is also an integer.
+    /// What a value is of; a number without a fraction is also an integer.
     init(of value: JSONValue) {
         self =
             switch value {
@@ -103,8 +101,8 @@ extension JSONSchema.Types {
 }
 
 extension JSONSchema.Arena {
-    /// A schema, and those that always apply to the same value: by `$ref`, by `allOf`, or as the only alternative to
-    /// null in `anyOf` or `oneOf`. The schema itself comes first.
+    /// A schema, and those that say something of the same value in any case: by `$ref`, `allOf`, or as the only one beside
+    /// null in `anyOf` or `oneOf`. The schema first.
     func parts(of root: JSONSchema.Index) -> [JSONSchema.Index] {
         var parts: [JSONSchema.Index] = []
         var known: Set<JSONSchema.Index> = []
@@ -125,10 +123,9 @@ extension JSONSchema.Arena {
         return parts
     }
 
-    /// All types that a schema allows. A number includes integers.
+    /// All types that a schema lets through, an integer with each number.
     ///
-    /// - Parameter looks: the number of schemas that may still be examined. At zero, all types are allowed. Bounds
-    ///   recursive schemas.
+    /// - Parameter looks: left; without any, nothing is told of a schema. One within itself would take for ever.
     func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
         looks -= 1

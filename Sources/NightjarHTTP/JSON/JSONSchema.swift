@@ -1,13 +1,13 @@
-/// A JSON Schema (2020-12) with OpenAPI's `nullable` and `discriminator`.
+/// What a JSON document must look like: JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
-/// Not supported: `$dynamicRef`, and `$id` as the base of references. The formats date-time, date, uuid, uri and email
-/// are validated; others are annotations. Keywords that only describe are ignored. Unknown keywords are errors when the
-/// schema is created, because a rule that is silently ignored is worse than none. Schemas of an OpenAPI document are
-/// read more leniently, by ``init(at:in:dialect:)``.
+/// Not understood: `$dynamicRef`, and an `$id` as the base of references. Of `format`: date-time, date, uuid, uri and email
+/// are checked, and all others are remarks. Words that only describe are passed over; all others are refused when the
+/// schema is made, for a rule that is not looked at is worse than none. A schema of an OpenAPI document is read with more
+/// patience, by ``init(at:in:dialect:)``.
 ///
-/// A value type that is cheap to copy: its parts are shared.
+/// A value, cheap to copy: schemas that it is made of are shared.
 public struct JSONSchema: Sendable {
-    /// The maximum nesting of schemas that a user writes.
+    /// Levels of schemas within each other in what a user writes.
     static let maximumDepth = 64
 
     let arena: Arena
@@ -18,14 +18,14 @@ public struct JSONSchema: Sendable {
         self.root = root
     }
 
-    /// - Throws: `invalid_argument` with the location in the schema.
+    /// - Throws: `invalid_argument` with the place in the schema.
     public init(_ schema: JSONValue) throws(NightjarError) {
         let place = SchemaPlace(document: "", pointer: JSONPointer())
         var work = JSONSchemaReader.maximumWork
         (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
     }
 
-    /// - Throws: `invalid_argument`, also if `text` is not JSON.
+    /// - Throws: `invalid_argument` also for what is no JSON.
     public init(parsing text: String) throws(NightjarError) {
         self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
     }
@@ -40,11 +40,11 @@ public struct JSONSchema: Sendable {
         try self.init(schema)
     }
 
-    /// The direction of a document. Required read-only members (`readOnly`) may be missing in a request, and required
-    /// write-only members (`writeOnly`) in a response.
+    /// Which way a document goes: what is only read need not be sent (`readOnly`), and what is only written is not answered
+    /// (`writeOnly`), even where it is required.
     public enum Use: Sendable { case any, request, response }
 
-    /// The first mismatch in document order. Nil if the document is valid.
+    /// The first departure in the order of the document; nil when there is none.
     public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
         var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
@@ -52,13 +52,13 @@ public struct JSONSchema: Sendable {
 
     /// How long a check may take.
     struct Effort {
-        /// The maximum number of steps. Nil: depends on the size of the document, and exceeding it is a mismatch.
+        /// Nil: as many as there are for a document of its size; what needs more is a departure from the schema.
         var maximumSteps: Int?
-        /// Called from time to time; the check ends if it returns false. Nil: the check always completes.
+        /// Asked now and then; nil: it always is.
         var isWanted: (@Sendable () -> Bool)?
     }
 
-    /// The check exceeded its limit.
+    /// A check has taken more than it was to.
     struct Unfinished: Error {}
 
     func mismatch(
@@ -72,15 +72,15 @@ public struct JSONSchema: Sendable {
         return mismatch
     }
 
-    /// - Throws: `decoding` with the path, the expected and the actual value. Also if the check exceeds its limit.
+    /// - Throws: `decoding`, telling the path, what was expected and what was found; also for what takes too long to check.
     public func check(_ document: JSONValue, use: Use = .any) throws(NightjarError) {
         if let mismatch = mismatch(in: document, use: use) { throw mismatch.error }
     }
 }
 
-/// A schema that contains references only to itself.
+/// A schema that refers to nothing but itself.
 private final class OwnSchemas: SchemaSource {
-    /// The locations of the schema's `$anchor`s.
+    /// Where each `$anchor` of a schema is.
     private final class Anchors: Sendable {
         let places: ExactDictionary<JSONPointer>
 
@@ -88,16 +88,16 @@ private final class OwnSchemas: SchemaSource {
     }
 
     let root: JSONValue
-    /// Created for the first reference to an anchor.
+    /// Made for the first reference to one.
     private let anchors = OnceReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 
-    /// Returns part of what the user wrote, so nothing counts towards the limit.
+    /// What it returns is part of what the user wrote, and nothing that has to be made.
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(
-                .invalidArgument, "the schema has no value at \(quoted(place.pointer.description, limit: 300))")
+                .invalidArgument, "the schema has nothing at \(quoted(place.pointer.description, limit: 300))")
         }
         return schema
     }
@@ -105,8 +105,7 @@ private final class OwnSchemas: SchemaSource {
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
         guard reference.utf8.first == UInt8(ascii: "#") else {
             throw NightjarError(
-                .invalidArgument,
-                "the reference \(quoted(reference)) points outside the schema; only \"#/...\" is allowed")
+                .invalidArgument, "the reference \(quoted(reference)) leads out of the schema; only \"#/...\" does not")
         }
         let fragment = String(decoding: PercentEncoding.decoded(reference.utf8.dropFirst()), as: UTF8.self)
         if fragment.isEmpty || fragment.utf8.first == UInt8(ascii: "/") {
@@ -115,20 +114,20 @@ private final class OwnSchemas: SchemaSource {
         let anchors = anchors.load() ?? anchors.storeIfNil(Anchors(JSONPointer.anchors(in: root)))
         guard let pointer = anchors.places[fragment] else {
             throw NightjarError(
-                .invalidArgument, "the reference \(quoted(reference)) matches no \"$anchor\" of the schema")
+                .invalidArgument, "the reference \(quoted(reference)) leads to no \"$anchor\" of the schema")
         }
         return SchemaPlace(document: document, pointer: pointer)
     }
 }
 
 extension JSONPointer {
-    /// The location of the schema with this `$anchor`. Not recursive.
+    /// Where the schema with that `$anchor` is. The document may be as deep as it likes.
     public init?(anchor: String, in document: JSONValue) {
         guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
         self = pointer
     }
 
-    /// The locations of all schemas with an `$anchor`. If several share one, one of them is used.
+    /// Where the schemas with an `$anchor` are; of those that share one, one.
     fileprivate static func anchors(in document: JSONValue) -> ExactDictionary<JSONPointer> {
         var anchors = ExactDictionary<JSONPointer>()
         var work: [(value: JSONValue, tokens: [String])] = [(document, [])]
@@ -150,6 +149,6 @@ extension JSONPointer {
         return anchors
     }
 
-    /// Keywords whose values are data, in which `$anchor` has no meaning.
+    /// In them, `$anchor` is a member like any other.
     private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
 }

@@ -1,20 +1,20 @@
 import Synchronization
 
 extension JSONSchema {
-    /// Schemas that refer to each other by index, so that a schema may contain itself.
+    /// Schemas that refer to each other by number, so that one may be within itself.
     ///
-    /// The arena only grows, and its content never moves or changes, so readers need no lock: an index is published
-    /// only after everything reachable from it has been added. Only one thread at a time may add.
+    /// It grows, and what is in it never moves or changes, so that those who look need no lock: a number is told only when
+    /// all that can be reached from it is here. One thread at a time may add.
     final class Arena: @unchecked Sendable {
-        /// The chunks hold 16, 32, 64, ... schemas.
+        /// Numbers of them: 16, 32, 64 and so on, from the first chunk on.
         private let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Node>?>
-        /// Accessed only by the thread that adds.
+        /// Touched by who adds.
         private(set) var count = 0
         private(set) var noteCount = 0
-        /// Whether there are any notes, for readers.
+        /// Whether there is any note; for those who look.
         private let hasNotes = Atomic<Bool>(false)
 
-        /// Contains the first two schemas.
+        /// With the first two.
         init() {
             chunks = .allocate(capacity: Arena.chunkCount)
             chunks.initialize(repeating: nil, count: Arena.chunkCount)
@@ -32,14 +32,14 @@ extension JSONSchema {
             chunks.deallocate()
         }
 
-        /// - Parameter index: the index of a schema, or of one reachable from it.
+        /// - Parameter index: of a schema, or of one that can be reached from it.
         subscript(_ index: Index) -> Node {
             let (chunk, place) = Arena.place(of: Int(index))
             guard let nodes = chunks[chunk] else { return Arena.nothing }
             return nodes[place]
         }
 
-        /// Appends schemas. Their indices are not yet known to readers.
+        /// Puts schemas behind those that are there. Nobody knows their numbers yet.
         func add(_ nodes: [Node]) {
             for node in nodes {
                 let (chunk, place) = Arena.place(of: count)
@@ -47,7 +47,7 @@ extension JSONSchema {
                 if let known = chunks[chunk] {
                     room = known
                 } else {
-                    // Written once. Readers access it only after they have obtained an index in it.
+                    // Written once: others read it from when they know a number in it.
                     room = .allocate(capacity: Arena.size(of: chunk))
                     chunks[chunk] = room
                 }
@@ -58,7 +58,7 @@ extension JSONSchema {
             if noteCount > 0 { hasNotes.store(true, ordering: .releasing) }
         }
 
-        /// What was ignored when a schema and those reachable from it were read, outermost first.
+        /// What was passed over when a schema and those that can be reached from it were read, from the top.
         func notes(of root: Index, atMost maximum: Int) -> [String] {
             guard hasNotes.load(ordering: .acquiring) else { return [] }
             var notes: [String] = []
@@ -74,12 +74,12 @@ extension JSONSchema {
             return notes
         }
 
-        /// The schema `true`, also used if nothing is specified.
+        /// `true`, and where nothing is said.
         static let any: Index = 0
-        /// The schema `false`.
+        /// `false`.
         static let never: Index = 1
 
-        /// Sufficient for all indices.
+        /// More than there are numbers.
         private static let chunkCount = 28
         private static let nothing = Node(Rules())
 
@@ -96,7 +96,7 @@ extension JSONSchema {
 }
 
 extension JSONSchema.Rules {
-    /// Calls `body` for the schemas in its keywords, in no particular order.
+    /// The schemas that its keywords hold, in no particular order.
     func forEachSchema(_ body: (JSONSchema.Index) -> Void) {
         for property in properties { body(property.schema) }
         for schema in [items, contains?.value.schema, unevaluatedItems, additional, names, unevaluatedProperties] {

@@ -1,20 +1,20 @@
 extension JSONSchemaChecker {
-    /// A mismatch of a value with a schema.
+    /// A value that is not as a schema has it.
     struct Failure {
         var mismatch: JSONMismatch
-        /// The expected types, if the type was wrong.
+        /// Where it was of none of these types.
         var types: JSONSchema.Types?
-        /// The allowed values, if the value was none of them.
+        /// Where it was none of these values.
         var values: [JSONValue]?
-        /// True if it identifies the schema of a list to which it belongs.
+        /// Whether it tells which schema of a list it is of.
         var namesBranch = false
     }
 
-    /// Records a failure.
+    /// Notes a failure.
     ///
     /// - Parameters:
-    ///   - name: the name of a member to append to the path.
-    ///   - ofTop: the failure concerns the value of the topmost frame, not the value that was about to be checked.
+    ///   - name: of a member that the path ends with.
+    ///   - ofTop: it is of the value of the schema on top of the stack, and not of what was about to be laid on that.
     /// - Returns: false.
     mutating func fails(
         _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String, at name: String? = nil,
@@ -29,7 +29,7 @@ extension JSONSchemaChecker {
         return false
     }
 
-    /// Rewrites the failure for a member name instead of a value.
+    /// The failure is of a name and not of a value.
     mutating func nameTheName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
@@ -38,7 +38,7 @@ extension JSONSchemaChecker {
             path: mismatch.path, expected: "a member whose name is \(mismatch.expected)", found: mismatch.found)
     }
 
-    /// Describes that the wrong number of schemas of `anyOf` or `oneOf` matched.
+    /// Puts in words that the wrong number of schemas of `anyOf` or `oneOf` fits.
     mutating func tell(
         of attempts: [Attempt], _ count: Int, _ top: Int, _ discriminator: JSONSchema.Discriminator?
     ) {
@@ -47,8 +47,8 @@ extension JSONSchemaChecker {
         let fitting = attempts.filter { $0.failure == nil }.map { String($0.branch + 1) }
         guard fitting.isEmpty else {
             _ = fails(
-                "a value that matches one of the \(count) schemas of \"oneOf\"",
-                "one that matches \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
+                "a value that fits one of the \(count) schemas of \"oneOf\"",
+                "one that fits \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
             return
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {
@@ -67,8 +67,7 @@ extension JSONSchemaChecker {
             return
         }
         if tellOfValues(far) { return }
-        // Branches whose value of a member differs are not meant if there are others. The deepest failure is used;
-        // among equals, the first.
+        // A branch whose value of a member is another one is not meant, where there are others. Deepest, and of those the first.
         let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
         guard
             let nearest = (meant.isEmpty ? far : meant).max(by: {
@@ -83,10 +82,10 @@ extension JSONSchemaChecker {
         failure = Failure(mismatch: told.mismatch, types: nil, namesBranch: true)
     }
 
-    /// Describes that the discriminator's member selects no schema. If the schemas have no names, the values that they
-    /// allow are listed, because schema names are not values.
+    /// Puts in words that the member of a discriminator names no schema. Names that the schemas do not have are taken from
+    /// the values that they allow, because names of schemas are no values.
     ///
-    /// - Returns: the schema that the value selects after all, which then does not explain the failure.
+    /// - Returns: the schema that the member's value means after all, which then has not told why the value does not fit.
     private mutating func tell(by discriminator: JSONSchema.Discriminator, _ top: Int, _ value: JSONValue) -> Int? {
         guard let combination = frames[top].node.rules.combination?.value else { return nil }
         let schemas = frames[top].stage == .oneOf ? combination.oneOf : combination.anyOf
@@ -114,7 +113,7 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// The values that a schema allows for a member by `enum` or `const`. Nil if unspecified.
+    /// The values that a schema allows for a member by `enum` or `const`; nil: it does not say.
     private func values(of property: String, by index: JSONSchema.Index, _ levels: Int) -> [JSONValue]? {
         guard levels > 0 else { return nil }
         let rules = arena[index].rules
@@ -134,11 +133,11 @@ extension JSONSchemaChecker {
         return rules.combination?.value.reference.flatMap { allowed(by: $0, levels - 1) }
     }
 
-    /// The maximum depth and number of schemas in which a member's values are searched.
+    /// Schemas within each other, and side by side, in which a member's values are looked for.
     private static let levelsOfValues = 8
     private static let partsOfValues = 16
 
-    /// If each schema allows different values of the same member, describes all of these values.
+    /// Where each schema allows other values of the same member, all of these values are named.
     private mutating func tellOfValues(_ attempts: [Attempt]) -> Bool {
         guard attempts.count > 1, let first = attempts.first?.failure else { return false }
         var known: [JSONValue] = []
@@ -159,12 +158,12 @@ extension JSONSchemaChecker {
         return JSONMismatch(
             path: JSONPointer(tokens: path(frames.count)),
             expected: isTooDeep
-                ? "at most \(JSONSchemaChecker.maximumDepth) nested schemas"
-                : "a document that can be checked in \(allowance) steps",
+                ? "at most \(JSONSchemaChecker.maximumDepth) schemas within each other"
+                : "what can be checked in \(allowance) steps",
             found: "more")
     }
 
-    /// The path to the value that a frame's schema is about to check.
+    /// The way to what is about to be checked by a frame's schema.
     private func path(_ count: Int) -> [String] {
         frames.prefix(max(0, count)).compactMap { frame in
             switch (frame.stage, frame.value) {
@@ -177,7 +176,7 @@ extension JSONSchemaChecker {
         }
     }
 
-    /// True if no name on the path is that of a secret.
+    /// Whether no name on the way here is one of a secret.
     var mayShowValue: Bool {
         frames.allSatisfy { frame in
             switch (frame.stage, frame.value) {

@@ -1,14 +1,14 @@
 extension JSONSchemaChecker {
-    /// Applies the subschemas for elements, members and the value itself, one after the other.
+    /// Lays what a schema says of elements, members and the value itself on them, one after the other.
     ///
-    /// - Parameter outcome: the result of the last subschema, when the check resumes.
+    /// - Parameter outcome: of what was last laid, when this goes on.
     mutating func advance(_ top: Int, _ outcome: Outcome) -> Outcome {
         var last: Outcome? = outcome == .open ? nil : outcome
-        // The frame is not copied as a whole, because `seen` must have a single owner to be modified in place.
+        // Not the frame as a whole: what it has seen must have one owner, or each change would copy it.
         let node = frames[top].node
         let value = frames[top].value
         let rules = node.rules
-        // A stage is complete (nil), fails, or pushes a frame and continues after it.
+        // A stage ends, which is nil, or is not valid, or has laid something on the stack and is asked again after that.
         while !isExhausted {
             let stage = frames[top].stage
             let next: Outcome?
@@ -51,7 +51,7 @@ extension JSONSchemaChecker {
 
     // MARK: Elements
 
-    /// - Returns: nil if the stage is complete.
+    /// - Returns: nil: the stage is over.
     private mutating func element(
         _ top: Int, _ stage: Stage, _ elements: [JSONValue], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {
@@ -84,7 +84,7 @@ extension JSONSchemaChecker {
             if count < rule.count.minimum || count > rule.count.maximum {
                 let bound =
                     count < rule.count.minimum ? "at least \(rule.count.minimum)" : "at most \(rule.count.maximum)"
-                _ = fails("an array with \(bound) elements that match \"contains\"", "one with \(count)", ofTop: true)
+                _ = fails("an array with \(bound) of what \"contains\" wants", "one with \(count)", ofTop: true)
                 return .invalid
             }
             return nil
@@ -110,7 +110,7 @@ extension JSONSchemaChecker {
         }
     }
 
-    /// Records the result for one element checked against `contains`.
+    /// One more element that `contains` was laid on.
     private mutating func note(_ outcome: Outcome, _ top: Int) {
         if outcome == .valid {
             let index = frames[top].index
@@ -122,7 +122,7 @@ extension JSONSchemaChecker {
 
     // MARK: Members
 
-    /// Each member is checked against its own schema, those of matching patterns, or otherwise the one for all others.
+    /// On each member: its own schema, those of the patterns that its name matches, or else the one for all others.
     private mutating func member(
         _ top: Int, _ members: [JSONValue.Member], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {
@@ -134,7 +134,7 @@ extension JSONSchemaChecker {
             let member = members[index]
             if rules.patterns.isEmpty {
                 guard spend(1) else { return .invalid }
-                // The schema is applied once. When its result arrives, the member is complete.
+                // The schema is laid once, and the member is over when one comes back to it.
                 guard frames[top].count == 0, let schema = rules.places[member.name] ?? rules.additional else {
                     frames[top].index += 1
                     frames[top].count = 0
@@ -157,8 +157,8 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// Round 0 is the member's own schema, the following ones are those of patterns, the last is the one for all
-    /// others. The sign of the count records whether any matched: it counts up from 0, or down from -1.
+    /// Round 0 is the member's own schema, the next ones are the patterns', the last is the one for all others. The sign of
+    /// the count tells whether any fitted: it is counted from 0 up, or from -1 down.
     private mutating func matchedMember(
         _ top: Int, _ member: JSONValue.Member, _ rules: JSONSchema.Rules
     ) -> Outcome? {

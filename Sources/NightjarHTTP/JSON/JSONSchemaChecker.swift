@@ -1,47 +1,45 @@
-/// Validates a document against a ``JSONSchema`` with an explicit stack, so that neither a deep document nor a
-/// recursive schema exhausts the host's stack.
+/// Walks a document along a ``JSONSchema``, with a stack of its own: neither a deep document nor a schema that is within
+/// itself decides how much of the host's is used.
 ///
-/// The check runs twice: first without messages, and if it fails, again with messages.
+/// It goes twice: quietly, and once more with words when something is wrong.
 struct JSONSchemaChecker {
-    /// The maximum number of steps of one run: schemas applied to values, and work of similar cost. Bounds nested
-    /// `anyOf`s. The largest real documents need a hundredth.
+    /// Steps of one walk: schemas laid on values, and what costs as much. `anyOf` within `anyOf` within `anyOf` would
+    /// otherwise take longer than anybody waits; the largest documents take a hundredth.
     static let maximumSteps = 10_000_000
-    /// The limit for a document of a few values: a tenth of a second. A schema of 4 KB can require any number of steps.
+    /// The same for a document of a few values: a tenth of a second. A schema of 4 KB can ask for any number.
     static let leastSteps = 1_000_000
-    /// What each value of a document, and each byte of a string, adds to the limit. A pattern may process a string
-    /// repeatedly.
+    /// What each value of a document adds, and each byte of a text, which a pattern may go over again and again.
     private static let stepsForValue = 1_000
     private static let stepsForByte = 20
-    /// The maximum nesting of applied schemas. A document has at most 1024 levels and typically about three schemas per
-    /// level; a schema that refers to itself without descending would nest indefinitely.
+    /// Schemas laid on values within each other. A document has 1024 levels at most, and an API's schemas about three for
+    /// each; a schema that refers to itself without going deeper has any number.
     static let maximumDepth = 8192
 
-    /// One less than a power of two. This many rounds take a few microseconds.
+    /// Less one; a power of two. They take some microseconds.
     private static let roundsBetweenAsking = 255
 
     enum Outcome {
         case valid, invalid
-        /// The value was pushed onto the stack.
+        /// Its schemas are still at work: it has been laid on the stack.
         case open
     }
 
-    /// The groups of keywords, in the order in which they are applied.
+    /// What a schema is being laid on next, in this order.
     enum Stage: UInt8 {
         case elements, contains, members, names, reference, allOf, anyOf, oneOf, not, condition, dependent
         case unevaluatedElements, unevaluatedMembers, end
     }
 
-    /// A schema being applied to a value.
+    /// A schema and a value under way.
     struct Frame {
         let node: JSONSchema.Node
         let value: JSONValue
         var stage = Stage.elements
-        /// The index of the element, member or schema in its list.
+        /// Of the element, the member or the schema in its list.
         var index = 0
-        /// For members, the number of schemas applied to the current one. For lists, the number of valid ones. For
-        /// `if`, its result.
+        /// For members, the schema of those that are laid on one; for lists, how many were valid; for `if`, what came of it.
         var count = 0
-        /// Which elements and members have been evaluated, if that must be known.
+        /// Which elements and members have been looked at, where somebody asks.
         var seen: Seen?
     }
 
@@ -60,19 +58,19 @@ struct JSONSchemaChecker {
     let arena: JSONSchema.Arena
     let use: JSONSchema.Use
     var frames: [Frame] = []
-    /// The steps left.
+    /// Steps left.
     var budget: Int
-    /// Whether messages are produced.
+    /// Whether failures are put in words.
     var tells = false
-    /// The last failure.
+    /// The last one.
     var failure: Failure?
-    /// A limit was reached; results are meaningless.
+    /// A limit was reached, and nothing counts any more.
     var isExhausted = false
-    /// The limit was that of nested schemas.
+    /// It was that of schemas within each other.
     var isTooDeep = false
-    /// Called from time to time; the check ends if it returns false. Nil: the check always completes.
+    /// Asked now and then whether anybody waits for the result; nil: somebody does.
     var isWanted: (() -> Bool)?
-    /// The attempts of `anyOf` and `oneOf` in progress, by stack position. Only while messages are produced.
+    /// Of lists of schemas under way, by their place on the stack; while it tells.
     var attempts: [Int: [Attempt]] = [:]
     private var scratch: JSONPattern.Scratch?
 
@@ -82,7 +80,7 @@ struct JSONSchemaChecker {
         budget = maximumSteps
     }
 
-    /// The maximum number of steps for a document. Grows with its size.
+    /// How many steps the check of a document may take: more for a large one, as each of its values may need some.
     static func steps(for document: JSONValue) -> Int {
         var steps = leastSteps
         var rest = [document]
@@ -110,7 +108,7 @@ struct JSONSchemaChecker {
         return isValidNow ? nil : failure?.mismatch
     }
 
-    /// Validates without producing messages.
+    /// Without telling why not.
     mutating func isValid(_ value: JSONValue, _ schema: JSONSchema.Index) -> Bool {
         frames.removeAll(keepingCapacity: true)
         var outcome = apply(schema, to: value)
@@ -131,7 +129,7 @@ struct JSONSchemaChecker {
         return outcome == .valid && !isExhausted
     }
 
-    /// Applies a schema to a value, immediately if it has no subschemas, otherwise by pushing a frame.
+    /// Lays a schema on a value: at once where there is nothing within, else it goes onto the stack.
     mutating func apply(_ index: JSONSchema.Index, to value: JSONValue, tracks: Bool = false) -> Outcome {
         guard spend(1) else { return .invalid }
         if index == JSONSchema.Arena.any { return .valid }
@@ -175,7 +173,7 @@ struct JSONSchemaChecker {
         }
     }
 
-    /// Checks a value without its elements and members.
+    /// Whether a value stands what a schema says of itself alone, without its elements and members.
     private mutating func passes(_ value: JSONValue, _ rules: JSONSchema.Rules) -> Bool {
         if rules.isNever { return fails("nothing", value.typeName) }
         guard rules.types.isEmpty || rules.types.include(value) else {
@@ -259,13 +257,13 @@ struct JSONSchemaChecker {
             guard spend(members.count * rule.names.count / 32) else { return false }
             for name in rule.names where !members.contains(where: { $0.name.isExactly(name) }) {
                 let expected = tells ? phrase(rules.places[name]) : ""
-                return fails("\(expected), because \(quoted(rule.name, limit: 40)) is present", "nothing", at: name)
+                return fails("\(expected), for there is \(quoted(rule.name, limit: 40))", "nothing", at: name)
             }
         }
         return true
     }
 
-    /// Read-only members may be missing in a request, write-only ones in a response. OpenAPI 3.0.3 section 4.7.24.2.
+    /// What is only read need not be sent, and what is only written is not answered. OpenAPI 3.0.3 section 4.7.24.2.
     private func isLeftOut(_ rules: JSONSchema.Rules) -> Bool {
         use == .request ? rules.isReadOnly : rules.isWriteOnly
     }

@@ -1,17 +1,17 @@
 extension JSONSchema {
-    /// The index of a schema in its ``Arena``.
+    /// A schema's number in its ``Arena``.
     typealias Index = Int32
 
-    /// A parsed schema.
+    /// One schema, read.
     final class Node: Sendable {
         let rules: Rules
-        /// Whether it checks elements.
+        /// Whether it looks into elements.
         let seesElements: Bool
-        /// Whether it checks members.
+        /// Whether it looks into members.
         let seesMembers: Bool
-        /// Whether it needs to know which elements and members other schemas have evaluated.
+        /// Whether it needs to know which elements and members other schemas have looked at.
         let tracks: Bool
-        /// What was ignored when it was read. Usually nil.
+        /// What was passed over when it was read; nil for most.
         let notes: Boxed<[String]>?
 
         init(_ rules: Rules, notes: [String] = []) {
@@ -27,9 +27,9 @@ extension JSONSchema {
     }
 
     struct Rules: Sendable {
-        /// The schema `false`: nothing is valid.
+        /// `false`: nothing is valid.
         var isNever = false
-        /// Null is valid, whatever other keywords say.
+        /// Null is valid, whatever else is said.
         var acceptsNull = false
         var isReadOnly = false
         var isWriteOnly = false
@@ -37,16 +37,16 @@ extension JSONSchema {
         /// Empty: every type.
         var types: Types = []
         var format: JSONFormat?
-        /// The allowed values; `const` is a list of one. Nil: any.
+        /// nil, or what the value must be one of; `const` is a list of one.
         var values: [JSONValue]?
         var numbers: Boxed<NumberRules>?
-        /// The length of a string in code points.
+        /// Code points.
         var length = Bounds()
         var pattern: JSONPattern?
         // Arrays.
         var itemCount = Bounds()
         var prefix: [Index] = []
-        /// The schema of the elements after ``prefix``.
+        /// Of the elements behind ``prefix``.
         var items: Index?
         var contains: Boxed<ContainsRule>?
         var unevaluatedItems: Index?
@@ -60,7 +60,7 @@ extension JSONSchema {
         var names: Index?
         var dependentRequired: [(name: String, names: [String])] = []
         var unevaluatedProperties: Index?
-        /// Subschemas for the same value.
+        /// Schemas for the same value.
         var combination: Boxed<Combination>?
         var notice: Boxed<Notice>?
     }
@@ -74,9 +74,9 @@ extension JSONSchema {
     struct NumberRules: Sendable {
         var minimum: JSONValue?
         var maximum: JSONValue?
-        /// `exclusiveMinimum`.
+        /// `exclusiveMinimum`
         var above: JSONValue?
-        /// `exclusiveMaximum`.
+        /// `exclusiveMaximum`
         var below: JSONValue?
         var multipleOf: JSONValue?
     }
@@ -99,16 +99,16 @@ extension JSONSchema {
         var discriminator: Discriminator?
     }
 
-    /// Selects a schema of `anyOf` or `oneOf` by the value of a member. OpenAPI 3.1 section 4.8.25.
+    /// Tells by the value of a member which schema of `anyOf` or `oneOf` is meant. OpenAPI 3.1 section 4.8.25.
     struct Discriminator: Sendable {
         var property: String
-        /// The indices in `oneOf`, or otherwise in `anyOf`, by the member's value.
+        /// The places in `oneOf`, or else in `anyOf`, by the member's value.
         var branches = ExactDictionary<Int>()
-        /// The values in document order.
+        /// In the order of the document.
         var names: [String] = []
     }
 
-    /// Keywords that do not affect validation.
+    /// What says nothing about what is valid.
     struct Notice: Sendable {
         var description: String?
         var format: String?
@@ -147,7 +147,7 @@ extension JSONSchema {
             ("null", .null, "null"),
         ]
 
-        /// The types in words: "a string or null".
+        /// "a string or null"
         var phrase: String { Types.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ") }
 
         func include(_ value: JSONValue) -> Bool {

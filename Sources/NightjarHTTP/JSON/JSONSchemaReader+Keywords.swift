@@ -8,17 +8,17 @@ extension JSONSchemaReader {
         "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "minProperties", "maxProperties",
         "discriminator",
     ]
-    /// Keywords that do not affect validation. Keywords that begin with x- do not either.
+    /// They say nothing about what is valid, as does each word that begins with x-.
     private static let annotations: Set<String> = [
         "$schema", "$id", "$comment", "$anchor", "$vocabulary", "$defs", "definitions", "title", "externalDocs", "xml",
         "deprecated", "contentSchema",
     ]
-    /// Keywords that affect validation but are not supported.
+    /// They do, and are not looked at.
     private static let unsupported: Set<String> = [
         "$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$recursiveAnchor",
     ]
 
-    /// Reads the keywords of one schema.
+    /// What one schema says.
     mutating func rules(_ members: [JSONValue.Member]) throws(NightjarError) -> JSONSchema.Rules {
         var draft = Draft()
         for member in members {
@@ -39,7 +39,7 @@ extension JSONSchemaReader {
         return draft.finished()
     }
 
-    /// A partially read schema. Some keywords depend on others.
+    /// What has been read of a schema. Some words mean something only beside others.
     private struct Draft {
         var rules = JSONSchema.Rules()
         var numbers = JSONSchema.NumberRules()
@@ -47,14 +47,14 @@ extension JSONSchemaReader {
         var notice = JSONSchema.Notice()
         var contains: JSONSchema.Index?
         var containsCount = JSONSchema.Bounds(minimum: 1)
-        /// For the list form of items.
+        /// Of the list form of items.
         var additionalItems: JSONSchema.Index?
         var itemsIsList = false
         var constant: JSONValue?
         var isAboveMinimum = false
         var isBelowMaximum = false
         var discriminatorValue: JSONValue?
-        /// The schemas as written.
+        /// As they are written.
         var anyOf: [JSONValue] = []
         var oneOf: [JSONValue] = []
 
@@ -75,13 +75,13 @@ extension JSONSchemaReader {
             }
             if rules.acceptsNull {
                 if !rules.types.isEmpty { rules.types.insert(.null) }
-                // OpenAPI requires null in the list as well, but documents usually omit it.
+                // OpenAPI wants null in the list as well, and those who write it mostly forget.
                 rules.values?.append(.null)
             }
             if let contains { rules.contains = JSONSchema.Boxed(.init(schema: contains, count: containsCount)) }
             if itemsIsList { rules.items = additionalItems }
             if combination.condition == nil || combination.then == nil && combination.otherwise == nil {
-                // `if` alone is still applied, because it evaluates elements and members.
+                // Alone, `if` is still asked what it looks at.
                 if combination.condition == nil { (combination.then, combination.otherwise) = (nil, nil) }
             }
             let isCombined =
@@ -101,7 +101,7 @@ extension JSONSchemaReader {
         case "type": draft.rules.types = try types(value)
         case "enum", "const":
             guard dialect != nil || draft.rules.values == nil && draft.constant == nil else {
-                throw failure("\"enum\" and \"const\" both define the value; keep one of them")
+                throw failure("\"enum\" and \"const\" both say the value; keep one")
             }
             if keyword == "enum" {
                 draft.rules.values = try values(value)
@@ -157,7 +157,7 @@ extension JSONSchemaReader {
     ) throws(NightjarError) {
         switch keyword {
         case "items":
-            // The form before 2020-12, without prefixItems. In a user's own schema it is an error.
+            // As it was before 2020-12, when prefixItems was not; a user's own schema says what it means.
             if dialect != nil, case .array = value {
                 draft.rules.prefix = try schemas(value, keyword)
                 draft.itemsIsList = true
@@ -166,7 +166,7 @@ extension JSONSchemaReader {
             }
         case "additionalItems":
             guard dialect != nil else {
-                throw failure("\"additionalItems\" is obsolete; use \"items\" for the elements after \"prefixItems\"")
+                throw failure("\"additionalItems\" went; what is behind \"prefixItems\" is said by \"items\"")
             }
             draft.additionalItems = try subschema(value, at: keyword)
         case "prefixItems": draft.rules.prefix = try schemas(value, keyword)
@@ -194,7 +194,7 @@ extension JSONSchemaReader {
                     guard passes(over: error) else { throw error }
                     continue
                 }
-                // If a name repeats, the first schema is used.
+                // Of a name that comes twice the first counts, as its place does.
                 guard draft.rules.places[member.name] == nil else { continue }
                 draft.rules.places[member.name] = schema
                 draft.rules.properties.append((member.name, schema))
@@ -210,7 +210,7 @@ extension JSONSchemaReader {
         case "maxProperties": draft.rules.memberCount.maximum = try count(value, keyword)
         case "unevaluatedProperties": draft.rules.unevaluatedProperties = try subschema(value, at: keyword)
         default:
-            // Before 2020-12, `dependencies` combined both keywords.
+            // Before 2020-12, `dependencies` was both of the others.
             for member in try members(value, keyword) {
                 if case .array = member.value, keyword != "dependentSchemas" {
                     draft.rules.dependentRequired.append((member.name, try strings(member.value, keyword)))
@@ -250,13 +250,13 @@ extension JSONSchemaReader {
         if JSONSchemaReader.annotations.contains(name) || name.utf8.starts(with: "x-".utf8) { return }
         if JSONSchemaReader.unsupported.contains(name) {
             if dialect != nil, name.hasSuffix("Anchor") { return }
-            throw failure("\(quoted(name)) is not supported and cannot be ignored, because it affects validation")
+            throw failure("\(quoted(name)) is not supported; without it other documents would be valid")
         }
         let near = nearestName(to: name, among: JSONSchemaReader.keywords).map { "; did you mean \(quoted($0))?" }
-        throw failure("\(quoted(name)) is not a keyword\(near ?? "; put member names into \"properties\"")")
+        throw failure("\(quoted(name)) is no keyword\(near ?? "; names of members go into \"properties\"")")
     }
 
-    /// Maps the member's values to schemas. Without a `mapping`, the value is the last part of the reference.
+    /// Which schema a value of the member means. Of those without a `mapping`, the name is the last of the reference.
     private mutating func discriminator(
         _ value: JSONValue, _ schemas: [JSONValue]
     ) throws(NightjarError) -> JSONSchema.Discriminator {

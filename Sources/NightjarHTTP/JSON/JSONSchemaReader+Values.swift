@@ -1,6 +1,6 @@
-/// Reads the values of keywords.
+/// Reading what is behind the keywords.
 extension JSONSchemaReader {
-    /// Known formats that are not validated.
+    /// Formats that are known and that nobody checks here.
     private static let otherFormats: Set<String> = [
         "time", "duration", "hostname", "idn-hostname", "idn-email", "ipv4", "ipv6", "uri-reference", "uri-template",
         "iri", "iri-reference", "json-pointer", "relative-json-pointer", "regex", "int8", "int16", "int32", "int64",
@@ -16,7 +16,7 @@ extension JSONSchemaReader {
         for name in names {
             guard let known = JSONSchema.Types.names.first(where: { $0.name == name }) else {
                 let all = JSONSchema.Types.names.map(\.name).joined(separator: ", ")
-                throw failure("\(quoted(name)) is not a type; the types are \(all)")
+                throw failure("\(quoted(name)) is no type; there are \(all)")
             }
             types.insert(known.type)
         }
@@ -43,14 +43,13 @@ extension JSONSchemaReader {
         guard !values.isEmpty else { throw failure("\"enum\" lists no value") }
         guard values.allSatisfy({ JSONSchemaReader.isSmall($0, JSONSchema.maximumDepth) }) else {
             throw failure(
-                "a value of \"enum\" or \"const\" has more than \(JSONSchema.maximumDepth) levels, or an object with "
-                    + "more "
+                "a value of \"enum\" or \"const\" has more than \(JSONSchema.maximumDepth) levels, or an object with more "
                     + "than \(JSONSchemaReader.maximumMembers) members")
         }
         return values
     }
 
-    /// The maximum number of members of an object in `enum`, because comparing it with a document is quadratic.
+    /// Members of an object in `enum`, each of which is looked for among those of a document's.
     private static let maximumMembers = 256
 
     private static func isSmall(_ value: JSONValue, _ levels: Int) -> Bool {
@@ -66,7 +65,7 @@ extension JSONSchemaReader {
         guard case .string(let name) = value else { throw wrongType("format", "a string", value) }
         notice.format = name
         if let format = JSONFormat(rawValue: name) { return format }
-        // An unknown format is an annotation (validation, section 7.2.1), but a misspelled one is an error.
+        // A format that is not known is a remark (validation, section 7.2.1); one that was misspelled is not.
         guard dialect == nil, !JSONSchemaReader.otherFormats.contains(name),
             let near = nearestName(to: name, among: JSONFormat.allCases.map(\.rawValue))
         else { return nil }

@@ -1,44 +1,44 @@
-/// Creates a ``JSONSchema`` from its JSON.
+/// Makes a ``JSONSchema`` from its JSON.
 ///
-/// In a user's own schema an unsupported rule is an error, because a rule that is silently ignored is worse than none.
-/// In a third-party document it is ignored with a note.
+/// What a user wrote is refused where its word cannot be kept, for a rule that is not looked at is worse than none. In a
+/// document of somebody else's such a rule is passed over, with a note.
 ///
-/// Uses a queue, so that neither deep schemas nor long chains of references exhaust the stack.
+/// A queue: neither deep schemas nor long ways of references use the stack.
 struct JSONSchemaReader {
-    /// The maximum number of new schemas read for one schema and everything it refers to. The largest examined document
-    /// has 90,000 in total.
+    /// Of one schema with all that it refers to and that is not read yet. The largest of the documents that were looked at
+    /// has 90,000 in all.
     static let maximumNodes = 200_000
     /// The budget for reading a single schema.
     static let maximumWork = 10_000_000
-    /// The number of bytes of names that cost as much as a schema.
+    /// Bytes of names that cost as much as a schema.
     private static let bytesOfWork = 64
-    /// The maximum length of a chain of `$ref`s.
+    /// `$ref` to a `$ref` to a `$ref`.
     private static let maximumReferences = 64
-    /// The maximum number of notes stored in one arena.
+    /// In one arena; more are not kept.
     private static let maximumNotes = 10_000
 
-    /// Nil for a user's own schema, in which unknown keywords are errors.
+    /// Nil: a user's own, in which unknown words are mistakes.
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena
-    /// The locations of schemas in the arena that may be referenced again.
+    /// Of what is in the arena, and may be asked for again.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
-    /// The maximum number of schemas in the arena.
+    /// Those that the arena may hold.
     private let maximum: Int
-    /// Schemas to be appended to the arena. Nil: not yet read.
+    /// What comes behind those in the arena; nil: waiting to be read.
     private var nodes: [JSONSchema.Node?] = []
     private var places: [SchemaPlace: JSONSchema.Index] = [:]
-    /// The locations in ``places`` that are targets of references.
+    /// Those of ``places`` that references lead to.
     private var targets: [SchemaPlace] = []
     private var queue: [Job] = []
-    /// The notes of the schema being read.
+    /// Of the one that is being read.
     private var notes: [String] = []
     private var room: Int
-    /// The remaining budget: values created from documents, and lookups of schemas and names.
+    /// The rest of the budget: values that are made of documents, and schemas and their names that are looked up.
     private var work: Int
-    /// A fatal error, which ends reading even for a third-party document.
+    /// What a document cannot be read in spite of.
     private var end: NightjarError?
-    /// The location of the schema being read.
+    /// The one that is being read.
     private var place = SchemaPlace(document: "", pointer: JSONPointer())
     private var depth = 0
 
@@ -46,7 +46,7 @@ struct JSONSchemaReader {
         let index: JSONSchema.Index
         let place: SchemaPlace
         let schema: JSONValue
-        /// The number of enclosing schemas since the last reference.
+        /// Schemas around it, since the last reference.
         let depth: Int
     }
 
@@ -62,7 +62,7 @@ struct JSONSchemaReader {
         room = max(JSONSchemaReader.maximumNotes - arena.noteCount, 0)
     }
 
-    /// Reads a schema into an arena of its own.
+    /// A schema that is alone.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
         work: inout Int
@@ -73,19 +73,19 @@ struct JSONSchemaReader {
         return (arena, root)
     }
 
-    /// Adds a schema and those it refers to to an arena. Adds nothing if it throws.
+    /// Puts a schema and those it refers to into an arena, or nothing where it throws.
     ///
     /// - Parameters:
-    ///   - known: the locations of referenced schemas in the arena. New ones are added to it.
-    ///   - maximum: the maximum number of schemas in the arena.
-    ///   - work: the remaining budget. The cost is subtracted even if the function throws.
+    ///   - known: where what is in the arena is written, as far as references lead there. What is read goes into it.
+    ///   - maximum: how many the arena may hold then.
+    ///   - work: what reading may cost, also where it throws; what it costs is subtracted.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
         _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int,
         work: inout Int
     ) throws(NightjarError) -> JSONSchema.Index {
         var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum, work: work)
-        // Swapped instead of copied, because the table would be copied for each schema.
+        // Lent, or it would be copied for each schema.
         swap(&known, &reader.known)
         defer {
             swap(&known, &reader.known)
@@ -101,7 +101,7 @@ struct JSONSchemaReader {
         while next < queue.count {
             try read(queue[next])
             next += 1
-            // Completed jobs are removed from time to time.
+            // Those that are done are let go now and then.
             if next == 4096 {
                 queue.removeFirst(next)
                 next = 0
@@ -122,13 +122,13 @@ struct JSONSchemaReader {
         notes.removeAll(keepingCapacity: true)
     }
 
-    // MARK: Subschemas
+    // MARK: Schemas within schemas
 
-    /// The index of the schema in a keyword of the current one.
+    /// The number of the schema that a keyword of the current one holds.
     mutating func subschema(_ schema: JSONValue, at tokens: String...) throws(NightjarError) -> JSONSchema.Index {
         var inner = place
         inner.pointer = JSONPointer(tokens: place.pointer.tokens + tokens)
-        // The names are copied and looked up for each schema below them.
+        // The names are copied and looked up for each schema beneath them.
         work -= 1 + inner.pointer.tokens.reduce(0) { $0 + $1.utf8.count } / JSONSchemaReader.bytesOfWork
         guard work >= 0 else {
             throw fatal(
@@ -144,7 +144,7 @@ struct JSONSchemaReader {
         case .bool(let isAny): return isAny ? JSONSchema.Arena.any : JSONSchema.Arena.never
         case .object(let members):
             if dialect == nil, depth >= JSONSchema.maximumDepth {
-                throw failure("schemas are nested more than \(JSONSchema.maximumDepth) levels deep", at: place)
+                throw failure("more than \(JSONSchema.maximumDepth) schemas are within each other", at: place)
             }
             if members.isEmpty { return JSONSchema.Arena.any }
             if let reference = plainReference(members) { return try target(of: reference, from: place) }
@@ -155,7 +155,7 @@ struct JSONSchemaReader {
             queue.append(Job(index: index, place: place, schema: schema, depth: depth))
             return index
         default:
-            throw failure("a schema must be an object, true or false, found \(schema.typeName)", at: place)
+            throw failure("a schema is an object, true or false, found \(schema.typeName)", at: place)
         }
     }
 
@@ -163,17 +163,17 @@ struct JSONSchemaReader {
 
     private mutating func newNumber(at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
         guard nodes.count < JSONSchemaReader.maximumNodes else {
-            throw fatal(failure("it consists of more than \(JSONSchemaReader.maximumNodes) schemas", at: place))
+            throw fatal(failure("more than \(JSONSchemaReader.maximumNodes) schemas belong to it", at: place))
         }
         let number = arena.count + nodes.count
         guard number < maximum, let index = JSONSchema.Index(exactly: number) else {
-            throw fatal(failure("its documents have more than \(maximum) schemas in total", at: place))
+            throw fatal(failure("with it, its documents have more than \(maximum) schemas", at: place))
         }
         nodes.append(nil)
         return index
     }
 
-    /// A `$ref` without other effective keywords, which is replaced by its target.
+    /// A `$ref` with nothing beside it that counts: its target takes its place.
     private func plainReference(_ members: [JSONValue.Member]) -> String? {
         guard dialect == .openAPI30 || members.count == 1 else { return nil }
         guard let member = members.first(where: { $0.name == "$ref" }), case .string(let reference) = member.value
@@ -181,7 +181,7 @@ struct JSONSchemaReader {
         return reference
     }
 
-    /// The index of the schema that a `$ref` refers to.
+    /// The number of the schema that a `$ref` leads to.
     mutating func target(of reference: String) throws(NightjarError) -> JSONSchema.Index {
         try target(of: reference, from: place)
     }
@@ -207,11 +207,11 @@ struct JSONSchemaReader {
             from = place
         }
         throw failure(
-            "the reference \(quoted(first)) is a chain of more than \(JSONSchemaReader.maximumReferences) references",
+            "the reference \(quoted(first)) leads to nothing but more than \(JSONSchemaReader.maximumReferences) others",
             at: start)
     }
 
-    /// The location that a reference refers to.
+    /// The place that a reference leads to.
     private mutating func resolve(_ reference: String, _ from: SchemaPlace) throws(NightjarError) -> SchemaPlace {
         do throws(NightjarError) {
             return try source.place(of: reference, in: from.document)
@@ -221,7 +221,7 @@ struct JSONSchemaReader {
         }
     }
 
-    /// The reference and target of a schema in `oneOf`. Nil if it is not a reference.
+    /// Where a schema of `oneOf` is, by what it refers to; nil where it refers to nothing.
     mutating func destination(of schema: JSONValue) -> (reference: String, place: SchemaPlace)? {
         guard case .string(let reference) = schema["$ref"],
             let place = try? source.place(of: reference, in: place.document)
@@ -229,8 +229,8 @@ struct JSONSchemaReader {
         return (reference, place)
     }
 
-    /// The last part of a reference as written: `Cat` for `#/components/schemas/Cat`, even if that is an alias. Nil for
-    /// a whole document.
+    /// The name that a reference ends with, as it is written: `Cat` of `#/components/schemas/Cat`, whatever it is an alias
+    /// of. Nil for a whole document.
     static func name(endOf reference: String, to place: SchemaPlace) -> String? {
         guard let hash = reference.utf8.firstIndex(of: UInt8(ascii: "#")) else { return place.pointer.tokens.last }
         let fragment = String(decoding: PercentEncoding.decoded(reference.utf8[hash...].dropFirst()), as: UTF8.self)
@@ -254,13 +254,13 @@ struct JSONSchemaReader {
         NightjarError(.invalidArgument, "the schema\(JSONSchemaReader.words(for: place)): \(what)")
     }
 
-    /// Records a fatal error, which is not ignored in third-party documents either.
+    /// One that no document is read in spite of.
     private mutating func fatal(_ error: NightjarError) -> NightjarError {
         end = error
         return error
     }
 
-    /// Records an unsupported rule of a third-party document as a note. Returns false if the error must be thrown.
+    /// Whether it is only noted that a rule of a document's cannot be looked at.
     mutating func passes(over error: NightjarError) -> Bool {
         guard dialect != nil, end == nil else { return false }
         note(error.message)

@@ -1,9 +1,9 @@
 import NIOCore
 
 extension ByteBuffer {
-    /// Writes text as a JSON string with quotes. RFC 8259 section 7.
+    /// Writes a text as a JSON string with its quotes. RFC 8259 section 7.
     ///
-    /// Escapes what must be escaped, and DEL, which terminals do not show.
+    /// Escaped is what must be, and DEL, which no terminal shows.
     mutating func writeJSONString(_ text: String) {
         var text = text
         writeStaticString("\"")

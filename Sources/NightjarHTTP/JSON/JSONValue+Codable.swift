@@ -1,7 +1,7 @@
 extension JSONValue {
-    /// Decodes this value, or the part of it at `pointer`, as `type`.
+    /// This value, or the part of it that `pointer` names, as a type.
     ///
-    /// - Throws: `decoding` with the path, the expected and the actual type.
+    /// - Throws: `decoding` with the path, what was expected and what was found.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {
@@ -17,14 +17,14 @@ extension JSONValue {
     }
 }
 
-/// A type without content. Decodes from any JSON and from a response without a body.
+/// A type of which nothing need be there. Decodes from any JSON, and from an answer without a body.
 public struct Empty: Codable, Sendable, Hashable {
     public init() {}
     public init(from decoder: any Decoder) {}
     public func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: JSONKey.self) }
 }
 
-/// JSON's `null` as an explicit value. In a request, optionals that are nil are omitted.
+/// JSON's `null` as a value that is there: in a request, an optional that is nil is left out.
 public struct Null: Codable, Sendable, Hashable {
     public init() {}
 
@@ -41,14 +41,14 @@ public struct Null: Codable, Sendable, Hashable {
     }
 }
 
-/// The value of a type that stands for nothing: nil for an optional, ``Empty``. Nil for other types.
+/// What stands for nothing in this type: nil, ``Empty``. Nil for a type that something must be there for.
 func absent<Value>(_ type: Value.Type) -> Value? {
     if let type = type as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
     return Empty() as? Value
 }
 
 extension NightjarError {
-    /// Converts an error that `init(from:)` threw.
+    /// What a type's `init(from:)` threw.
     init(reading error: any Error) {
         switch error {
         case let error as NightjarError: self = error
@@ -66,7 +66,7 @@ extension NightjarError {
         }
     }
 
-    /// Escapes and truncates a foreign message, to be part of an error message.
+    /// Somebody else's message, for within one of ours.
     static func line(_ text: String) -> String { String(quoted(text, limit: 200).dropFirst().dropLast()) }
 }
 

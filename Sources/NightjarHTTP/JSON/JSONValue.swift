@@ -1,16 +1,16 @@
 import CSimdjson
 
-/// A parsed JSON document. RFC 8259.
+/// A JSON text as a value. RFC 8259.
 ///
-/// Intended for small documents that are read once, such as configurations and error bodies. Object members keep their
-/// order and may repeat. Strings and names are compared by code points, not by Swift's canonical equivalence.
+/// For what is read once and is small: configurations, error bodies. Object members keep their order and may repeat. Texts
+/// and names are compared by their code points, and not by Swift's canonical equivalence.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// An integer above the range of ``integer(_:)``.
+    /// Above the range of ``integer(_:)``.
     case unsigned(UInt64)
-    /// A number with a fraction or exponent, or an integer beyond 64 bits.
+    /// Also integers beyond 64 bits.
     case number(Double)
     case string(String)
     case array([JSONValue])
@@ -42,7 +42,7 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// - Throws: `decoding` with the position and the expected syntax. Also if the nesting exceeds 1024 levels.
+    /// - Throws: `decoding` with the place and what was wanted there; also beyond 1024 levels.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try JSONValue.parse(text) { (tape, strings) throws(NightjarError) in
             // A value takes one or two words of the tape, and up to 128 bytes while its array grows.
@@ -53,9 +53,9 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Validates a JSON text without creating values.
+    /// Whether a text is JSON, without a value of it being made.
     ///
-    /// - Throws: the same errors as parsing it.
+    /// - Throws: as reading it would.
     static func check(_ text: UnsafeRawBufferPointer) throws(NightjarError) { try parse(text) { _, _ in } }
 
     private static func parse<Result>(
@@ -89,9 +89,9 @@ public enum JSONValue: Sendable, Equatable {
         self = try result.get()
     }
 
-    /// Creates an object of strings from items, in order of first occurrence. A repeated name gets an array.
+    /// An object of texts: names in the order in which they first come; one that comes again has a list.
     ///
-    /// - Parameter isSame: compares two names. Nil: by bytes.
+    /// - Parameter isSame: whether two names are one; nil: those of the same bytes.
     public init(
         items: some Sequence<(name: String, value: String)>, comparing isSame: ((String, String) -> Bool)? = nil
     ) {
@@ -111,13 +111,13 @@ public enum JSONValue: Sendable, Equatable {
         self = .object(members)
     }
 
-    /// The value of the first member with this name. Nil also if the value is not an object.
+    /// The value of the first member of that name; nil also for what is no object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.isExactly(name) }?.value
     }
 
-    /// The type, for messages: "an object".
+    /// What it is, for messages: "an object".
     public var typeName: String {
         switch self {
         case .null: "null"
@@ -136,11 +136,11 @@ public enum JSONValue: Sendable, Equatable {
     }
 }
 
-/// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated it and its depth.
+/// Reads simdjson's tape, whose format CSimdjson.h tells. The parser has checked it, and its depth.
 ///
-/// Not recursive, so that deep documents do not exhaust the host's stack.
+/// A loop: how deep a text nests must not decide how much of the host's stack is used.
 private struct TapeReader {
-    /// A container whose end has not been reached.
+    /// A container whose end has not come yet.
     private struct Open {
         let isObject: Bool
         var name: String?

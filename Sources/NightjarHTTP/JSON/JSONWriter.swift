@@ -1,11 +1,11 @@
 import NIOCore
 
 extension JSONValue {
-    /// Serializes the value without white space, members in order. RFC 8259.
+    /// The value as a JSON text without white space, members in their order. RFC 8259.
     ///
-    /// Integers and doubles are written so that parsing restores them exactly.
+    /// Integers and doubles are written so that they are read back as they were.
     ///
-    /// - Throws: `invalid_request` with the location for NaN and infinity.
+    /// - Throws: `invalid_request` for a number that JSON has no word for, with its place.
     public func encoded() throws(NightjarError) -> ByteBuffer {
         var writer = JSONWriter()
         try writer.write(self)
@@ -13,7 +13,7 @@ extension JSONValue {
     }
 }
 
-/// Serializes JSON. Not recursive, so that deep values do not exhaust the host's stack.
+/// Writes JSON. A loop: how deep a value nests must not decide how much of the host's stack is used.
 private struct JSONWriter {
     /// A container of which `next` elements have been written.
     private enum Open {
@@ -50,7 +50,7 @@ private struct JSONWriter {
         }
     }
 
-    /// Writes a scalar, or begins a container.
+    /// Writes a scalar, or the beginning of a container.
     private mutating func begin(_ value: JSONValue) throws(NightjarError) {
         switch value {
         case .null: buffer.writeStaticString("null")
@@ -60,7 +60,7 @@ private struct JSONWriter {
         case .number(let number):
             guard number.isFinite else {
                 let place = path.isEmpty ? "" : " at \(quoted(path, limit: 300))"
-                throw NightjarError(.invalidRequest, "the JSON\(place) contains \(number), which is not a JSON number")
+                throw NightjarError(.invalidRequest, "the JSON\(place) holds \(number), which no JSON number is")
             }
             buffer.writeString(String(number))
         case .string(let text): buffer.writeJSONString(text)
@@ -73,7 +73,7 @@ private struct JSONWriter {
         }
     }
 
-    /// The location of the value being written.
+    /// Of the value that is being written.
     private var path: String {
         let tokens = open.map { container in
             switch container {

@@ -1,19 +1,19 @@
-/// The schemas of documents that refer to each other. Each schema is read on first use and stored once, however many
-/// others refer to it.
+/// The schemas of documents that refer to each other: each is read when it is first needed, and kept once, however many
+/// refer to it.
 public struct SchemaLibrary: ~Copyable, Sendable {
     private let source: any SchemaSource
     private let dialect: JSONSchema.Dialect
     private let maximum: Int
     private let arena = JSONSchema.Arena()
-    /// The remaining budget for reading all schemas together.
+    /// The rest of the budget for reading all schemas together.
     private var work: Int
-    /// The targets of references among the schemas that have been read.
+    /// Of those that are read, where a reference leads to.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
 
     /// - Parameters:
-    ///   - maximum: the maximum number of stored schemas. Exceeding it is an error for the caller.
-    ///   - work: the number of JSON values that reading all schemas may create, plus the names of 64 bytes that it may
-    ///     look up. One limit for all schemas, because each `$ref` may refer to a value that aliases multiply.
+    ///   - maximum: schemas that are kept. What goes beyond is an error of who asks for it.
+    ///   - work: JSON values that reading all schemas may make, and names of 64 bytes that it may look up; one limit for
+    ///     all of them, because each `$ref` can lead to a value that aliases multiply.
     public init(
         _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
     ) {
@@ -23,13 +23,12 @@ public struct SchemaLibrary: ~Copyable, Sendable {
         self.work = work
     }
 
-    /// A limit for ``init(_:dialect:maximum:work:)`` that suits small documents.
+    /// A limit of ``init(_:dialect:maximum:work:)`` for small documents.
     public static let leastWork = 1_000_000
 
-    /// The schema at a location. The first access may take long. Meanwhile other threads may use schemas that they
-    /// already have.
+    /// The schema at a place. The first time it may take long. Other threads may use the schemas that they have meanwhile.
     ///
-    /// - Throws: the errors of ``JSONSchema/init(at:in:dialect:)``, on every access.
+    /// - Throws: as ``JSONSchema/init(at:in:dialect:)``, each time anew.
     public mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
         if let root = known[place] { return JSONSchema(arena, root) }
         let root = try JSONSchemaReader.read(
@@ -38,6 +37,6 @@ public struct SchemaLibrary: ~Copyable, Sendable {
         return JSONSchema(arena, root)
     }
 
-    /// The number of stored schemas, including `true` and `false`.
+    /// Schemas that are kept, `true` and `false` among them.
     var count: Int { arena.count }
 }

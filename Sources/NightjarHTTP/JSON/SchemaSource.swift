@@ -1,6 +1,6 @@
-/// The location of a schema: a document and a pointer in it.
+/// Where a schema is: in which document, and where in that.
 public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
-    /// The document's name for the ``SchemaSource``. Empty if there is only one.
+    /// As the ``SchemaSource`` names it; empty for the only one there is.
     public var document: String
     public var pointer: JSONPointer
 
@@ -18,21 +18,20 @@ public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
         pointer.hash(into: &hasher)
     }
 
-    /// The location in the form `api.json#/components/schemas/User`.
+    /// `api.json#/components/schemas/User`
     public var description: String { "\(document)#\(pointer)" }
 }
 
-/// Documents that contain schemas and refer to each other.
+/// Documents that schemas are in and refer to each other across.
 public protocol SchemaSource: Sendable {
-    /// Returns the schema at a location.
+    /// The schema there.
     ///
-    /// - Parameter limit: the number of JSON values that may still be created from the documents. Those created are
-    ///   subtracted.
-    /// - Throws: `invalid_argument` with the location. Also if the limit is exceeded.
+    /// - Parameter limit: JSON values that may still be made of the documents; what is made is subtracted.
+    /// - Throws: `invalid_argument`, naming the place; also where the limit is exceeded.
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue
 
-    /// Resolves a `$ref` in a document.
+    /// Where a `$ref` of a document leads.
     ///
-    /// - Throws: `invalid_argument` with the reference.
+    /// - Throws: `invalid_argument`, naming the reference.
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace
 }

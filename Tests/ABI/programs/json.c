@@ -174,7 +174,7 @@ static void refuses_misuse(void) {
   CHECK(nj_response_json_int64(res, "/id", NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_response_json_int64(res, "\xFF", &number, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_response_json_int64(res, "id", &number, &err) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(err), "the JSON Pointer \"id\" must be empty or begin with /, such as \"/items/0\"");
+  CHECK_TEXT(nj_error_message(err), "the JSON Pointer \"id\" must be empty or begin with /, as in \"/items/0\"");
   nj_error_free(err);
   CHECK(nj_response_json_string(res, "/name", NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_response_json_key_at(NULL, "", 0, NULL) == NULL);

@@ -72,9 +72,9 @@ import Testing
         struct Sample: Encodable { var values: [Double] }
         #expect(
             refusal(Sample(values: [1, .nan]))
-                == #"invalid_request: the value cannot be written as JSON: at "/values/1": nan is not a JSON number"#)
+                == #"invalid_request: the value cannot be written as JSON: at "/values/1": nan is no number of JSON"#)
         #expect(
-            refusal([Int128.max]).hasSuffix(#"at "/0": it has more than 64 bits, which JSON parsers would round"#))
+            refusal([Int128.max]).hasSuffix(#"at "/0": it has more than 64 bits, which readers of JSON would round"#))
     }
 
     final class Loop: Encodable {

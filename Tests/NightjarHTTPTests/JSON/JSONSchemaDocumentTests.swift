@@ -21,9 +21,9 @@ import Testing
             at: "/a")
         #expect(
             schema.notes == [
-                #"the schema at "api.json#/a": "requried" is not a keyword; did you mean "required"?"#,
-                #"the schema at "api.json#/a/properties/n": "int" is not a type; the types are string, integer, number, boolean, array, object, null"#,
-                #"the schema at "api.json#/a/properties/p": the pattern "(" is invalid at offset 1: missing closing parenthesis"#,
+                #"the schema at "api.json#/a": "requried" is no keyword; did you mean "required"?"#,
+                #"the schema at "api.json#/a/properties/n": "int" is no type; there are string, integer, number, boolean, array, object, null"#,
+                #"the schema at "api.json#/a/properties/p": the pattern "(" is none at offset 1: missing closing parenthesis"#,
                 #"the schema at "api.json#/a/properties/r": "required" must be an array of strings, found a boolean"#,
             ])
         #expect(

@@ -19,9 +19,9 @@ import Testing
         let value = JSONValue.object([.init("a", .array([.integer(1), .number(.nan)]))])
         let error = #expect(throws: NightjarError.self) { try value.encoded() }
         #expect(error?.kind == .invalidRequest)
-        #expect(error?.message == "the JSON at \"/a/1\" contains nan, which is not a JSON number")
+        #expect(error?.message == "the JSON at \"/a/1\" holds nan, which no JSON number is")
         let bare = #expect(throws: NightjarError.self) { try JSONValue.number(-.infinity).encoded() }
-        #expect(bare?.message == "the JSON contains -inf, which is not a JSON number")
+        #expect(bare?.message == "the JSON holds -inf, which no JSON number is")
     }
 
     @Test func whatIsWrittenIsReadBackAsItWas() throws {
