@@ -106,7 +106,7 @@ import Testing
     @Test func aSocketThatIsNotThereIsNamed() throws {
         let error = try failure(client { $0.baseURL = "unix:/nonexistent/d.sock" }, Request(.get, "/"))
         #expect(error.kind == .connect)
-        #expect(error.message == "cannot connect to unix:/nonexistent/d.sock: No such file or directory")
+        #expect(error.message == "connecting to unix:/nonexistent/d.sock failed: No such file or directory")
     }
 
     @Test(arguments: [

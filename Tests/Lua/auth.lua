@@ -149,13 +149,13 @@ api = client {
 answer = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
 answer = function() plain:get "/status/401" end
-fails("unauthorized", kept_text .. [[GET answered 401 Unauthorized: "this answer was asked for"; the server asks for Basic (realm "demo")]], me, api)
+fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this answer was asked for"; the server requires Basic (realm "demo")]], me, api)
 answer = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
 answer = function() return "x", "soon" end
-fails("unauthorized", kept_text .. "auth.provider must return seconds from 0 as its second value", me, api)
+fails("unauthorized", kept_text .. "auth.provider must return a non-negative number of seconds as its second value", me, api)
 answer = function() return "x\n" end
-fails("unauthorized", kept_text .. "the access token is empty, or has a character that cannot stand in a header", me, api)
+fails("unauthorized", kept_text .. "the access token is empty or contains a character that is not allowed in a header", me, api)
 equal(ended, 0)
 
 -- Nil ends the login: its calls fail, and somebody hears of it once, before they do.
@@ -232,9 +232,9 @@ api:log_in { prompt = function(info)
   nightjar.spawn(function() browser:get(info.url) end)
 end }
 equal(me(api), "ada")
-fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+fails("invalid_request", "the client has no login: its option auth is not set or has no token that expires", plain.log_in, plain)
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
-misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
+misuse("log_in: unknown option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 
 -- A logout that cannot be saved is an error; this client is logged out all the same. Other tasks run meanwhile.
 do
@@ -274,20 +274,20 @@ end
 -- Misuse.
 misuse("client: auth.provider must be a function, got string", client, { type = "bearer", provider = "x" })
 misuse("client: auth.on_login_required must be a function, got number", client, { type = "oauth2", on_login_required = 1 })
-misuse("client: auth.provider is for the type \"bearer\"", client, { type = "login", provider = print })
-misuse("client: there is no option 'auth.token'", client, { type = "bearer", provider = print, token = "x" })
-misuse("client: there is no option 'auth.skwe'; did you mean 'auth.skew'?", client,
+misuse("client: auth.provider requires the type \"bearer\"", client, { type = "login", provider = print })
+misuse("client: unknown option 'auth.token'", client, { type = "bearer", provider = print, token = "x" })
+misuse("client: unknown option 'auth.skwe'; did you mean 'auth.skew'?", client,
   { type = "bearer", provider = print, skwe = 1 })
 fails("invalid_argument",
-  'option "auth.on_login_required" is for a login: "oauth2", "login", or "bearer" with a provider', client,
+  'option "auth.on_login_required" requires type "oauth2", "login", or "bearer" with a provider', client,
   { type = "basic", user = "a", password = "b", on_login_required = print })
 fails("invalid_argument", 'option "auth.skew" must be a number of seconds, found a string', client,
   { type = "bearer", provider = print, skew = "x" })
 misuse("sign_in: access_token is missing", api.sign_in, api, {})
 misuse("sign_in: a table expected, got string", api.sign_in, api, "token")
 misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, { access_token = "x", refresh_token = 1 })
-misuse("sign_in: expires_in must be seconds from 0", api.sign_in, api, { access_token = "x", expires_in = -1 })
-misuse("sign_in: there is no option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
+misuse("sign_in: expires_in must be a non-negative number of seconds", api.sign_in, api, { access_token = "x", expires_in = -1 })
+misuse("sign_in: unknown option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
 
 -- Several credentials, by the names of security schemes: an endpoint is sent those that it names.
 control { reset = true }
@@ -339,8 +339,8 @@ equal(server_saw(several:get("/echo", { auth = { "key", "token" } }), "authoriza
 fails("invalid_request", 'the client has no credentials for the scheme "tokn"; did you mean "token"?',
   several.get, several, "/echo", { auth = "tokn" })
 fails("invalid_request",
-  'endpoint "nobody": a login is required by "key" and "missing", or by "other", and the client has credentials for '
-    .. '"key", "oauth", "sid", "token"; set them in its option auth.schemes', several.endpoints.nobody)
+  'endpoint "nobody": authentication is required by "key" and "missing", or by "other", and the client has credentials for '
+    .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
 equal(several.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read")
 equal(auth_counts().client_credentials, 1)
@@ -352,7 +352,7 @@ equal(several.endpoints.me().json.client_id, "demo")
 several:sign_in { access_token = log_in().access_token, scheme = "oauth" }
 equal(several.endpoints.me().json.handle, "ada")
 misuse("sign_out: scheme must be a string, got number", several.sign_out, several, { scheme = 1 })
-misuse("sign_out: there is no option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
+misuse("sign_out: unknown option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
 
 -- Two logins, each with a refresh of its own, however many calls wait.
 control { reset = true }
@@ -428,8 +428,8 @@ local function refuses(message, scheme)
   misuse(message, client, { schemes = { one = scheme } })
 end
 refuses("client: auth.schemes.one.provider must be a function, got string", { type = "bearer", provider = "x" })
-refuses("client: auth.schemes.one.provider is for the type \"bearer\"", { type = "login", provider = print })
-refuses("client: there is no option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
+refuses("client: auth.schemes.one.provider requires the type \"bearer\"", { type = "login", provider = print })
+refuses("client: unknown option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
   { type = "bearer", provider = print, skwe = 1 })
 
 -- What a document says of its schemes and scopes.

@@ -253,7 +253,8 @@ import Testing
         #expect(server.state.withLock { $0.refreshes } == 1)
         #expect(
             lines.withLock { $0 } == [
-                "the server says that its new token has run out already; it is used until it is refused"
+                "the server reported that its new token has already expired; the token is used until the server "
+                    + "rejects it"
             ])
         server.state.withLock { $0.valid = "other" }
         #expect(try await api.send(Request(.get, "/articles")).status == 200)

@@ -41,3 +41,8 @@ public struct CachePartition: Hashable, Sendable {
     /// The partition of requests without credentials.
     public static let common = CachePartition(high: 0, low: 0)
 }
+
+extension RequestURL {
+    /// The URL in the form of ``CacheKey/url``.
+    public var cacheAddress: String { origin.description + target }
+}

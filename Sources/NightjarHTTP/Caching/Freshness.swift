@@ -123,8 +123,3 @@ extension StoredResponse {
     /// Parses the freshness from the fields. Store the result if it is needed often.
     public var freshness: Freshness { Freshness(self) }
 }
-
-extension Timestamp {
-    /// Milliseconds since 1970, rounded down. The years 0 to 9999 fit easily.
-    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
-}

@@ -88,14 +88,3 @@ public struct RequestContent: Sendable {
         self.isRequired = isRequired
     }
 }
-
-/// The response of an operation for certain statuses.
-public struct AnswerDescription: Sendable {
-    /// The statuses. Nil: all statuses not covered by another description (`default`).
-    public var statuses: StatusRange?
-    /// The schemas by media type or range, such as `application/json`. A nil schema accepts any content.
-    public var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
-    public var documentation: String?
-
-    public init(_ statuses: StatusRange?) { self.statuses = statuses }
-}

@@ -2,21 +2,20 @@
 ///
 /// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
-    private struct Facts: Sendable {
-        var kind: ErrorKind
-        var message: String
-        var phase: ErrorPhase?
-        var url: String?
-        var response: Response?
-        var details: ErrorBody?
-        var attempts: Int
-        var code: Int32
-        var requestMayHaveBeenProcessed: Bool
-        var retryAfter: Duration?
-        var earlier: [NightjarError] = []
-        var decisions: [Decision] = []
-        var sent: PreparedRequest?
-        var batchIndex: Int?
+    /// Values of an error. The request, the response and what was decided are in `context`.
+    package struct Facts: Sendable {
+        package var kind: ErrorKind
+        package var message: String
+        package var phase: ErrorPhase?
+        package var url: String?
+        package var status: Int?
+        package var attempts: Int
+        package var code: Int32
+        package var requestMayHaveBeenProcessed: Bool
+        package var retryAfter: Duration?
+        package var earlier: [NightjarError] = []
+        package var batchIndex: Int?
+        package var context: (any ErrorContext)?
     }
 
     /// Boxes the facts so that an error is one pointer, whatever it contains.
@@ -27,21 +26,19 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     }
 
     private let storage: Storage
-    private var facts: Facts { storage.facts }
+    package var facts: Facts { storage.facts }
 
     public init(
-        _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response? = nil,
-        details: ErrorBody? = nil, attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false,
-        retryAfter: Duration? = nil
+        _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, attempts: Int = 0,
+        code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
     ) {
         self.init(
             Facts(
-                kind: kind, message: message, phase: phase, url: url, response: response, details: details,
-                attempts: attempts, code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed,
-                retryAfter: retryAfter))
+                kind: kind, message: message, phase: phase, url: url, attempts: attempts, code: code,
+                requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
     }
 
-    private init(_ facts: Facts) { storage = Storage(facts) }
+    package init(_ facts: Facts) { storage = Storage(facts) }
 
     public var kind: ErrorKind { facts.kind }
     public var phase: ErrorPhase? { facts.phase }
@@ -49,12 +46,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     public var message: String { facts.message }
     /// The URL of the call without user info and with masked query credentials.
     public var url: String? { facts.url }
-    /// The response, if there was one (kinds that stand for a status, and `decoding`).
-    public var response: Response? { facts.response }
     /// The status of ``response``.
-    public var status: Int? { facts.response?.status }
-    /// The error description in the body of ``response``, if its format is recognized.
-    public var details: ErrorBody? { facts.details }
+    public var status: Int? { facts.status }
     /// How often the request was sent on a connection.
     public var attempts: Int { facts.attempts }
     /// The error number of the operating system or of TLS. 0 if there is none.
@@ -67,61 +60,13 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     /// The errors of the earlier attempts, first to last. Each attempt costs time, and the last error is often the
     /// least informative.
     public var earlier: [NightjarError] { facts.earlier }
-    /// The decisions made during the call, first to last.
-    public var decisions: [Decision] { facts.decisions }
-
     /// The index of the failed request in its batch, from 0. Nil if the failure concerns no batch, or a whole batch.
     public var batchIndex: Int? { facts.batchIndex }
-
-    /// The request that was sent last or was about to be sent. Nil if the failure belongs to no call.
-    public var request: RequestRecord? { (facts.sent ?? response?.sent).map(RequestRecord.init) }
-
-    /// The curl command line that sends the failed request. See ``Response/curl(showsSecrets:)``.
-    public func curl(showsSecrets: Bool = false) -> String? {
-        request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
-    }
-
-    /// A copy of this error with the URL, request and number of attempts of the call.
-    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
-        var facts = facts
-        facts.url = facts.url ?? request.url.redacted
-        facts.attempts = max(attempts, facts.attempts)
-        facts.sent = facts.sent ?? request
-        return NightjarError(facts)
-    }
 
     /// A copy of this error with the index of its request in a batch.
     public func inBatch(at index: Int) -> NightjarError {
         var facts = facts
         facts.batchIndex = index
-        return NightjarError(facts)
-    }
-
-    /// A copy of this error whose response has no body. ``details`` is kept.
-    public var withoutBody: NightjarError {
-        guard let response = facts.response else { return self }
-        var facts = facts
-        facts.response = response.withoutBody
-        return NightjarError(facts)
-    }
-
-    /// A copy of this error with the errors of earlier attempts and the decisions of the call.
-    public func after(_ earlier: [NightjarError], _ decisions: [Decision]) -> NightjarError {
-        guard !earlier.isEmpty || !decisions.isEmpty else { return self }
-        var facts = facts
-        facts.earlier = earlier + facts.earlier
-        facts.decisions = decisions + facts.decisions
-        return NightjarError(facts)
-    }
-
-    /// A copy of this error for a failure to read this response.
-    public func about(_ response: Response) -> NightjarError {
-        var facts = facts
-        facts.phase = .receive
-        facts.url = response.url
-        facts.response = response
-        facts.attempts = response.attempts
-        facts.requestMayHaveBeenProcessed = true
         return NightjarError(facts)
     }
 
@@ -180,3 +125,10 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         return text
     }
 }
+
+extension NightjarError: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}
+
+/// The call that an error belongs to: requests and responses are above errors.
+package protocol ErrorContext: Sendable {}

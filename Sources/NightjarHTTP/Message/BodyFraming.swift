@@ -7,12 +7,3 @@ public enum BodyFraming: Sendable, Equatable {
     /// The chunked transfer coding.
     case chunked
 }
-
-extension RequestBody {
-    /// - Parameter isCoded: the body is compressed while it is sent, so its encoded length is unknown in advance.
-    public func framing(isCoded: Bool = false) -> BodyFraming {
-        if case .none = self { return .absent }
-        guard !isCoded, let length else { return .chunked }
-        return .length(length)
-    }
-}

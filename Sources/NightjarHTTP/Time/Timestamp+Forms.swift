@@ -22,15 +22,9 @@ extension Timestamp {
         return text + (minutesEast < 0 ? "-" : "+") + CalendarTime.padded(distance / 60, 2) + ":"
             + CalendarTime.padded(distance % 60, 2)
     }
+}
 
-    /// Parses an HTTP date in any of its three formats. RFC 9110 section 5.6.7.
-    ///
-    /// - Parameter now: determines the century of a two-digit year.
-    public init?(httpDate text: UnsafeRawBufferPointer, now: Timestamp) {
-        guard let seconds = HTTPDate.parse(text, received: now.seconds) else { return nil }
-        self.init(secondsSince1970: seconds)
-    }
-
-    /// The timestamp as an HTTP date, `Sun, 06 Nov 1994 08:49:37 GMT`, without fraction.
-    public var httpDate: String { HTTPDate.text(self) }
+extension Timestamp {
+    /// Milliseconds since 1970, rounded down. The years 0 to 9999 fit easily.
+    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

@@ -91,3 +91,8 @@ extension RequestURL: Hashable {
         hasher.combine(userInfo)
     }
 }
+
+extension RequestURL {
+    /// The URL without user info, and with `***` for the values of query items that carry credentials.
+    public var redacted: String { origin.description + Masking.url(target, sensitive: sensitive) }
+}

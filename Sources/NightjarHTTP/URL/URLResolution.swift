@@ -67,10 +67,18 @@ struct URLResolution {
             throw NightjarError(.invalidURL, "\(quoted(name)) is not followed by ://; write http://host/path")
         }
         guard isKnown else {
-            let hint = ASCII.isCaseless(name, "http+unix") ? "; only base_url can name a socket" : ""
-            throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https\(hint)")
+            throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https\(hint(for: name))")
         }
         return (isTLS, end + 3)
+    }
+
+    /// What to do about a scheme that is known and not supported here.
+    private static func hint(for scheme: UnsafeRawBufferPointer) -> String {
+        if ASCII.isCaseless(scheme, "http+unix") { return "; only base_url can name a socket" }
+        if ASCII.isCaseless(scheme, "ws") || ASCII.isCaseless(scheme, "wss") {
+            return "; WebSocket is not supported yet"
+        }
+        return ""
     }
 
     /// True for the bytes of a scheme. RFC 3986 section 3.1.
