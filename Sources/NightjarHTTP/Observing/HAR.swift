@@ -241,7 +241,7 @@ public struct HARWriter: Sendable {
         if let text = HARWriter.text(view, isCut: isCut) {
             return (showsSecrets ? text : Masking.content(text, type: type, sensitive: sensitive), false, comment)
         }
-        // Files and secrets go together in one form.
+        // A multipart form may contain both files and secrets.
         guard !showsSecrets, SecretContent.essence(type).hasPrefix("multipart/") else {
             return (Base64.encode(view), true, comment)
         }
