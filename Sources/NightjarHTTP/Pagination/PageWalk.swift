@@ -7,7 +7,7 @@ import NIOCore
 ///
 /// One load at a time, and pages in order. The end of the list, by style:
 ///
-/// | style         | goes on                        | ends                                                            |
+/// | style         | next page                      | ends                                                            |
 /// |---------------|--------------------------------|-----------------------------------------------------------------|
 /// | all           |                                | `more` is false                                                 |
 /// | page, offset  | a number                       | an empty page; `total` items received; the last page number     |
@@ -59,7 +59,6 @@ import NIOCore
 ///
 /// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
 /// another origin, `too_large` if a limit is exceeded.
-/// leads elsewhere, `too_large` for the bounds.
 public struct PageWalk: Sendable {
     public enum Action: Sendable {
         /// Start to load this page. Report the result with ``PageWalk/answered(_:body:at:)`` or
