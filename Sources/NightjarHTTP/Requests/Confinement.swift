@@ -13,7 +13,7 @@ package final class Confinement: Sendable {
     /// Accounts for the memory held by the calls. Nil: not accounted.
     package let memory: (any MemoryAccount)?
 
-    /// An object of the client that separates these calls from others: calls with different spaces share nothing.
+    /// The cookies and cache of the calls, separate from those of the client. Nil: the client's. Opaque here.
     package let space: (any AnyObject & Sendable)?
 
     package init(
