@@ -1,5 +1,5 @@
 extension SecretContent {
-    /// Replaces the content of secret parts, and secrets in the other parts. RFC 2046 section 5.1, RFC 7578.
+    /// Replaces the content of secret parts, and secrets in other parts. RFC 2046 section 5.1, RFC 7578.
     ///
     /// - Returns: nil where no boundary is known.
     package static func multipart(
@@ -31,7 +31,7 @@ extension SecretContent {
         if let type, let parameter = MediaType(type)?["boundary"], !parameter.isEmpty {
             return Array(parameter.utf8)
         }
-        // As the content has it: its first line.
+        // Taken from the first line of the body.
         guard bytes.starts(with: "--".utf8) else { return nil }
         let line = bytes.dropFirst(2).prefix { !ASCII.isWhitespace($0) }
         return line.isEmpty || line.count > 70 ? nil : Array(line)
@@ -131,7 +131,7 @@ extension SecretContent {
         return (isText ? replacing(content, type: fields.type, with: &secrets, depth: depth + 1) : content) + rest
     }
 
-    /// The name in a Content-Disposition: `form-data; name="password"`.
+    /// The name in a Content-Disposition field: `form-data; name="password"`.
     private static func disposition(_ value: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = value
         while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
@@ -159,7 +159,7 @@ extension SecretContent {
         return nil
     }
 
-    /// What follows a parameter, whose value may be quoted and have semicolons in it.
+    /// Skips a parameter, whose value may be quoted and contain semicolons.
     private static func skippingParameter(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var (rest, isQuoted) = (text, false)
         while let byte = rest.first {
