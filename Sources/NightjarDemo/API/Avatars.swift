@@ -22,7 +22,7 @@ struct Avatar {
 struct Avatars {
     let store: Store
 
-    /// In bytes: of the picture, and of the form around it.
+    /// The largest picture, and the largest form with a picture, in bytes.
     private static let limit = 1 << 20
     private static let formLimit = limit + 64 * 1024
 

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/token` (RFC 6749 section 3.2): a token for a grant.
+/// `/v1/oauth/token` (RFC 6749 section 3.2): exchanges a grant for tokens.
 ///
-/// Beside each grant's own parameters it takes `expires_in`, how many seconds the access tokens live.
+/// In addition to the parameters of each grant it accepts `expires_in`, the lifetime of the access tokens in seconds.
 struct TokenEndpoint {
     let tokens: Tokens
     let refreshes: Refreshes
@@ -58,7 +58,7 @@ struct TokenEndpoint {
             codes.note(family, of: code)
             return grant.response
         case .repeated(let family):
-            // RFC 6749 section 4.1.2: one of the two who came was a thief.
+            // RFC 6749 section 4.1.2: one of the two clients may have stolen the code.
             if let family { tokens.end(family) }
             throw OAuthError(.invalidGrant, "the code was redeemed before, which ends its login")
         case .refused(let reason):

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/cache/{name}`: answers that are as cacheable as their query asks for (RFC 9111), under as many names as a test wants.
+/// `/cache/{name}`: responses whose caching properties are set by the query (RFC 9111), under any number of names.
 ///
-/// A name has a version, which changes when it is written to. See ``CacheFields`` for the fields that can be asked for,
-/// and ``CacheAnswer`` for what else.
+/// A name has a version, which each write increments. ``CacheFields`` lists the fields that can be requested, and
+/// ``CacheAnswer`` the other parameters.
 struct CacheResources {
     let table: CacheTable
     let asker: Asker
@@ -19,8 +19,8 @@ struct CacheResources {
         router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
     }
 
-    /// A read is counted under the name, also one that is answered with 304 or fails: `fail=3` answers the third and all
-    /// later ones with 503, or with `failure`, which is another status or `drop`.
+    /// Each read is counted for its name, also if the response is 304 or an error. `fail=3` lets the third and all
+    /// later reads fail with 503, or with `failure`, which is another status or `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let plan = try CacheAnswer(request, asker)
@@ -40,8 +40,8 @@ struct CacheResources {
         return response
     }
 
-    /// Adds one to the version, unless the answer is to be an error by `status`; the body is not looked at. `location` and
-    /// `content-location` are fields of the answer.
+    /// Increments the version unless `status` requests an error. The body is ignored. `location` and `content-location`
+    /// are fields of the response.
     private func write(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let fields = try CacheFields(request)
@@ -58,7 +58,8 @@ struct CacheResources {
         return response
     }
 
-    /// Forgets the name: its next version is the first. `status`, `location` and `content-location` as for a write.
+    /// Deletes the name, whose next version is the first again. `status`, `location` and `content-location` as for a
+    /// write.
     private func forget(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", in: 200...599, or: 204)
@@ -67,7 +68,7 @@ struct CacheResources {
         return Response(HTTPResponseStatus(statusCode: status), headers: locations)
     }
 
-    /// To `to`, which is the name itself by default.
+    /// Redirects to `to`. The default is the name itself.
     private func redirect(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", oneOf: ["302", "301", "303", "307", "308"])
@@ -81,7 +82,7 @@ struct CacheResources {
         return response
     }
 
-    /// Tells a client to drop what it has of this origin: `types`, which is `cache` by default.
+    /// Sends Clear-Site-Data with `types`. The default is `cache`.
     private func clear(_ request: Request) throws(Problem) -> Response {
         _ = try name(request)
         let types = (request.query("types") ?? "cache").split(separator: ",").map(String.init)
@@ -95,7 +96,7 @@ struct CacheResources {
         return response
     }
 
-    /// An error that may be stored: for a minute, where the query asks for nothing else.
+    /// A cacheable error. The default lifetime is a minute.
     private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
         let entry = table.read(try name(request))
         let fields = try CacheFields(request)
@@ -107,7 +108,7 @@ struct CacheResources {
         return response
     }
 
-    /// For the server's table of contents.
+    /// For the server's index.
     static let parameters: JSON = [
         "GET /cache/{name}": [
             "control": "Cache-Control, as it stands; repeated: one field each",

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// The API in its own words: an OpenAPI 3.1 document at `/openapi.json` and, the same, at `/openapi.yaml`.
+/// The API's OpenAPI 3.1 description, at `/openapi.json` and `/openapi.yaml`.
 ///
-/// It is kept for a minute (`max_age` seconds) and has a tag, so that a client that asks again gets a 304.
+/// It may be cached for a minute (`max_age` seconds) and has an ETag, so that a revalidation receives 304.
 enum APIDescription {
     private static let defaultLifetime = 60
     private static let yearInSeconds = 31_536_000
@@ -38,7 +38,7 @@ enum APIDescription {
 
     // MARK: The document
 
-    /// It does not change while a server runs.
+    /// Constant while the server runs.
     private static let document: JSON =
         [
             "openapi": "3.1.0",
@@ -46,7 +46,7 @@ enum APIDescription {
                 "title": "Nightjar demo API", "version": "1.0.0",
                 "description": "Articles, users and comments, and what a client of an API has to cope with.",
             ],
-            // Relative to where the document is: whatever the port is.
+            // Relative to the document, so that it is valid for any port.
             "servers": [["url": "/", "description": "This server"]],
             "tags": .array(groups.map { ["name": .string($0.tag), "description": .string($0.about)] }),
             "paths": paths,
@@ -60,7 +60,7 @@ enum APIDescription {
             ],
         ]
 
-    /// The operations of one path together, in the order of the groups.
+    /// The operations grouped by path, in the order of the groups.
     private static var paths: JSON {
         var order: [String] = []
         var operations: [String: [JSON.Member]] = [:]

@@ -1,4 +1,4 @@
-/// Articles, users and comments, as the API's document describes them.
+/// The operations on articles, users and comments.
 extension APIDescription {
     private static let patchTypes = ["application/merge-patch+json", "application/json"]
 

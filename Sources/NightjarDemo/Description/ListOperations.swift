@@ -1,4 +1,4 @@
-/// Lists in pages of every style, as the API's document describes them.
+/// The operations on lists of all pagination styles.
 extension APIDescription {
     static let lists: [DescribedOperation] =
         ListStyle.allCases.map(list) + [
@@ -107,7 +107,7 @@ extension APIDescription {
         }
     }
 
-    /// What lists of every style can be asked for. What changes the shape of an answer is left out: ``ListQuery`` has it.
+    /// The options of all list styles. Options that change the form of a response are omitted; ``ListQuery`` has them.
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
         faults(
             list.query(

@@ -1,4 +1,4 @@
-/// Who comes in and how, as the API's document describes it.
+/// The operations for authentication.
 extension APIDescription {
     private static let form = "application/x-www-form-urlencoded"
     private static let lifetime: JSON = [
@@ -123,7 +123,7 @@ extension APIDescription {
         "type": "string", "enum": .array(DigestAlgorithm.choices.map(JSON.string)),
     ]
 
-    /// What answers that need credentials tell about the request.
+    /// The schema of a response that describes its authenticated request.
     private static func seen(_ names: String...) -> JSON {
         let texts = names.map { JSON.Member(name: $0, value: Schema.string) }
         let others = Schema.object(["method": Schema.string, "body_bytes": Schema.integer(from: 0)])

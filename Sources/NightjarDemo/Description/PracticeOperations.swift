@@ -1,4 +1,4 @@
-/// Orders, and answers that fail or come late on request, as the API's document describes them.
+/// The operations on orders, and the resources that fail or respond late on request.
 extension APIDescription {
     static let orders: [DescribedOperation] = [
         .init(.POST, "/v1/orders", "create_order", "Orders something, once for each Idempotency-Key")

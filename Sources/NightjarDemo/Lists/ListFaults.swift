@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Which pages of a walk fail on request, and how.
+/// Simulated faults of pages.
 ///
-/// `fail=2,5` names pages by their numbers from 1; each fails `times` times with `status`, or with `drop=1` by closing the
-/// connection without an answer. `rate=3` does the same with 429 and Retry-After. `retry_after` is in seconds.
+/// `fail=2,5` lists page numbers from 1. Each of these pages fails `times` times with `status`, or with `drop=1` by
+/// closing the connection without a response. `rate=3` does the same with 429 and Retry-After. `retry_after` is in
+/// seconds.
 struct ListFaults {
     static let pagesLimit = 100
 
@@ -25,9 +26,9 @@ struct ListFaults {
         isDropped = try request.query("drop", oneOf: ["0", "1"]) == "1"
     }
 
-    /// What becomes of one more request for a page.
+    /// Returns the fault for a request for a page. Nil if the request succeeds.
     ///
-    /// - Parameter earlier: how many requests for it have failed before.
+    /// - Parameter earlier: the number of earlier requests for the page that failed.
     func answer(page: Int, earlier: Int) -> Response? {
         guard earlier < times else { return nil }
         var headers: HTTPHeaders = [:]

@@ -1,18 +1,18 @@
 import NIOCore
 
-/// What a request for a page asks for beside its position: the same options for every style.
+/// The options of a request for a page, apart from its position. They are the same for all styles.
 ///
-/// - `count`: how many items the set has at its start;
-/// - `limit` (of the page style: `per_page`, too): how many items a page has;
-/// - `order`: `id` upwards, or `newest` first, where what is inserted comes in front;
-/// - `changes`: `insert`, `delete` or `both`, before each page but the first of a walk;
-/// - `delay`: milliseconds before each answer;
-/// - `empty=3`: every third page has no items, but one behind it;
-/// - `repeat`: `page` (or `1`): each page is the first one again; `cursor`: every cursor is the same text;
-/// - `end`: what stands for "no next page": `null`, `empty` or `absent`;
-/// - `links`: URLs are `relative` (a path), `absolute` or a `query`; `foreign`: the origin that they are of;
-/// - `shape`, `next_at`: where the items and the next page are, as `data` or `page.items`;
-/// - `total=absent`: no answer tells how many there are; `first`: the number of the first page, 0 or 1;
+/// - `count`: the number of initial items of the set.
+/// - `limit` (style page: also `per_page`): the number of items of a page.
+/// - `order`: `id` ascending, or `newest` first, where new items are inserted at the beginning.
+/// - `changes`: `insert`, `delete` or `both`, before each page but the first.
+/// - `delay`: the delay before each response, in milliseconds.
+/// - `empty=3`: every third page has no items, although others follow.
+/// - `repeat`: with `page` (or `1`), each page equals the first one. With `cursor`, all cursors are equal.
+/// - `end`: how the last page indicates its end: `null`, `empty` or `absent`.
+/// - `links`: the form of URLs: `relative` (a path), `absolute` or `query`. `foreign`: their origin.
+/// - `shape`, `next_at`: the place of the items and of the next page, such as `data` or `page.items`.
+/// - `total=absent`: omits the number of items. `first`: the number of the first page, 0 or 1.
 /// - `fail` and `rate`: see ``ListFaults``.
 struct ListQuery {
     enum Repetition {
@@ -84,7 +84,7 @@ struct ListQuery {
         return choice
     }
 
-    /// It goes into a Link field between angle brackets.
+    /// The origin is written between the angle brackets of a Link field.
     private static func origin(_ request: Request) throws(Problem) -> String? {
         guard let text = request.query("foreign") else { return nil }
         let scheme = ["http://", "https://"].first { text.hasPrefix($0) }
