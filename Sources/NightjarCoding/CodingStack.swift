@@ -76,7 +76,7 @@ public struct CodingStack: ~Copyable {
         guard (1...maximumLayers).contains(codings.count) else {
             throw NightjarError.inBody(
                 .decoding,
-                "the body has \(codings.count) content codings on top of each other; 1 to \(maximumLayers) are taken off"
+                "the body has \(codings.count) content codings; the maximum is \(maximumLayers)"
             )
         }
         var layers: [Layer] = []
@@ -149,7 +149,7 @@ public struct CodingStack: ~Copyable {
     public mutating func finish() throws(NightjarError) {
         try checkOpen()
         guard isDrained else {
-            throw NightjarError(.invalidArgument, "the body has parts left; ask for them before it is finished")
+            throw NightjarError(.invalidArgument, "the body has unread parts; read them before finishing")
         }
         if let layer = layers.first(where: { !$0.decoder.isWhole }) {
             let error = layer.coding.truncated
@@ -163,7 +163,7 @@ public struct CodingStack: ~Copyable {
         switch state {
         case .open: return
         case .failed(let error): throw error
-        case .finished: throw NightjarError(.invalidArgument, "the body has ended; nothing can be decoded after that")
+        case .finished: throw NightjarError(.invalidArgument, "decoding failed: the body has already ended")
         }
     }
 
@@ -200,7 +200,7 @@ public struct CodingStack: ~Copyable {
                 return progress.made
             }
             guard progress.taken > 0 || isHungry else {
-                throw layers[index].coding.damaged("its decoder does not take it")
+                throw layers[index].coding.damaged("the decoder rejects the data")
             }
         }
     }
@@ -228,8 +228,8 @@ public struct CodingStack: ~Copyable {
         guard isBoundless || total <= allowed else {
             throw NightjarError.inBody(
                 .tooLarge,
-                "the body grows to more than \(limits.maximumRatio) times its size when its \(layers[index].coding.name) "
-                    + "coding is taken off")
+                "decoding \(layers[index].coding.name) data expands the body to more than "
+                    + "\(limits.maximumRatio) times its size")
         }
     }
 }

@@ -43,7 +43,7 @@ public struct GzipEncoder: ~Copyable {
         _ bytes: ByteBuffer, _ flush: Int32, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         guard !isFinished else {
-            throw NightjarError(.invalidArgument, "the body has ended; nothing can be encoded after that")
+            throw NightjarError(.invalidArgument, "encoding failed: the body has already ended")
         }
         var bytes = bytes
         repeat {
@@ -69,7 +69,7 @@ private final class Deflation {
             stream, level, Z_DEFLATED, MAX_WBITS + 16, Deflation.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else {
-            throw NightjarError(.invalidRequest, "there is no memory to compress the body", code: status)
+            throw NightjarError(.invalidRequest, "not enough memory to compress the body", code: status)
         }
     }
 

@@ -37,11 +37,11 @@ extension ContentCoding {
     }
 
     var truncated: NightjarError {
-        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was cut off on the way")
+        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was truncated")
     }
 
     var outOfMemory: NightjarError {
-        .inBody(.decoding, "there is no memory to decode \(name) data")
+        .inBody(.decoding, "not enough memory to decode \(name) data")
     }
 }
 

@@ -50,7 +50,7 @@ final class ZlibDecoder: LayerDecoder {
     ) throws(NightjarError) -> LayerProgress {
         if input.isEmpty, state != .inside { return LayerProgress(taken: 0, made: 0) }
         if state == .ended {
-            guard wrapping == .gzip else { throw coding.damaged("something follows its end") }
+            guard wrapping == .gzip else { throw coding.damaged("unexpected data after the end") }
             inflateReset(stream)
         }
         state = .inside
@@ -77,10 +77,11 @@ final class ZlibDecoder: LayerDecoder {
         case Z_MEM_ERROR:
             throw coding.outOfMemory
         case Z_NEED_DICT:
-            throw coding.damaged("it wants a preset dictionary, which HTTP has none of", code: status)
+            throw coding.damaged("it requires a preset dictionary, which HTTP does not provide", code: status)
         default:
-            if membersEnded > 0 { throw coding.damaged("something other than a gzip member follows its end") }
-            throw coding.damaged(stream.pointee.msg.map { String(cString: $0) } ?? "zlib says \(status)", code: status)
+            if membersEnded > 0 { throw coding.damaged("unexpected data after the end that is not a gzip member") }
+            throw coding.damaged(
+                stream.pointee.msg.map { String(cString: $0) } ?? "zlib reports status \(status)", code: status)
         }
     }
 }

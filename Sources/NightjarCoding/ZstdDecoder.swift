@@ -28,7 +28,7 @@ final class ZstdDecoder: LayerDecoder {
             // The library also reads the formats before RFC 8878, which are not part of the content coding and ignore
             // the window limit.
             guard first == 0x28 || first & 0xF0 == 0x50 else {
-                throw ContentCoding.zstd.damaged("a frame does not begin as one")
+                throw ContentCoding.zstd.damaged("a frame has an invalid header")
             }
             isBetweenFrames = false
             // The library decodes a complete frame at once, whatever its window size. Pass the first byte alone, so
@@ -48,15 +48,16 @@ final class ZstdDecoder: LayerDecoder {
         switch code {
         case ZSTD_error_frameParameter_windowTooLarge:
             return .inBody(
-                .tooLarge, "the body's zstd data wants a window of more than 8 MiB, which RFC 9659 does not allow",
+                .tooLarge, "the body's zstd data requires a window of more than 8 MiB, which RFC 9659 does not allow",
                 code: Int32(truncatingIfNeeded: code.rawValue))
         case ZSTD_error_memory_allocation:
             return ContentCoding.zstd.outOfMemory
         case ZSTD_error_dictionary_wrong:
-            return ContentCoding.zstd.damaged("it wants a dictionary", code: Int32(truncatingIfNeeded: code.rawValue))
+            return ContentCoding.zstd.damaged(
+                "it requires a dictionary", code: Int32(truncatingIfNeeded: code.rawValue))
         default:
             return ContentCoding.zstd.damaged(
-                "its decoder says \"\(String(cString: ZSTD_getErrorName(result)))\"",
+                "the decoder reports \"\(String(cString: ZSTD_getErrorName(result)))\"",
                 code: Int32(truncatingIfNeeded: code.rawValue))
         }
     }

@@ -24,7 +24,8 @@ extension JSONEncodingOptions {
                 throw EncodingError.invalidValue(
                     date,
                     EncodingError.Context(
-                        codingPath: encoder.codingPath, debugDescription: "the date is not in the years 0 to 9999"))
+                        codingPath: encoder.codingPath, debugDescription: "the year of the date is outside of 0 to 9999"
+                    ))
             }
             try moment.encode(to: encoder, format)
         }
