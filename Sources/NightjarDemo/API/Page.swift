@@ -42,7 +42,7 @@ struct Sort<Element: Row> {
         let known: [String: Order] = keys.merging(["id": { $0.id < $1.id }]) { key, _ in key }
         guard let ascending = known[name] else {
             let names = known.keys.sorted().joined(separator: ", ")
-            throw Problem.query("sort", "must be one of \(names), with a - in front for the other way")
+            throw Problem.query("sort", "must be one of \(names), prefixed with - for descending order")
         }
         order = descending ? { ascending($1, $0) } : ascending
     }

@@ -18,7 +18,7 @@ struct Table<Element: Row> {
     /// - Parameter make: creates the row with the given identifier.
     mutating func insert(_ make: (_ id: Int) -> Element) throws(Problem) -> Element {
         guard rows.count < Table.capacity else {
-            throw Problem(.insufficientStorage, "\(Table.capacity) entries is the most that is kept; delete some")
+            throw Problem(.insufficientStorage, "the maximum of \(Table.capacity) entries is reached; delete some")
         }
         lastID += 1
         let row = make(lastID)

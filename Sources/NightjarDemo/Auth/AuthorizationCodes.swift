@@ -55,7 +55,7 @@ final class AuthorizationCodes: Resettable {
                 request.query("code_challenge_method") == "S256"
             else { throw OAuthError(.invalidRequest, "a code_challenge of method S256 is required") }
             if let deny = request.query("deny"), deny != "0" {
-                throw OAuthError(.accessDenied, "the person has refused")
+                throw OAuthError(.accessDenied, "the user denied the request")
             }
             guard let user = store.users.rows.first else { throw OAuthError(.accessDenied, "there are no users") }
             let code = Tokens.random("ac_")
@@ -72,16 +72,16 @@ final class AuthorizationCodes: Resettable {
     }
 
     func redeem(_ text: String, redirectURI: String, verifier: String, now: NIODeadline) -> Redeemed {
-        guard var code = codes[text] else { return .refused("there is no such code") }
+        guard var code = codes[text] else { return .refused("unknown code") }
         guard !code.isRedeemed else { return .repeated(family: code.family) }
         // A code can be used only once, even if the attempt fails.
         code.isRedeemed = true
         codes.set(code, for: text)
         guard now < code.expiresAt else { return .refused("the code has expired") }
-        guard redirectURI == code.redirectURI else { return .refused("redirect_uri is not the one of the request") }
+        guard redirectURI == code.redirectURI else { return .refused("redirect_uri differs from that of the request") }
         guard (43...128).contains(verifier.utf8.count),
             Base64.encodeForURL(Hash.sha256(Array(verifier.utf8))) == code.challenge
-        else { return .refused("code_verifier does not fit the code_challenge") }
+        else { return .refused("code_verifier does not match the code_challenge") }
         return .granted(user: code.user)
     }
 

@@ -90,7 +90,7 @@ final class DeviceCodes: Resettable {
         _ = try parameters.text("allow")
         let allows = try parameters.flag("allow")
         guard let deviceCode = userCodes[userCode], var code = codes[deviceCode], .now() < code.expiresAt else {
-            throw Problem(.notFound, "there is no such code, or it has expired")
+            throw Problem(.notFound, "the code is unknown or has expired")
         }
         guard code.decision == .pending else { throw Problem(.conflict, "this code was decided before") }
         code.decision = allows ? .allowed : .denied
@@ -103,7 +103,7 @@ final class DeviceCodes: Resettable {
     /// - Returns: the user who allowed the access. A code can be redeemed once.
     func redeem(_ deviceCode: String, now: NIODeadline) throws(OAuthError) -> Int {
         guard var code = codes[deviceCode], code.decision != .redeemed else {
-            throw OAuthError(.invalidGrant, "there is no such code, or it was redeemed")
+            throw OAuthError(.invalidGrant, "the code is unknown or was already redeemed")
         }
         let isTooSoon = code.lastPoll.map { now - $0 < code.interval } ?? false
         code.lastPoll = now
@@ -113,7 +113,7 @@ final class DeviceCodes: Resettable {
         guard !isTooSoon else { throw OAuthError(.slowDown, "polls must be further apart") }
         switch code.decision {
         case .pending: throw OAuthError(.authorizationPending, "nobody has decided yet")
-        case .denied: throw OAuthError(.accessDenied, "the person has refused")
+        case .denied: throw OAuthError(.accessDenied, "the user denied the request")
         case .redeemed, .allowed: break
         }
         guard let user = store.users.rows.first else { throw OAuthError(.accessDenied, "there are no users") }

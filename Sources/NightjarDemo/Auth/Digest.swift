@@ -53,7 +53,7 @@ final class Digest: Resettable {
             throw challenge(algorithms, uses, "Digest credentials are required")
         }
         guard let attempt = Digest.attempt(credentials, request, algorithms) else {
-            throw challenge(algorithms, uses, "these are not Digest credentials for this request")
+            throw challenge(algorithms, uses, "the Digest credentials do not match this request")
         }
         let kept = nonces[attempt.nonce]
         let sessions = [Session(nonce: attempt.nonce, cnonce: attempt.cnonce), kept?.session].compactMap { $0 }
@@ -67,7 +67,7 @@ final class Digest: Resettable {
             throw challenge(algorithms, uses, "the nonce is stale", isStale: true)
         }
         guard nonce.counts.insert(attempt.count).inserted else {
-            throw challenge(algorithms, uses, "this nonce count came before")
+            throw challenge(algorithms, uses, "this nonce count was used before")
         }
         nonce.session = nonce.session ?? Session(nonce: attempt.nonce, cnonce: attempt.cnonce)
         nonces.set(nonce, for: attempt.nonce)

@@ -23,7 +23,7 @@ struct Logins {
         let lifetime = try parameters.seconds(
             "expires_in", atMost: Tokens.lifetimeLimit, or: Tokens.defaultLifetime)
         guard password == Logins.password, let user = store.users.rows.first(where: { $0.email == email }) else {
-            throw Problem(.unauthorized, "there is no user with this email and password; / tells of one")
+            throw Problem(.unauthorized, "invalid email or password; GET / lists valid credentials")
         }
         return tokens.login(user.id, lifetime: lifetime).grant.response
     }

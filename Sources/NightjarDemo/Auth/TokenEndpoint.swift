@@ -39,7 +39,7 @@ struct TokenEndpoint {
             case nil:
                 throw OAuthError(.invalidRequest, "grant_type is required")
             case let type?:
-                throw OAuthError(.unsupportedGrantType, "\"\(type)\" is not a grant that is known here")
+                throw OAuthError(.unsupportedGrantType, "\"\(type)\" is not a supported grant")
             }
         } catch {
             return error.response
@@ -60,7 +60,7 @@ struct TokenEndpoint {
         case .repeated(let family):
             // RFC 6749 section 4.1.2: one of the two clients may have stolen the code.
             if let family { tokens.end(family) }
-            throw OAuthError(.invalidGrant, "the code was redeemed before, which ends its login")
+            throw OAuthError(.invalidGrant, "the code was redeemed before; its login has been ended")
         case .refused(let reason):
             throw OAuthError(.invalidGrant, reason)
         }

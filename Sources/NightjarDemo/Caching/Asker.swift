@@ -26,11 +26,11 @@ struct Asker {
     func require(_ allowed: String, _ request: Request) throws(Problem) -> String {
         guard let name = try name(request) else {
             throw Problem(
-                .unauthorized, "this is private: ask with Basic, with a bearer token or with a cookie named user",
+                .unauthorized, "authentication required: use Basic, a bearer token or a cookie named user",
                 headers: ["WWW-Authenticate": "Basic realm=\"\(Protected.realm)\", charset=\"UTF-8\""])
         }
         guard allowed == "user" || allowed == name else {
-            throw Problem(.forbidden, "this is private, and not yours")
+            throw Problem(.forbidden, "this resource belongs to another user")
         }
         return name
     }

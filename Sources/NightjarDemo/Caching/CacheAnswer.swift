@@ -113,7 +113,7 @@ struct CacheAnswer {
             while case .bytes(let piece) = source.next() { bytes += piece.readableBytesView }
         }
         guard let encoded = ContentEncoder.gzip.encode(bytes) else {
-            throw Problem(.internalServerError, "there is no memory to encode the body")
+            throw Problem(.internalServerError, "not enough memory to encode the body")
         }
         return ByteBuffer(bytes: encoded)
     }

@@ -57,7 +57,8 @@ struct CacheFields {
         for field in try values(request, "field") {
             let halves = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard halves.count == 2, isToken(halves[0]), !ownFields.contains(halves[0].lowercased()) else {
-                throw Problem.query("field", "must be Name:value, and none of \(ownFields.joined(separator: ", "))")
+                throw Problem.query(
+                    "field", "must be Name:value with a name other than \(ownFields.joined(separator: ", "))")
             }
             headers.add(name: String(halves[0]), value: String(halves[1].trimmed))
         }
@@ -70,7 +71,7 @@ struct CacheFields {
 
     private static func values(_ request: Request, _ name: String) throws(Problem) -> [String] {
         let values = request.queryValues(name)
-        guard values.count <= fieldsLimit else { throw Problem.query(name, "must not stand there so often") }
+        guard values.count <= fieldsLimit else { throw Problem.query(name, "is repeated too often") }
         let isFit = values.allSatisfy { value in
             value.utf8.count <= fieldLimit && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         }

@@ -31,7 +31,7 @@ struct CacheResources {
         if entry.reads < firstFailure {
             response = try plan.response(to: request, name: name, entry)
         } else if let status = Int(failure) {
-            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was asked for").response
+            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was requested").response
         } else {
             response = .dropped
         }
@@ -88,7 +88,7 @@ struct CacheResources {
         let types = (request.query("types") ?? "cache").split(separator: ",").map(String.init)
         let known = ["cache", "cookies", "storage", "executionContexts", "*"]
         guard !types.isEmpty, types.count <= known.count, types.allSatisfy(known.contains) else {
-            throw Problem.query("types", "must be some of \(known.joined(separator: ", ")), with commas between them")
+            throw Problem.query("types", "must be a comma-separated list of \(known.joined(separator: ", "))")
         }
         var response = Response.json(["cleared": .array(types.map(JSON.string))])
         response.headers.add(name: "Cache-Control", value: "no-store")
@@ -100,7 +100,7 @@ struct CacheResources {
     private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
         let entry = table.read(try name(request))
         let fields = try CacheFields(request)
-        var response = Problem(status, "this answer was asked for").response
+        var response = Problem(status, "this response was requested").response
         response.headers.add(contentsOf: fields.headers)
         if fields.headers.isEmpty { response.headers.add(name: "Cache-Control", value: "max-age=60") }
         response.headers.add(name: "Demo-Read", value: String(entry.reads))
@@ -111,32 +111,32 @@ struct CacheResources {
     /// For the server's index.
     static let parameters: JSON = [
         "GET /cache/{name}": [
-            "control": "Cache-Control, as it stands; repeated: one field each",
+            "control": "Cache-Control, verbatim; repeatable",
             "expires": "seconds from Date, or garbage",
-            "age": "Age, as it stands",
+            "age": "Age, verbatim",
             "date": "seconds from now, or none",
             "modified": "Last-Modified: seconds before the name's last change",
             "etag": "none, strong or weak",
-            "vary": "fields, with commas between them, or *; the body says their values",
-            "field": "Name:value, as it stands; repeated",
+            "vary": "field names, comma-separated, or *; the body contains their values",
+            "field": "Name:value, verbatim; repeatable",
             "status": "200 to 599",
-            "length": "of the body, to 67108864; its last line is its checksum",
-            "seed": "a number, for another body",
-            "gzip": "1: for those who accept it",
+            "length": "of the body, at most 67108864; its last line is its checksum",
+            "seed": "a number that selects a different body",
+            "gzip": "1: for clients that accept it",
             "chunked": "1: without Content-Length",
-            "cut": "bytes of the body, then the connection ends",
-            "delay": "seconds, to 60",
+            "cut": "bytes of the body after which the connection is closed",
+            "delay": "seconds, at most 60",
             "fail": "the n-th read and all later ones fail",
             "failure": "503, 500, 502, 504, 404 or drop",
-            "private-to": "user: to anyone with a name; or the name of the only one",
+            "private-to": "user: any identified user; or the name of the only user",
         ],
         "POST, PUT, PATCH, DELETE /cache/{name}": [
-            "status": "200 to 599; from 400 on nothing changes",
-            "location": "Location, as it stands",
-            "content-location": "Content-Location, as it stands",
+            "status": "200 to 599; from 400 on, nothing is changed",
+            "location": "Location, verbatim",
+            "content-location": "Content-Location, verbatim",
         ],
         "ANY /cache/{name}/redirect": [
-            "to": "Location, as it stands; the name by default",
+            "to": "Location, verbatim; the default is the name",
             "status": "302, 301, 303, 307 or 308; fields as above",
         ],
         "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, *"],

@@ -83,7 +83,7 @@ final class News: Resettable {
     /// The newest items that the user has not written. The response differs by user and names the user.
     private func listOfUser(_ request: Request) throws(Problem) -> Response {
         guard case .user(let id) = try tokens.bearer(request).holder else {
-            throw Problem(.forbidden, "this is for users; the token is of a client of its own")
+            throw Problem(.forbidden, "this resource requires a user; the token was issued to a client")
         }
         let user = try store.user(id)
         let newest = items.rows.filter { $0.authorID != id }.suffix(News.listLength)

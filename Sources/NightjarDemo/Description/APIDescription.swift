@@ -9,14 +9,14 @@ enum APIDescription {
     private static let yearInSeconds = 31_536_000
 
     private static let groups: [(tag: String, about: String, operations: [DescribedOperation])] = [
-        ("articles", "What people have written.", articles),
-        ("users", "Who writes, and what they look like.", users),
-        ("comments", "What others say about it.", comments),
-        ("logins", "Who comes in, by password, key or token.", logins),
-        ("oauth", "Tokens in the way of OAuth 2.", oauth),
-        ("orders", "A write that must be neither lost nor done twice.", orders),
-        ("lists", "Data of any size in pages of every style.", lists),
-        ("practice", "Answers that are late, or fail, on request.", practice),
+        ("articles", "Articles.", articles),
+        ("users", "Users and their avatars.", users),
+        ("comments", "Comments on articles.", comments),
+        ("logins", "Authentication by password, key or token.", logins),
+        ("oauth", "OAuth 2 endpoints.", oauth),
+        ("orders", "Orders, to test that writes are neither lost nor duplicated.", orders),
+        ("lists", "Lists of any size, in all pagination styles.", lists),
+        ("practice", "Responses that are delayed or fail on request.", practice),
     ]
 
     static func add(to router: inout Router) {
@@ -44,7 +44,7 @@ enum APIDescription {
             "openapi": "3.1.0",
             "info": [
                 "title": "Nightjar demo API", "version": "1.0.0",
-                "description": "Articles, users and comments, and what a client of an API has to cope with.",
+                "description": "Articles, users and comments, and the situations that an API client must handle.",
             ],
             // Relative to the document, so that it is valid for any port.
             "servers": [["url": "/", "description": "This server"]],
@@ -53,8 +53,8 @@ enum APIDescription {
             "components": [
                 "schemas": .object(DescribedSchemas.all.map { .init(name: $0.key, value: $0.value) }),
                 "responses": [
-                    "Problem": failure("What went wrong (RFC 9457).", "Problem", as: "application/problem+json"),
-                    "OAuthError": failure("What went wrong (RFC 6749).", "OAuthError", as: "application/json"),
+                    "Problem": failure("An error (RFC 9457).", "Problem", as: "application/problem+json"),
+                    "OAuthError": failure("An error (RFC 6749).", "OAuthError", as: "application/json"),
                 ],
                 "securitySchemes": securitySchemes,
             ],

@@ -73,11 +73,11 @@ struct DescribedOperation {
         return query("page", Schema.integer(1...1_000_000), "The number of the page.", example: .int(1))
             .query(
                 "per_page", Schema.integer(Page.sizes),
-                "How many results a page has; \(Page.defaultSize) where it is not given."
+                "The number of results per page. The default is \(Page.defaultSize)."
             )
             .query(
                 "sort", ["type": "string", "enum": .array(choices.map(JSON.string))],
-                "What to sort by, with a - in front for the other way."
+                "The sort key, prefixed with - for descending order."
             )
             .pages([
                 "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",

@@ -51,7 +51,7 @@ final class Flaky: Resettable {
             ])
         }
         if let drop = request.query("drop"), drop != "0" { return .dropped }
-        let detail = "attempt \(now.count) of \(times) that were asked to fail"
+        let detail = "attempt \(now.count) of \(times) that are configured to fail"
         return Problem(HTTPResponseStatus(statusCode: status), detail, headers: headers).response
     }
 

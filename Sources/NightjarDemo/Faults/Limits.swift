@@ -61,7 +61,7 @@ final class Limits: Resettable {
             response = .json(["group": .string(group), "count": .int(reading.used)])
         } else {
             ledger.note { $0.limited += 1 }
-            response = Problem(.tooManyRequests, "\(limit) requests is the most of this window").response
+            response = Problem(.tooManyRequests, "the limit of \(limit) requests in this window is exceeded").response
             switch form {
             case "seconds": response.headers.add(name: "Retry-After", value: RetryAfter.seconds(reading.left))
             case "date": response.headers.add(name: "Retry-After", value: RetryAfter.date(reading.left))

@@ -99,8 +99,8 @@ final class Orders: Resettable {
         guard kept.body == digest, kept.answeredAt <= .now() else {
             ledger.note { $0.orders.conflicts += 1 }
             throw kept.body == digest
-                ? Problem(.conflict, "the first request with this Idempotency-Key is under way")
-                : Problem(.unprocessableEntity, "this Idempotency-Key came with another body before")
+                ? Problem(.conflict, "the first request with this Idempotency-Key is in progress")
+                : Problem(.unprocessableEntity, "this Idempotency-Key was used with another body")
         }
         ledger.note { $0.orders.replayed += 1 }
         return Orders.response(kept.answer, drop)

@@ -13,7 +13,7 @@ final class Outage: Resettable {
     var answer: Response? {
         switch mode {
         case .none: nil
-        case .unavailable: Problem(.serviceUnavailable, "/__control asked for an outage").response
+        case .unavailable: Problem(.serviceUnavailable, "the outage was requested by /__control").response
         case .drop: .dropped
         }
     }

@@ -82,7 +82,7 @@ struct Request {
         let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
         guard types.contains(essence) else {
             let accepted = types.joined(separator: ", ")
-            let given = type.isEmpty ? "there is no Content-Type" : "\"\(type)\" is not understood"
+            let given = type.isEmpty ? "there is no Content-Type" : "\"\(type)\" is not supported"
             let field = head.method == .PATCH ? "Accept-Patch" : "Accept-Post"
             throw Problem(.unsupportedMediaType, "\(given); send \(accepted)", headers: [field: accepted])
         }

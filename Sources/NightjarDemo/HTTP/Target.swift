@@ -80,7 +80,7 @@ struct Target: Equatable, Sendable {
             case UInt8(ascii: "%"):
                 guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
                     throw Problem(
-                        .badRequest, "the \(what) holds a '%' without two hexadecimal digits behind it")
+                        .badRequest, "the \(what) contains a '%' without two hexadecimal digits after it")
                 }
                 bytes.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace:

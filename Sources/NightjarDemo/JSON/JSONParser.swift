@@ -168,7 +168,7 @@ struct JSONParser {
         case UInt8(ascii: "u"): text += String(Character(try unicodeScalar())).utf8
         default:
             offset -= 1
-            throw error("an escape that JSON does not know")
+            throw error("invalid escape")
         }
     }
 

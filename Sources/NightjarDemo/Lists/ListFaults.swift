@@ -34,13 +34,14 @@ struct ListFaults {
         var headers: HTTPHeaders = [:]
         if limited.contains(page) {
             headers.add(name: "Retry-After", value: RetryAfter.seconds(retryAfter ?? .seconds(1)))
-            return Problem(.tooManyRequests, "page \(page) was asked to be too much", headers: headers).response
+            return Problem(.tooManyRequests, "page \(page) was configured to be rate-limited", headers: headers)
+                .response
         }
         guard failing.contains(page) else { return nil }
         if isDropped { return .dropped }
         if let retryAfter { headers.add(name: "Retry-After", value: RetryAfter.seconds(retryAfter)) }
         let status = HTTPResponseStatus(statusCode: status)
-        return Problem(status, "page \(page) was asked to fail", headers: headers).response
+        return Problem(status, "page \(page) was configured to fail", headers: headers).response
     }
 
     private static func pages(_ request: Request, _ name: String) throws(Problem) -> [Int] {
@@ -48,7 +49,7 @@ struct ListFaults {
         let words = text.split(separator: ",", omittingEmptySubsequences: false)
         let pages = words.compactMap { Int($0) }.filter { $0 >= 1 }
         guard pages.count == words.count, pages.count <= pagesLimit else {
-            throw Problem.query(name, "must be up to \(pagesLimit) numbers of pages, from 1, with commas between them")
+            throw Problem.query(name, "must be a comma-separated list of up to \(pagesLimit) page numbers from 1")
         }
         return pages
     }

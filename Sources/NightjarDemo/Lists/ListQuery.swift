@@ -53,7 +53,7 @@ struct ListQuery {
         delay = .milliseconds(Int64(try request.query("delay", in: 0...5000, or: 0)))
         emptyEvery = request.query("empty") == nil ? nil : try request.query("empty", in: 2...1000, or: 2)
         guard emptyEvery == nil || style.isOpaque else {
-            throw Problem.query("empty", "is for styles whose answers name the next page")
+            throw Problem.query("empty", "is available only for styles whose responses identify the next page")
         }
         switch try request.query("repeat", oneOf: ["0", "1", "page", "cursor"]) {
         case "0": repetition = .none
@@ -61,7 +61,7 @@ struct ListQuery {
         default: repetition = .page
         }
         guard repetition != .cursor || style.isOpaque else {
-            throw Problem.query("repeat", "can be \"cursor\" only of styles whose answers name the next page")
+            throw Problem.query("repeat", "can be \"cursor\" only for styles whose responses identify the next page")
         }
         end = try ListQuery.choice(request, "end") ?? .null
         links = try ListQuery.choice(request, "links") ?? .relative
@@ -109,7 +109,7 @@ struct ListQuery {
         guard let text = request.query(name) else { return nil }
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard text.utf8.count <= 100, names.count <= 4, !names.contains("") else {
-            throw Problem.query(name, "must be 1 to 4 names with a point between them")
+            throw Problem.query(name, "must be 1 to 4 names separated by dots")
         }
         return names
     }

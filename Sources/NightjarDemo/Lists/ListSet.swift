@@ -76,7 +76,8 @@ final class ListSet {
     func change(_ change: ListChange, at position: Position, isDescending: Bool) throws(Problem) {
         guard items.changeCount < ListSet.changesLimit else {
             throw Problem(
-                .insufficientStorage, "\(ListSet.changesLimit) changes is the most of a set; delete it to begin again")
+                .insufficientStorage,
+                "the maximum of \(ListSet.changesLimit) changes of a set is reached; delete the set to start again")
         }
         let id =
             switch position {

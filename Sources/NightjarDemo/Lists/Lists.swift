@@ -105,7 +105,7 @@ final class Lists: Resettable {
     private func known(_ request: Request) throws(Problem) -> (name: String, set: ListSet) {
         let name = request.parameters["set"] ?? ""
         guard let set = sets[name] else {
-            throw Problem(.notFound, "there is no such set; the first request for a page of it makes it")
+            throw Problem(.notFound, "unknown set; the first request for one of its pages creates it")
         }
         return (name, set)
     }
@@ -122,7 +122,7 @@ final class Lists: Resettable {
         }
         guard request.query("count") == nil || set.items.originalCount == count else {
             throw Problem(
-                .conflict, "this set was made with \(set.items.originalCount) items; delete it to begin again")
+                .conflict, "this set was created with \(set.items.originalCount) items; delete it to start again")
         }
         return set
     }

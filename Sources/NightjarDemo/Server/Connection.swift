@@ -249,7 +249,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private static func tooLarge(_ limit: Int) -> Problem {
-        Problem(.payloadTooLarge, "the body is larger than \(limit) bytes, the most that is taken here")
+        Problem(.payloadTooLarge, "the body is larger than \(limit) bytes")
     }
 
     // MARK: Response

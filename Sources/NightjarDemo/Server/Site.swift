@@ -85,7 +85,7 @@ final class Site {
     func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> ExchangePlan {
         do throws(Problem) {
             guard head.version.major == 1 else {
-                throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are spoken here")
+                throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are supported")
             }
             // RFC 9112 section 3.2: a server must reject a request without a Host field or with several.
             guard !head.speaksHTTP11 || head.headers["host"].count == 1 else {
@@ -129,10 +129,10 @@ final class Site {
             let answer =
                 head.method == .OPTIONS
                 ? Response(.noContent, headers: allow)
-                : Problem(.methodNotAllowed, "\(head.method.rawValue) is not served here", headers: allow).response
+                : Problem(.methodNotAllowed, "\(head.method.rawValue) is not allowed", headers: allow).response
             return ExchangePlan(route: template, action: .answer(answer), subject: template)
         case .nothing:
-            let problem = Problem(.notFound, "there is nothing at this path; / lists what there is")
+            let problem = Problem(.notFound, "no resource at this path; GET / lists all routes")
             return ExchangePlan(route: "*", action: .answer(problem.response), subject: "*")
         }
     }

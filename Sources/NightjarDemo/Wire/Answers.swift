@@ -30,7 +30,7 @@ struct Answers {
             case 426: ["Upgrade": "HTTP/2.0"]
             default: [:]
             }
-        return Problem(status, "this answer was asked for", headers: headers).response
+        return Problem(status, "this response was requested", headers: headers).response
     }
 
     /// A response after this number of seconds.

@@ -56,7 +56,8 @@ struct Cookies {
     private func answer(_ request: Request, setting lines: [String]) throws(Problem) -> Response {
         let values = lines + [request.query("then") ?? ""]
         guard values.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }) else {
-            throw Problem(.badRequest, "a cookie must not hold control characters, for it becomes a header field")
+            throw Problem(
+                .badRequest, "a cookie must not contain control characters because it is sent in a header field")
         }
         var response = Response.json(["set": .array(lines.map { .string($0) })])
         if let location = request.query("then") {

@@ -24,7 +24,7 @@ struct Encodings {
         for name in (request.parameters["codings"] ?? "").split(separator: "+", omittingEmptySubsequences: false) {
             guard let coding = ContentEncoder(rawValue: name.lowercased()) else {
                 let known = ContentEncoder.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Problem(.notFound, "{codings} must be some of \(known), with + between them")
+                throw Problem(.notFound, "{codings} must be a +-separated list of \(known)")
             }
             codings.append(coding)
         }
@@ -78,13 +78,14 @@ struct Encodings {
         case [], ["identity"]: break
         case ["gzip"]:
             guard let decoded = Inflater.decode(bytes, limit: Encodings.requestLimit) else {
-                throw Problem(.badRequest, "the body is not gzip data, or of more than \(Encodings.requestLimit) bytes")
+                throw Problem(
+                    .badRequest, "the body is not gzip data or is larger than \(Encodings.requestLimit) bytes")
             }
             bytes = decoded
         default:
             // RFC 9110 section 12.5.3: tells the client which codings are accepted.
             throw Problem(
-                .unsupportedMediaType, "the only coding of a request body that is taken is gzip",
+                .unsupportedMediaType, "the only supported coding of a request body is gzip",
                 headers: ["Accept-Encoding": "gzip"])
         }
         return .json([
@@ -120,7 +121,7 @@ struct Encodings {
         return response
     }
 
-    fileprivate static let outOfMemory = Problem(.internalServerError, "there is no memory to encode the body")
+    fileprivate static let outOfMemory = Problem(.internalServerError, "not enough memory to encode the body")
 }
 
 /// The content of an encoded body.

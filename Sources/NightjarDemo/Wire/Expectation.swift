@@ -28,7 +28,7 @@ final class Expectation: BodySink {
             let status = HTTPResponseStatus(statusCode: code)
             let response =
                 code >= 400
-                ? Problem(status, "this answer was asked for, before the body").response
+                ? Problem(status, "this response was requested, before the body").response
                 : Response.json(["expected": .bool(wasExpected), "bytes": .int(0)], status: status)
             return Expectation(.refused(response), wasExpected)
         }

@@ -18,7 +18,7 @@ enum Form {
             return MultipartForm(MultipartParser(boundary: try boundary(type)))
         default:
             let accepted = "application/x-www-form-urlencoded, multipart/form-data"
-            let given = text.isEmpty ? "there is no Content-Type" : "\"\(text)\" is not understood"
+            let given = text.isEmpty ? "there is no Content-Type" : "\"\(text)\" is not supported"
             throw Problem(.unsupportedMediaType, "\(given); send \(accepted)", headers: ["Accept-Post": accepted])
         }
     }

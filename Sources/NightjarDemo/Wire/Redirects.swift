@@ -28,7 +28,7 @@ struct Redirects {
         let status = try status(request)
         guard let url = request.query("url") else { return redirect(status, to: nil) }
         guard url.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw Problem.query("url", "must not hold control characters, for it becomes a header field")
+            throw Problem.query("url", "must not contain control characters because it is sent in a header field")
         }
         return redirect(status, to: url)
     }
