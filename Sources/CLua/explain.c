@@ -19,7 +19,7 @@ static int describe(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
   if (count == 0) {
-    lua_pushliteral(L, "nothing had to be decided: the first answer was the call's");
+    lua_pushliteral(L, "no decisions: the call returned its first response");
     return 1;
   }
   luaL_Buffer text;

@@ -1,8 +1,8 @@
-// How values that hold credentials show themselves to print, dump and a debugger: as the log would say them. Whoever wants
-// the secret asks for it by name.
+// Descriptions of values with credentials, for print, dump and debuggers. They are masked as in logs. Secrets are
+// available only through the properties that hold them.
 
 extension Headers: CustomStringConvertible, CustomReflectable {
-    /// `[Accept: */*, Authorization: Bearer ***]`
+    /// For example `[Accept: */*, Authorization: Bearer ***]`.
     public var description: String {
         "[" + map { "\($0.name): \(Masking.value($0.value, ofField: $0.name, sensitive: []))" }.joined(separator: ", ")
             + "]"
@@ -16,14 +16,14 @@ extension RequestURL: CustomReflectable {
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// `POST /login [Accept: */*]`: neither the query nor the content.
+    /// For example `POST /login [Accept: */*]`. Contains neither the query nor the content.
     public var description: String { "\(method) \(Masking.url(target)) \(headers)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 extension PreparedRequest: CustomStringConvertible, CustomReflectable {
-    /// `GET https://host/path?token=***`
+    /// For example `GET https://host/path?token=***`.
     public var description: String { "\(method) \(url)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }

@@ -1,8 +1,8 @@
-/// Writes bytes as one word of a POSIX shell's command line, right for every byte but NUL, which no argument can hold.
+/// Quotes bytes as a single word of a POSIX shell. Works for all bytes except NUL, which no argument can contain.
 enum ShellWord {
-    /// Printable text stands between single quotes, where nothing has a meaning. Control characters, which would act on
-    /// the terminal of whoever looks at the command, and bytes that are not UTF-8 are made by printf, as `$'...'` is not
-    /// known to every shell.
+    /// Printable text is enclosed in single quotes, which prevent any interpretation. Control characters, which could
+    /// affect the terminal that displays the command, and bytes that are not UTF-8 are produced by printf, because not
+    /// all shells support `$'...'`.
     static func quote(_ bytes: some Collection<UInt8>) -> String {
         var word = ""
         var plain = ""
@@ -45,7 +45,7 @@ enum ShellWord {
         return word.isEmpty ? "''" : word
     }
 
-    /// The scalar that `bytes` begin with; nil when they do not begin with UTF-8.
+    /// The first scalar of `bytes`. Nil if they do not begin with valid UTF-8.
     private static func firstScalar(_ bytes: ArraySlice<UInt8>) -> Unicode.Scalar? {
         for length in 1...4 {
             if let text = String(validating: bytes.prefix(length), as: UTF8.self) { return text.unicodeScalars.first }
@@ -53,7 +53,8 @@ enum ShellWord {
         return nil
     }
 
-    /// The end of a line is: a command substitution would lose it, and in quotes it harms nobody.
+    /// True for characters that are shown literally. These include line feeds, because a command substitution would
+    /// remove trailing ones, and they are harmless in quotes.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == "\n" { return true }
         switch scalar.properties.generalCategory {
