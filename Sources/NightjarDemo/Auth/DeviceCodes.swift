@@ -112,7 +112,7 @@ final class DeviceCodes: Resettable {
         // The server's interval stays the same. The client adds 5 seconds to its own (RFC 8628 section 3.5).
         guard !isTooSoon else { throw OAuthError(.slowDown, "polls must be further apart") }
         switch code.decision {
-        case .pending: throw OAuthError(.authorizationPending, "nobody has decided yet")
+        case .pending: throw OAuthError(.authorizationPending, "the user has not decided yet")
         case .denied: throw OAuthError(.accessDenied, "the user denied the request")
         case .redeemed, .allowed: break
         }

@@ -56,7 +56,7 @@ struct Representation {
             response.body = content.body(in: range)
         case .unsatisfiable:
             throw Problem(
-                .rangeNotSatisfiable, "there are \(length) bytes, and none of them in that range",
+                .rangeNotSatisfiable, "the range is outside of the \(length) bytes of the resource",
                 headers: ["Content-Range": "bytes */\(length)"])
         }
         return response
@@ -132,7 +132,7 @@ struct Representation {
     }
 
     private func failed(_ field: String) -> Problem {
-        Problem(.preconditionFailed, "\(field) does not hold: the resource is another than you know")
+        Problem(.preconditionFailed, "\(field) failed: the resource has changed")
     }
 
     // MARK: Responses
