@@ -18,7 +18,7 @@ public struct RecordedExchange: Sendable, Equatable {
     }
 
     public struct Response: Sendable, Equatable {
-        /// 100 to 999.
+        /// The status code, 100 to 999.
         public var status: Int
         public var reason = ""
         public var headers = Headers()
