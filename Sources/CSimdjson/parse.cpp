@@ -74,8 +74,9 @@ njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length
   njs_status status = njs_validate(bytes, length, failure, nullptr, Lengthened::note, &lengthened);
   if (status != NJS_OK) return status;
   if (lengthened.failed) return NJS_NO_MEMORY;
-  // The text is valid. It has a long integer, or the maximum nesting with an empty innermost container, which simdjson
-  // counts as one level more. The limit is raised only for this call, so that deeper texts remain errors.
+  // The text is valid. It has a long integer, or NJS_MAX_DEPTH levels with a non-empty innermost container, for which
+  // simdjson needs a limit that is one higher. The limit is raised only for this call: simdjson does not count an empty
+  // innermost container, so it would otherwise accept texts that are one level too deep.
   auto text = lengthened.text(bytes, length);
   auto &simd = parser.parser;
   if (simd.allocate(simd.capacity(), NJS_MAX_DEPTH + 1) != simdjson::SUCCESS) return NJS_NO_MEMORY;
